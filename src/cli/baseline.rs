@@ -6,20 +6,19 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::console::Console;
 use super::exit::Exit;
-use super::output::Output;
 use crate::baseline::{self, Baseline, Writer};
 use crate::report::sink;
-use crate::source::{SourceFile, Sources, file};
-use crate::suite::why_unreadable;
+use crate::source::file::WRITTEN;
 
 /// Which failures are known.
 #[derive(Debug, Args)]
 pub(super) struct BaselineArgs {
-    /// Known failures that do not count; an entry that is no longer true fails the run.
+    /// A file of known failures, which do not count; a known failure that no longer occurs fails the run.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Writes what fails in this run as a baseline; the file must not be there yet.
+    /// Writes the failures of this run as a baseline; the file must not exist yet.
     #[arg(long, value_name = "FILE")]
     pub(super) write_baseline: Option<PathBuf>,
 }
@@ -30,54 +29,34 @@ impl BaselineArgs {
         self.baseline.as_deref().into_iter()
     }
 
-    /// Reads the baseline; what is wrong is shown. `now` is the time since 1970.
-    pub(super) fn load(&self, now: Duration, output: &Output) -> Result<Arc<Baseline>, Exit> {
+    /// Reads the baseline; `now` is the time since 1970.
+    pub(super) fn load(&self, now: Duration, console: &Console) -> Result<Arc<Baseline>, Exit> {
         if let Some(path) = self.write_baseline.as_ref().filter(|path| path.exists()) {
-            let message =
-                format!("`{}` is there already, and reasons that somebody wrote are not replaced", path.display());
-            output.error(&message, Some("move it away, or name another file"));
-            return Err(Exit::Usage);
+            let message = format!("`{}` already exists; its reasons would be lost", path.display());
+            return Err(console.fail(Exit::Usage, message, Some("move it away, or name another file")));
         }
-        let mut sources = Sources::default();
-        let Some(path) = &self.baseline else {
-            return Ok(Arc::default());
-        };
-        let text = file::read_text(path, file::WRITTEN).map_err(|error| {
-            output.error(
-                &format!("cannot read the baseline `{}`: {}", path.display(), why_unreadable(&error)),
-                Some("`--write-baseline FILE` makes one of what fails now"),
-            );
-            Exit::Usage
-        })?;
-        let id = sources.add(SourceFile::new(path.display().to_string(), text));
-        match baseline::load(&sources, id, u64::try_from(now.as_millis()).unwrap_or(u64::MAX)) {
-            Ok((baseline, warnings)) => {
-                output.diagnostics(&warnings, &sources);
-                Ok(Arc::new(baseline))
-            }
-            Err(mistakes) => {
-                output.diagnostics(&mistakes, &sources);
-                Err(Exit::Usage)
-            }
-        }
+        let Some(path) = &self.baseline else { return Ok(Arc::default()) };
+        let help = "`--write-baseline FILE` writes a baseline of the current failures";
+        let (sources, id) = console.read("baseline", path, WRITTEN, Some(help))?;
+        let loaded = baseline::load(&sources, id, u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
+        let (baseline, warnings) = loaded.map_err(|mistakes| console.refuse(&mistakes, &sources))?;
+        console.diagnostics(&warnings, &sources);
+        Ok(Arc::new(baseline))
     }
 
-    /// Tells of entries that this run could not be held against.
-    pub(super) fn tell(&self, unmatched: usize, output: &Output) {
+    /// Notes entries that match no case of this run.
+    pub(super) fn note_unmatched(&self, unmatched: usize, console: &Console) {
         let Some(path) = self.baseline.as_ref().filter(|_| unmatched > 0) else { return };
-        let (entries, name) = if unmatched == 1 { ("entry", "names") } else { ("entries", "name") };
-        output.note(&format!("{unmatched} {entries} of `{}` {name} no case of this run", path.display()));
+        let entries = if unmatched == 1 { "entry matches" } else { "entries match" };
+        console.note(&format!("`{}`: {unmatched} {entries} no case of this run", path.display()));
     }
 
-    /// Writes what failed, where that was asked for.
-    pub(super) fn write(&self, failures: &Writer, output: &Output) -> Result<(), ()> {
+    /// Writes the failures, if `--write-baseline` asks for it.
+    pub(super) fn write(&self, failures: &Writer, console: &Console) -> Result<(), Exit> {
         let Some(path) = &self.write_baseline else { return Ok(()) };
-        if let Err(error) = sink::write(path, &failures.text()) {
-            output.error(&error.to_string(), None);
-            return Err(());
-        }
+        sink::write(path, &failures.text()).map_err(|error| console.fail(Exit::Environment, error, None))?;
         let entries = if failures.len() == 1 { "1 failure".to_owned() } else { format!("{} failures", failures.len()) };
-        output.note(&format!("{entries} written to `{0}`; `--baseline {0}` does not count them", path.display()));
+        console.note(&format!("wrote {entries} to `{0}`; with `--baseline {0}` they do not count", path.display()));
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! Which tools a command may call, and with what.
 
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::suites::FlaggedTool;
 use crate::source::template::from_json;
 use crate::source::{did_you_mean, visible_line};
 use crate::suite::Suite;
@@ -13,64 +14,73 @@ pub(super) struct CallArgs {
     /// Calls this tool although it may change or destroy data; may be given several times.
     #[arg(long, value_name = "TOOL")]
     pub(super) allow: Vec<String>,
-    /// Says that the server's data may be changed: calls also tools that write, but none that may destroy something.
+    /// The server's data may be changed: calls tools that write too, but none that may destroy something.
     #[arg(long)]
     pub(super) scratch: bool,
-    /// Valid arguments of a tool, such as `'get_user={"id": "u1"}'`, where its schema does not say enough; may be given
+    /// Valid arguments for a tool whose schema does not say enough, such as `'get_user={"id": "u1"}'`; may be given
     /// several times.
     #[arg(long, value_name = "TOOL=JSON", value_parser = known)]
-    arguments: Vec<(String, Value)>,
+    arguments: Vec<ToolArguments>,
 }
 
-fn known(text: &str) -> Result<(String, Value), String> {
+#[derive(Debug, Clone)]
+struct ToolArguments {
+    tool: String,
+    json: Value,
+}
+
+fn known(text: &str) -> Result<ToolArguments, String> {
     let help = r#"write for example `get_user={"id": "u1"}`"#;
     let (tool, json) = text.split_once('=').ok_or_else(|| format!("there is no `=` after the tool; {help}"))?;
-    let arguments: Value = serde_json::from_str(json).map_err(|error| format!("it is no JSON ({error}); {help}"))?;
-    if arguments.is_object() {
-        Ok((tool.trim().to_owned(), arguments))
+    let json: Value = serde_json::from_str(json).map_err(|error| format!("invalid JSON ({error}); {help}"))?;
+    if json.is_object() {
+        Ok(ToolArguments { tool: tool.trim().to_owned(), json })
     } else {
-        Err(format!("arguments are a JSON object; {help}"))
+        Err(format!("arguments must be a JSON object; {help}"))
     }
 }
 
-/// What to say of a flag that names a tool which the server does not have.
-pub(super) fn unknown_tool<'a>(flag: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> String {
-    let help = did_you_mean(name, offered).map(|help| format!("; {help}")).unwrap_or_default();
-    format!("warning: no tool is called `{0}`, so `{flag} {0}` does nothing{help}", visible_line(name))
+/// The warning about a flag that names a tool which the server does not have.
+pub(super) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
+    let FlaggedTool { flag, tool } = named;
+    let help = did_you_mean(tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
+    format!("warning: the server has no tool `{0}`, so `{flag} {0}` has no effect{help}", visible_line(tool))
 }
 
 impl CallArgs {
-    /// The members of a suite that say so.
+    /// The members of a suite that say the same.
     pub(super) fn members(&self) -> Map<String, Value> {
         let mut members = Map::new();
         if !self.allow.is_empty() {
-            members.insert("allow".to_owned(), self.allow.iter().map(String::as_str).collect());
+            members.insert("allow".to_owned(), json!(self.allow));
         }
         if !self.arguments.is_empty() {
-            members.insert("arguments".to_owned(), Value::Object(self.arguments.iter().cloned().collect()));
+            let arguments: Map<_, _> = self.arguments.iter().map(|one| (one.tool.clone(), one.json.clone())).collect();
+            members.insert("arguments".to_owned(), arguments.into());
         }
         members
     }
 
-    /// The tools that flags name, each with its flag.
-    pub(super) fn named(&self) -> Vec<(&'static str, String)> {
-        let allowed = self.allow.iter().map(|tool| ("--allow", tool.clone()));
-        allowed.chain(self.arguments.iter().map(|(tool, _)| ("--arguments", tool.clone()))).collect()
+    /// The tools that flags name.
+    pub(super) fn named(&self) -> Vec<FlaggedTool> {
+        let allowed = self.allow.iter().map(|tool| FlaggedTool { flag: "--allow", tool: tool.clone() });
+        let arguments = self.arguments.iter().map(|one| FlaggedTool { flag: "--arguments", tool: one.tool.clone() });
+        allowed.chain(arguments).collect()
     }
 
-    /// Adds it to a suite that is read already.
+    /// Adds it to a loaded suite.
     pub(super) fn add_to(&self, suite: &mut Suite) {
         let span = suite.name.span;
         suite.allow.extend(self.allow.iter().cloned());
         suite.servers.values_mut().for_each(|server| server.scratch |= self.scratch);
-        suite.arguments.extend(self.arguments.iter().map(|(tool, json)| (tool.clone(), from_json(json, span))));
+        suite.arguments.extend(self.arguments.iter().map(|one| (one.tool.clone(), from_json(&one.json, span))));
     }
 
     /// The flags as they are typed.
     pub(super) fn flags(&self) -> Vec<String> {
-        let allowed = self.allow.iter().map(|tool| ("--allow", tool.clone()));
-        let known = self.arguments.iter().map(|(tool, json)| ("--arguments", format!("{tool}={json}")));
-        let scratch = self.scratch.then(|| "--scratch".to_owned());
-        scratch.into_iter().chain(allowed.chain(known).flat_map(|(flag, value)| [flag.to_owned(), value])).collect()
+        let allowed = self.allow.iter().flat_map(|tool| ["--allow".to_owned(), tool.clone()]);
+        let known = self.arguments.iter();
+        let known = known.flat_map(|one| ["--arguments".to_owned(), format!("{}={}", one.tool, one.json)]);
+        self.scratch.then(|| "--scratch".to_owned()).into_iter().chain(allowed).chain(known).collect()
     }
 }

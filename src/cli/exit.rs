@@ -1,45 +1,45 @@
-//! What the program's exit code says.
+//! The exit codes of the program.
 
 use std::process::ExitCode;
 
 /// The exit codes, most pressing first where several would hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Exit {
     /// Everything that ran passed.
-    Passed,
+    Passed = 0,
     /// A server failed a case.
-    Findings,
+    Findings = 1,
     /// The suite or the command line is wrong.
-    Usage,
+    Usage = 2,
     /// A server could not be used, or a file could not be written.
-    Environment,
+    Environment = 3,
     /// Nothing was selected, no case reached a verdict, or a tool was not judged.
-    Nothing,
+    Nothing = 4,
     /// Coverage is below the threshold.
-    Coverage,
+    Coverage = 6,
     /// This program broke.
-    Internal,
+    Internal = 70,
     /// The user or the system stopped the program.
-    Interrupted,
+    Interrupted = 130,
 }
 
 impl Exit {
-    /// Every code with its number and its meaning, for the manual.
-    pub const TABLE: [(Self, u8, &'static str); 8] = [
-        (Self::Passed, 0, "everything that ran passed"),
-        (Self::Findings, 1, "a server failed a case"),
-        (Self::Usage, 2, "the suite or the command line is wrong"),
-        (Self::Environment, 3, "a server could not be started or reached, or a file could not be written"),
-        (Self::Nothing, 4, "nothing was selected, no case reached a verdict, or a tool was not judged"),
-        (Self::Coverage, 6, "coverage is below the threshold"),
-        (Self::Internal, 70, "mcprove broke; please report it"),
-        (Self::Interrupted, 130, "the run was interrupted; reports are written"),
+    /// Every code with its meaning, for the manual.
+    pub const TABLE: [(Self, &'static str); 8] = [
+        (Self::Passed, "everything that ran passed"),
+        (Self::Findings, "a server failed a case"),
+        (Self::Usage, "the suite or the command line is wrong"),
+        (Self::Environment, "a server could not be started or reached, or a file could not be written"),
+        (Self::Nothing, "nothing was selected, no case reached a verdict, or a tool was not judged"),
+        (Self::Coverage, "coverage is below the threshold"),
+        (Self::Internal, "mcprove broke; please report it"),
+        (Self::Interrupted, "the run was interrupted; reports are written"),
     ];
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        let number = Exit::TABLE.iter().find(|(code, _, _)| *code == exit).map_or(70, |(_, number, _)| *number);
-        Self::from(number)
+        Self::from(exit as u8)
     }
 }

@@ -7,15 +7,13 @@
 mod baseline;
 mod calls;
 mod commands;
+mod console;
 mod dashes;
 mod environment;
 mod exit;
-mod files;
 mod kept;
-mod output;
 mod paths;
 mod server;
-mod snapshots;
 mod state;
 mod suites;
 mod targets;
@@ -25,8 +23,8 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 
+use self::console::{ColorWhen, Console};
 use self::environment::Environment;
-use self::output::Output;
 
 use crate::source::visible_line;
 use crate::taxonomy::Registry;
@@ -42,7 +40,7 @@ struct CliArguments {
     command: CliCommand,
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
-    color: output::ColorWhen,
+    color: ColorWhen,
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,12 +67,17 @@ enum CliCommand {
 }
 
 impl CliCommand {
-    /// Whether its words are the command that starts a server.
+    /// Whether its words may be the command that starts a server.
     fn takes_a_server(&self) -> bool {
         matches!(self, Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_))
     }
 
-    /// What is not done where what the command reads has mistakes.
+    /// Whether it reads suites from files, and compares them with the registry.
+    fn reads_suites(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Prove(_) | Self::Plan(_) | Self::Check(_) | Self::FaultCoverage(_))
+    }
+
+    /// The work that a mistake prevents.
     fn undone(&self) -> &'static str {
         match self {
             Self::Plan(_) => "nothing was planned",
@@ -103,51 +106,45 @@ pub fn main() -> ExitCode {
             return code.into();
         }
     };
-    let output = Output::new(arguments.color, &environment, arguments.command.undone());
-    if arguments.command.takes_a_server() {
+    let CliArguments { command, color } = arguments;
+    let console = &Console::new(color, environment, command.undone());
+    if command.takes_a_server() {
         let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        dashes::misplaced(&CliArguments::command(), &typed).inspect(|warning| output.note(warning));
+        dashes::misplaced(&CliArguments::command(), &typed).inspect(|warning| console.note(warning));
     }
-    if matches!(
-        arguments.command,
-        CliCommand::Run(_)
-            | CliCommand::Prove(_)
-            | CliCommand::Plan(_)
-            | CliCommand::Check(_)
-            | CliCommand::FaultCoverage(_)
-    ) {
-        // Reading the registry takes as long as reading a large suite; it is wanted after the suites are read.
+    if command.reads_suites() {
+        // Reading the registry takes as long as reading a large suite; it is used after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
     orphans::adopt_orphans();
-    let exit = match arguments.command {
-        CliCommand::Run(args) => commands::run::run(&args, &environment, &output),
-        CliCommand::Compliance(args) => commands::compliance::compliance(*args, &environment, &output),
-        CliCommand::Lint(args) => commands::lint::lint(*args, &environment, &output),
-        CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, &environment, &output),
-        CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, &environment, &output),
-        CliCommand::Prove(args) => commands::prove::prove(args, &environment, &output),
-        CliCommand::Check(args) => commands::check::check(&args, &environment, &output),
-        CliCommand::Plan(args) => commands::plan::plan(&args, &output),
-        CliCommand::Report(args) => commands::report::report(&args, &output),
-        CliCommand::Ci(args) => commands::ci::ci(*args, &environment, &output),
-        CliCommand::Findings(args) => commands::findings::findings(&args, &environment, &output),
-        CliCommand::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, &output),
-        CliCommand::Schema(args) => commands::schema::schema(&args, &output),
-        CliCommand::Serve(args) => commands::serve::serve(&args, &environment, &output),
-        CliCommand::Completions(args) => commands::completions::completions(&args, &output),
+    let done = match command {
+        CliCommand::Run(args) => commands::run::run(&args, console),
+        CliCommand::Compliance(args) => commands::compliance::compliance(*args, console),
+        CliCommand::Lint(args) => commands::lint::lint(*args, console),
+        CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, console),
+        CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, console),
+        CliCommand::Prove(args) => commands::prove::prove(args, console),
+        CliCommand::Check(args) => commands::check::check(&args, console),
+        CliCommand::Plan(args) => commands::plan::plan(&args, console),
+        CliCommand::Report(args) => commands::report::report(&args, console),
+        CliCommand::Ci(args) => commands::ci::ci(*args, console),
+        CliCommand::Findings(args) => commands::findings::findings(&args, console),
+        CliCommand::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, console),
+        CliCommand::Schema(args) => Ok(commands::schema::schema(&args, console)),
+        CliCommand::Serve(args) => commands::serve::serve(&args, console),
+        CliCommand::Completions(args) => Ok(commands::completions::completions(&args, console)),
     };
-    tell_strays(&output);
-    exit.into()
+    report_orphans(console);
+    done.unwrap_or_else(|exit| exit).into()
 }
 
-/// Says what servers had left running in groups of their own.
-fn tell_strays(output: &Output) {
+/// Reports processes that servers left running outside of their process groups.
+fn report_orphans(console: &Console) {
     let ended: Vec<String> =
         orphans::killed_orphans().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
     if !ended.is_empty() {
-        let told = format!("ended what servers had left running outside of their process groups: {}", ended.join(", "));
-        output.note(&visible_line(&told));
+        let ended = ended.join(", ");
+        console.note(&visible_line(&format!("ended processes that servers left running after their exit: {ended}")));
     }
 }
 

@@ -92,7 +92,7 @@ fn a_budget_is_kept_and_passes_nothing() {
     let (seen, peak) = running.finish_weighed();
     assert_eq!(seen.status, 4, "{}", seen.text());
     assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
-    shows(&seen.text(), &["error: the time of `--budget` was over: ", "not judged --- exit 4"]);
+    shows(&seen.text(), &["error: the time of `--budget` is over: ", "not judged --- exit 4"]);
 }
 
 /// A suite for the demo server, with keys of its own.

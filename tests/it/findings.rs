@@ -84,16 +84,20 @@ fn nothing_is_gone_that_the_last_run_met() {
     assert_eq!(scene.run("run suite.yml").status, 1);
     let played = scene.run(&format!("findings replay {id} --times 1"));
     assert_eq!(played.status, 1, "{}", played.text());
-    assert!(played.stdout.contains("as the last run met it, and not in its smaller form"), "{}", played.text());
+    assert!(
+        played.stdout.contains("with the requests of the last run, but not in its minimised form"),
+        "{}",
+        played.text()
+    );
     let small = scene.run(&format!("findings minimise {id}"));
     assert_eq!(small.status, 0, "{}", small.text());
     assert!(small.stderr.contains("1 call, arguments from 9 to 8 characters, in "), "{}", small.text());
     let played = scene.run(&format!("findings replay {id} --times 1"));
-    assert!(played.status == 1 && !played.stdout.contains("smaller form"), "{}", played.text());
+    assert!(played.status == 1 && !played.stdout.contains("minimised form"), "{}", played.text());
     scene.write("bad.txt", "c");
     let small = scene.run(&format!("findings minimise {id}"));
     assert_eq!(small.status, 4, "{}", small.text());
-    assert!(small.stderr.contains("does not show, so there is nothing to make small"), "{}", small.text());
+    assert!(small.stderr.contains("does not show any more, so there is nothing to minimise"), "{}", small.text());
 }
 
 #[test]
@@ -102,7 +106,7 @@ fn where_nothing_may_write_only_findings_of_readers_are_played() {
     let id = broken_and_small(&scene, "*");
     for command in ["replay --all", "prune", &format!("minimise {id}")] {
         let seen = scene.run(&format!("findings {command} --read-only"));
-        assert!(seen.stderr.contains("is not played: `t` may change data"), "{}", seen.text());
+        assert!(seen.stderr.contains("is not replayed: `t` may change data"), "{}", seen.text());
         assert_eq!(seen.status, if command == "prune" { 0 } else { 3 }, "{}", seen.text());
     }
     assert_eq!(kept(&scene).len(), 1, "nothing is dropped that was not played");
@@ -121,7 +125,7 @@ fn mistakes_of_a_suite_are_no_findings_and_what_still_shows_is_not_pruned() {
     assert!(seen.stdout.contains("no_such_tool") && seen.stderr.contains("1 finding kept"), "{}", seen.text());
     let pruned = scene.run("findings prune --times 1");
     assert_eq!((pruned.status, kept(&scene).len()), (0, 1), "{}", pruned.text());
-    assert!(pruned.stderr.contains("0 of 1 kept findings dropped"), "{}", pruned.text());
+    assert!(pruned.stderr.contains("deleted 0 of 1 kept findings"), "{}", pruned.text());
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn six_kinds_are_kept_played_and_made_small() {
     assert_eq!((gone.status, gone.stdout.matches("gone").count()), (0, 6), "{}", gone.text());
     let pruned = scene.run("findings prune --times 1");
     assert_eq!((pruned.status, kept(&scene).len()), (0, 0), "{}", pruned.text());
-    assert!(pruned.stderr.contains("6 of 6 kept findings dropped"), "{}", pruned.text());
+    assert!(pruned.stderr.contains("deleted 6 of 6 kept findings"), "{}", pruned.text());
     scene.assert_nothing_survives();
 }
 
@@ -269,7 +273,11 @@ fn a_server_at_an_address_is_played_as_long_as_it_is_there() {
     let none = scene.run("findings replay --all");
     assert_eq!(none.status, 3, "{}", none.text());
     let small = again("minimise");
-    assert!(small.status == 0 && small.stderr.contains("there is no server any more"), "{}", small.text());
+    assert!(
+        small.status == 0 && small.stderr.contains("the search ended early, since the server is gone"),
+        "{}",
+        small.text()
+    );
     assert_eq!(kept(&scene)[0]["minimised"], false);
 }
 

@@ -201,7 +201,7 @@ fn the_same_seed_makes_the_same_calls() {
 #[test]
 fn a_seed_that_was_drawn_is_told_before_and_after() {
     let drawn = Scene::bare("fuzz/drawn").run("fuzz demo --tool echo --cases 3");
-    let before = drawn.stderr.split_once("  seed ").and_then(|(_, rest)| rest.split_once(", drawn; `--seed "));
+    let before = drawn.stderr.split_once("  seed ").and_then(|(_, rest)| rest.split_once(" was drawn; `--seed "));
     let seed = before.map(|(seed, _)| seed).filter(|seed| seed.parse::<u64>().is_ok());
     let after = seed.map(|seed| format!("\n  seed {seed} gives the same calls again\n"));
     assert!(after.is_some_and(|after| drawn.stdout.contains(&after)), "{}", drawn.text());

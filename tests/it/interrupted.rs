@@ -96,7 +96,7 @@ fn a_recording_that_is_stopped_speaks_of_no_reports() {
     let seen = running.finish();
     assert_eq!(seen.status, 130, "{}", seen.text());
     // It may be over before anybody says that it is about to be.
-    assert!(seen.stderr.contains("it was interrupted") && !seen.stderr.contains("report"), "{}", seen.text());
+    assert!(seen.stderr.contains("the command was interrupted") && !seen.stderr.contains("report"), "{}", seen.text());
     assert!(!scene.folder.join("server.snapshot.json").exists(), "nothing is recorded");
     scene.assert_nothing_survives();
 }

@@ -116,8 +116,8 @@ fn commands() -> String {
 
 fn exit_codes() -> String {
     let mut table = String::from("| code | meaning |\n| --- | --- |\n");
-    for (_, code, meaning) in mcprove::cli::Exit::TABLE {
-        writeln!(table, "| {code} | {meaning} |").unwrap();
+    for (exit, meaning) in mcprove::cli::Exit::TABLE {
+        writeln!(table, "| {} | {meaning} |", exit as u8).unwrap();
     }
     table
 }

@@ -44,7 +44,7 @@ fn check(name: &str, test: &str, status: i32) {
     scene.write("suite.yml", &suite(test));
     let seen = scene.run("run suite.yml");
     assert_eq!(seen.status, status, "{}{}", seen.stdout, seen.stderr);
-    let told = "ended what servers had left running outside of their process groups: 2 × `sleep`\n";
+    let told = "ended processes that servers left running after their exit: 2 × `sleep`\n";
     assert!(seen.stderr.ends_with(told), "{}", seen.stderr);
     let children = fs::read_to_string(scene.folder.join("children")).unwrap();
     assert_eq!(children.lines().count(), 2, "{children}");

@@ -39,7 +39,7 @@ pub use self::node::{Node, Value};
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
-pub use self::text::{beginning, legible_json, map_texts, words};
+pub use self::text::{beginning, legible_json, map_texts, shorten, words};
 pub use self::visible::{is_hidden, visible, visible_line};
 pub use self::yaml::parse;
 

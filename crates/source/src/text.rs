@@ -40,6 +40,14 @@ pub fn beginning(text: &str, most: usize) -> String {
     }
 }
 
+/// A text, or its beginning of so many characters and an ellipsis.
+pub fn shorten(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// The words of a name in any of the usual spellings, in lower case.
 pub fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();

@@ -2,9 +2,8 @@
 
 use clap::Args;
 
-use crate::cli::environment::Environment;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
 use crate::cli::suites::{ChosenRegistry, SuiteArgs, refuse_only};
 
 /// Validates suites without starting a server.
@@ -14,19 +13,11 @@ pub(in crate::cli) struct CheckArgs {
     suites: SuiteArgs,
 }
 
-pub(in crate::cli) fn check(args: &CheckArgs, environment: &Environment, output: &Output) -> Exit {
-    let plan = match args.suites.plan(ChosenRegistry::BUILTIN, output) {
-        Ok(plan) => plan,
-        Err(exit) => return exit,
-    };
-    if let Err(exit) = refuse_only(&plan, environment, output) {
-        return exit;
-    }
-    let (suites, cases) = (plan.suites.len(), plan.cases().count());
-    let plural = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    output.data(&format!(
-        "{} valid, {} planned\n",
-        plural(suites, "suite is", "suites are"),
-        plural(cases, "case", "cases")
-    ))
+pub(in crate::cli) fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Exit> {
+    let plan = args.suites.plan(ChosenRegistry::BUILTIN, console)?;
+    refuse_only(&plan, console)?;
+    let suites = if plan.suites.len() == 1 { "suite is" } else { "suites are" };
+    let count = plan.cases().count();
+    let cases = if count == 1 { "case" } else { "cases" };
+    Ok(console.data(&format!("{} {suites} valid, {count} {cases} planned\n", plan.suites.len())))
 }

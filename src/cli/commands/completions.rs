@@ -1,13 +1,13 @@
-//! `mcprove completions`: what a shell needs to complete the command line.
+//! `mcprove completions`: shell completions of the command line.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::CliArguments;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
 
-/// Prints completions for a shell.
+/// Prints the script that completes commands and flags in a shell.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CompletionsArgs {
     /// The shell.
@@ -15,8 +15,8 @@ pub(in crate::cli) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(in crate::cli) fn completions(args: &CompletionsArgs, output: &Output) -> Exit {
+pub(in crate::cli) fn completions(args: &CompletionsArgs, console: &Console) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut CliArguments::command(), "mcprove", &mut text);
-    output.data(&String::from_utf8_lossy(&text))
+    console.data(&String::from_utf8_lossy(&text))
 }

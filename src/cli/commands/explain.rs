@@ -1,19 +1,20 @@
-//! `mcprove compliance --explain` and `--list`: what the rules mean.
+//! `mcprove compliance --explain` and `--list`: explains the rules of the specification.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::block::compliance::rules_of;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::files::SuiteFiles;
-use crate::cli::output::Output;
+use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{Carrier, Level, Need, Rule, Test};
 use crate::wire::Revision;
 
-/// What somebody wants to know.
+/// The rules to explain or to list.
 pub(super) struct ExplainRequest<'a> {
     /// The rule; `None` for a list of all.
     pub(super) id: Option<&'a str>,
@@ -23,51 +24,40 @@ pub(super) struct ExplainRequest<'a> {
     pub(super) rules: &'a [PathBuf],
 }
 
-pub(super) fn explain(asked: &ExplainRequest<'_>, output: &Output) -> Exit {
+pub(super) fn explain(asked: &ExplainRequest<'_>, console: &Console) -> Result<Exit, Exit> {
     if let Some(word) = asked.revisions.iter().find(|word| *word != "all" && Revision::parse(word).is_none()) {
         let help = did_you_mean(word, Revision::ALL.map(Revision::as_str));
-        output.error(&format!("there is no revision `{word}`"), help.as_deref());
-        return Exit::Usage;
+        return Err(console.fail(Exit::Usage, format!("there is no revision `{word}`"), help.as_deref()));
     }
     let mut sources = Sources::default();
-    let tests = match rules(asked, &mut sources) {
-        Ok(tests) => tests,
-        Err(mistakes) => {
-            output.diagnostics(&mistakes, &sources);
-            return Exit::Usage;
-        }
-    };
+    let tests = rules(asked, &mut sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
     let is_meant = |rule: &Rule| {
-        let held = rule.revisions.iter().any(|revision| asked.revisions.iter().any(|word| word == revision.as_str()));
-        asked.revisions.is_empty() || held || asked.revisions.iter().any(|word| word == "all")
+        let holds_in = |word: &String| word == "all" || rule.revisions.iter().any(|known| word == known.as_str());
+        asked.revisions.is_empty() || asked.revisions.iter().any(holds_in)
     };
-    let ruled = tests.iter().filter_map(|test| Some((test, test.rule.as_deref()?)));
-    let ruled: Vec<(&Test, &Rule)> =
-        ruled.map(|(test, rule)| (test.as_ref(), rule)).filter(|(_, rule)| is_meant(rule)).collect();
-    let Some(id) = asked.id else { return output.data(&list(&ruled)) };
-    let found: Vec<_> = ruled.iter().filter(|(_, rule)| rule.is_named(id)).collect();
+    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.rule.as_deref()?)));
+    let ruled: Vec<(&Test, &Rule)> = ruled.filter(|(_, rule)| is_meant(rule)).collect();
+    let Some(id) = asked.id else { return Ok(console.data(&list(&ruled))) };
+    let found = ruled.iter().filter(|(_, rule)| rule.is_named(id));
+    let found: Vec<String> = found.map(|(check, rule)| explanation(check, rule, &sources)).collect();
     if found.is_empty() {
         let help = did_you_mean(id, ruled.iter().map(|(_, rule)| rule.id.as_str()));
-        output.error(
-            &format!("there is no rule `{id}`"),
-            Some(&help.unwrap_or_else(|| "`mcprove compliance --list` shows all of them".to_owned())),
-        );
-        return Exit::Usage;
+        let help = help.unwrap_or_else(|| "`mcprove compliance --list` lists all of them".to_owned());
+        return Err(console.fail(Exit::Usage, format!("there is no rule `{id}`"), Some(&help)));
     }
-    let told: Vec<String> = found.iter().map(|(check, rule)| told(check, rule, &sources)).collect();
-    output.data(&told.join("\n"))
+    Ok(console.data(&found.join("\n")))
 }
 
 /// The tests of the rule books.
-fn rules(asked: &ExplainRequest<'_>, sources: &mut Sources) -> Result<Vec<std::sync::Arc<Test>>, Vec<Diagnostic>> {
-    let books: Vec<String> = asked.rules.iter().map(|path| path.display().to_string()).collect();
+fn rules(asked: &ExplainRequest<'_>, sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
     let mut compliance = json!({});
-    if !books.is_empty() {
-        compliance["rules"] = json!(books);
+    if !asked.rules.is_empty() {
+        compliance["rules"] = asked.rules.iter().map(|path| path.display().to_string()).collect();
     }
     let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": compliance}).to_string();
-    let files = super::super::suites::Beside { name: "rules".into(), text, disk: SuiteFiles };
-    rules_of(Path::new("rules"), &files, sources)
+    let name = Path::new("rules");
+    let files = |path: &Path| if path == name { Ok(text.clone()) } else { read_text(path, WRITTEN) };
+    rules_of(name, &files, sources)
 }
 
 fn list(ruled: &[(&Test, &Rule)]) -> String {
@@ -87,7 +77,7 @@ fn list(ruled: &[(&Test, &Rule)]) -> String {
     text
 }
 
-fn told(check: &Test, rule: &Rule, sources: &Sources) -> String {
+fn explanation(check: &Test, rule: &Rule, sources: &Sources) -> String {
     let newest = rule.revisions.last().map_or("draft", |revision| revision.as_str());
     let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
     let over = match rule.over {

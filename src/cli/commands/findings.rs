@@ -1,65 +1,88 @@
-//! `mcprove findings`: what earlier runs kept, shown, seen again, made small, compared.
+//! `mcprove findings`: lists, replays, minimises and compares the findings of earlier runs.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::replaying;
-use crate::cli::environment::Environment;
+use super::parsing::duration;
+use super::replaying::Replay;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
-use crate::cli::output::Output;
 use crate::event::{Reproduction, ReproductionCall};
 use crate::findings::{Stored, compare, regression};
 use crate::report::without_commands;
-use crate::source::{legible_json, parse_duration, visible, visible_line};
+use crate::source::{legible_json, shorten, visible, visible_line};
 
 /// How much of a request is shown.
 const SHOWN: usize = 160;
 
-/// Shows what runs have found, and finds it again.
+/// Lists, replays, minimises and compares the findings that runs have kept.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FindingsArgs {
     #[command(subcommand)]
     action: FindingsAction,
     /// The folder for state in which findings are kept.
     #[arg(long, global = true, value_name = "FOLDER", default_value = ".mcprove")]
-    pub(super) state_dir: PathBuf,
+    state_dir: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 enum FindingsAction {
-    /// Lists every kept finding, the worst first.
-    List(ListArgs),
-    /// Shows one finding with its evidence and the requests that lead to it.
+    /// Lists the kept findings, the worst first.
+    List {
+        /// Prints all of them as one JSON document, which `findings diff` reads.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shows one finding, with its evidence and the requests that lead to it.
     Show(ShowArgs),
-    /// Plays a finding to fresh servers; ends with exit code 1 where it shows again, and 0 where it is gone.
-    Replay(ReplayArgs),
-    /// Leaves out of a finding what it does not need, with a fresh server for every attempt; ends with exit code 4 where
-    /// it does not show.
+    /// Replays a finding on fresh servers; ends with exit code 1 if it shows again, and 0 if it is gone.
+    Replay {
+        /// The id, or its beginning.
+        #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// Replays every kept finding.
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        times: TimesArgs,
+        #[command(flatten)]
+        playing: PlayingArgs,
+    },
+    /// Removes the requests that a finding does not need, on a fresh server for every attempt; ends with exit code 4 if
+    /// the finding does not show.
     #[command(alias = "minimize")]
-    Minimise(MinimiseArgs),
-    /// Plays every kept finding to fresh servers, and drops those that are gone.
-    Prune(PruneArgs),
+    Minimise {
+        /// The id, or its beginning.
+        #[arg(value_name = "ID")]
+        id: String,
+        /// How many fresh servers may be started.
+        #[arg(long, value_name = "N", default_value = "200")]
+        max_attempts: NonZero<usize>,
+        #[command(flatten)]
+        playing: PlayingArgs,
+    },
+    /// Replays every kept finding on fresh servers, and deletes those that are gone.
+    Prune {
+        #[command(flatten)]
+        times: TimesArgs,
+        #[command(flatten)]
+        playing: PlayingArgs,
+    },
     /// Compares the findings of two runs.
     Diff(DiffArgs),
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
-    /// Prints all of them as one JSON document, which `findings diff` reads.
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
 struct ShowArgs {
-    /// The id, or how it begins.
+    /// The id, or its beginning.
     #[arg(value_name = "ID")]
     id: String,
-    /// Prints only the test that a suite should gain.
+    /// Prints only the regression test for a suite.
     #[arg(long, conflicts_with = "json")]
     yaml: bool,
     /// Prints the finding as it is kept.
@@ -67,53 +90,20 @@ struct ShowArgs {
     json: bool,
 }
 
-/// What to play, and how often.
 #[derive(Debug, Args)]
-pub(super) struct ReplayArgs {
-    /// The id, or how it begins.
-    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
-    id: Option<String>,
-    /// Plays every kept finding.
-    #[arg(long)]
-    all: bool,
-    /// How often each is played.
+struct TimesArgs {
+    /// How often to replay each finding.
     #[arg(long, value_name = "N", default_value = "3")]
-    pub(super) times: std::num::NonZero<u32>,
-    /// The time for one request, and for a server that hangs; what was recorded by default.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(super) timeout: Option<Duration>,
-    /// Plays no finding that calls a tool that may change data, by its hints or by its name and description.
-    #[arg(long)]
-    pub(super) read_only: bool,
+    times: NonZero<u32>,
 }
 
-/// How often findings are played before they are dropped.
+/// How findings are replayed.
 #[derive(Debug, Args)]
-struct PruneArgs {
-    /// How often each is played.
-    #[arg(long, value_name = "N", default_value = "3")]
-    times: std::num::NonZero<u32>,
-    /// The time for one request, and for a server that hangs; what was recorded by default.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    timeout: Option<Duration>,
-    /// Plays no finding that calls a tool that may change data, by its hints or by its name and description.
-    #[arg(long)]
-    read_only: bool,
-}
-
-/// What to make small, and with how much effort.
-#[derive(Debug, Args)]
-pub(super) struct MinimiseArgs {
-    /// The id, or how it begins.
-    #[arg(value_name = "ID")]
-    id: String,
-    /// How many fresh servers may be started.
-    #[arg(long, value_name = "N", default_value = "200")]
-    pub(super) max_attempts: std::num::NonZero<usize>,
-    /// The time for one request, and for a server that hangs; what was recorded by default.
+pub(super) struct PlayingArgs {
+    /// The time for one request, and after which a server counts as hanging; by default as in the recorded run.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// Plays no finding that calls a tool that may change data, by its hints or by its name and description.
+    /// Replays no finding that calls a tool which may change data, according to its hints, or to its name and description.
     #[arg(long)]
     pub(super) read_only: bool,
 }
@@ -126,51 +116,39 @@ struct DiffArgs {
     /// The later run.
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// Ends with exit code 1 where the later run has findings that the earlier one has not.
+    /// Ends with exit code 1 if the later run has findings that the earlier one does not have.
     #[arg(long)]
     fail_on_regression: bool,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let none = || format!("invalid duration `{text}`; write a number and a unit, such as `2s`");
-    parse_duration(text).filter(|duration| !duration.is_zero()).ok_or_else(none)
-}
-
-pub(in crate::cli) fn findings(args: &FindingsArgs, environment: &Environment, output: &Output) -> Exit {
+pub(in crate::cli) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, Exit> {
     let state = args.state_dir.as_path();
-    let done = match &args.action {
-        FindingsAction::List(wanted) => list(state, wanted, output),
-        FindingsAction::Show(wanted) => one(state, &wanted.id, output).map(|stored| show(&stored, wanted, output)),
-        FindingsAction::Replay(wanted) => {
-            let chosen = match &wanted.id {
-                Some(id) => one(state, id, output).map(|stored| vec![stored]),
-                None => all(state, output),
+    let replay = |playing| Replay { state, playing, console };
+    match &args.action {
+        FindingsAction::List { json } => list(state, *json, console),
+        FindingsAction::Show(wanted) => show(&one(state, &wanted.id, console)?, wanted, console),
+        FindingsAction::Replay { id, times, playing, .. } => {
+            let chosen = match id {
+                Some(id) => vec![one(state, id, console)?],
+                None => all(state, console)?,
             };
-            chosen.map(|chosen| replaying::replay(state, &chosen, wanted, (environment, output)))
+            replay(playing).replay(&chosen, times.times.get())
         }
-        FindingsAction::Prune(wanted) => {
-            let PruneArgs { times, timeout, read_only } = *wanted;
-            let replay = ReplayArgs { id: None, all: true, times, timeout, read_only };
-            all(state, output).map(|found| replaying::prune(state, &found, &replay, (environment, output)))
+        FindingsAction::Prune { times, playing } => replay(playing).prune(&all(state, console)?, times.times.get()),
+        FindingsAction::Minimise { id, max_attempts, playing } => {
+            replay(playing).minimise(one(state, id, console)?, max_attempts.get())
         }
-        FindingsAction::Minimise(wanted) => one(state, &wanted.id, output)
-            .map(|stored| replaying::minimise(state, stored, wanted, (environment, output))),
-        FindingsAction::Diff(wanted) => diff(wanted, output),
-    };
-    done.unwrap_or_else(|exit| exit)
+        FindingsAction::Diff(wanted) => diff(wanted, console),
+    }
 }
 
 /// Every kept finding, the worst first.
-fn all(state: &Path, output: &Output) -> Result<Vec<Stored>, Exit> {
-    let unreadable = |reason: String| {
-        output.error(&reason, None);
-        Exit::Environment
-    };
+fn all(state: &Path, console: &Console) -> Result<Vec<Stored>, Exit> {
     let mut found = Vec::new();
-    for one in kept::kept(state).map_err(unreadable)? {
+    for one in kept::kept(state).map_err(|reason| console.fail(Exit::Environment, reason, None))? {
         match one {
             Ok(stored) => found.push(stored),
-            Err(reason) => output.note(&format!("warning: {reason}; it is left out")),
+            Err(reason) => console.note(&format!("warning: {reason}; it is left out")),
         }
     }
     found.sort_by(|a, b| {
@@ -180,19 +158,18 @@ fn all(state: &Path, output: &Output) -> Result<Vec<Stored>, Exit> {
 }
 
 /// The one finding whose id begins so.
-fn one(state: &Path, id: &str, output: &Output) -> Result<Stored, Exit> {
-    let mut found = all(state, output)?;
+fn one(state: &Path, id: &str, console: &Console) -> Result<Stored, Exit> {
+    let mut found = all(state, console)?;
     found.retain(|stored| stored.id.starts_with(id));
     match (found.pop(), found.len()) {
         (Some(stored), 0) => Ok(stored),
         (Some(_), others) => {
-            output.error(&format!("{} findings begin with `{id}`", others + 1), Some("write more of the id"));
-            Err(Exit::Usage)
+            let message = format!("the ids of {} findings begin with `{id}`", others + 1);
+            Err(console.fail(Exit::Usage, message, Some("write more of the id")))
         }
         (None, _) => {
-            let help = format!("`mcprove findings list{}` names them", place(state));
-            output.error(&format!("no finding begins with `{id}`"), Some(&help));
-            Err(Exit::Nothing)
+            let help = format!("`mcprove findings list{}` lists the ids", state_flag(state));
+            Err(console.fail(Exit::Nothing, format!("no finding has an id that begins with `{id}`"), Some(&help)))
         }
     }
 }
@@ -200,16 +177,16 @@ fn one(state: &Path, id: &str, output: &Output) -> Result<Stored, Exit> {
 /// How wide a column may be.
 const WIDEST: usize = 30;
 
-fn list(state: &Path, args: &ListArgs, output: &Output) -> Result<Exit, Exit> {
-    let found = all(state, output)?;
-    if args.json {
-        return Ok(output.data(&(legible_json(&found) + "\n")));
+fn list(state: &Path, json: bool, console: &Console) -> Result<Exit, Exit> {
+    let found = all(state, console)?;
+    if json {
+        return Ok(console.data(&(legible_json(&found) + "\n")));
     }
     if found.is_empty() {
-        output.note(&format!("nothing is kept in `{}`", state.display()));
+        console.note(&format!("no finding is kept in `{}`", state.display()));
         return Ok(Exit::Passed);
     }
-    Ok(output.data(&table(&found)))
+    Ok(console.data(&table(&found)))
 }
 
 /// A line for each finding.
@@ -218,7 +195,7 @@ fn table(found: &[Stored]) -> String {
     rows.iter().map(|row| line(row, &rows)).collect()
 }
 
-/// What is said of a finding in a list; the last may be long.
+/// The columns of a finding in a list; the last may be long.
 fn cells(stored: &Stored) -> [String; 6] {
     let Stored { id, kind, severity, tool, title, .. } = stored;
     let how = match (&stored.reproduction, stored.minimised) {
@@ -227,7 +204,7 @@ fn cells(stored: &Stored) -> [String; 6] {
         (Some(_), false) => stored.length(),
     };
     let tool = if tool.is_empty() { "-" } else { tool };
-    let texts = [id, severity.as_str(), kind.as_str(), tool, &how, &short(title)];
+    let texts = [id, severity.as_str(), kind.as_str(), tool, &how, &shorten(title, SHOWN)];
     texts.map(|text| visible_line(text).into_owned())
 }
 
@@ -241,28 +218,27 @@ fn line(row: &[String; 6], rows: &[[String; 6]]) -> String {
     line.trim_end().to_owned() + "\n"
 }
 
-fn show(stored: &Stored, args: &ShowArgs, output: &Output) -> Exit {
-    if args.json {
-        return output.data(&stored.text());
-    }
+fn show(stored: &Stored, args: &ShowArgs, console: &Console) -> Result<Exit, Exit> {
     let test = regression(stored);
-    match (args.yaml, test) {
-        (true, Some(test)) => output.data(&test),
-        (true, None) => {
-            output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
-            Exit::Environment
-        }
-        (false, test) => output.data(&without_commands(&told(stored, test.as_deref()))),
-    }
+    Ok(console.data(&match test {
+        _ if args.json => stored.text(),
+        Some(test) if args.yaml => test,
+        None if args.yaml => return Err(unplayable(stored, console)),
+        test => without_commands(&described(stored, test.as_deref())),
+    }))
 }
 
-/// Why a finding cannot be played.
-pub(super) fn unplayable(stored: &Stored) -> String {
-    let why = stored.unplayable.as_deref().unwrap_or("nothing is known of what led to it");
-    format!("finding {} cannot be played again: {why}", stored.id)
+fn why_unplayable(stored: &Stored) -> String {
+    let why = stored.unplayable.as_deref().unwrap_or("the requests that led to it are unknown");
+    format!("finding {} cannot be replayed: {why}", stored.id)
 }
 
-fn told(stored: &Stored, example: Option<&str>) -> String {
+/// Refuses to replay a finding whose requests are not known.
+pub(super) fn unplayable(stored: &Stored, console: &Console) -> Exit {
+    console.fail(Exit::Environment, why_unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)))
+}
+
+fn described(stored: &Stored, example: Option<&str>) -> String {
     let mut text = String::new();
     let place = &stored.place;
     let _ = writeln!(text, "{}  {}  {}", stored.id, stored.kind.as_str(), stored.severity.as_str());
@@ -297,7 +273,7 @@ fn told(stored: &Stored, example: Option<&str>) -> String {
             let _ = writeln!(text, "\nas a test for a suite\n{}", indented(example));
         }
         _ => {
-            let _ = writeln!(text, "\n{}", unplayable(stored));
+            let _ = writeln!(text, "\n{}", why_unplayable(stored));
         }
     }
     text
@@ -311,7 +287,7 @@ fn requests(stored: &Stored, reproduction: &Reproduction) -> String {
             let _ = writeln!(text, "  session {}", at + 1);
         }
         for call in calls {
-            let _ = writeln!(text, "  {}", visible_line(&short(&request(call))));
+            let _ = writeln!(text, "  {}", visible_line(&shorten(&request(call), SHOWN)));
         }
     }
     text
@@ -332,26 +308,19 @@ fn indented(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("  {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-fn short(text: &str) -> String {
-    let kept: String = text.chars().take(SHOWN).collect();
-    if kept.len() < text.len() { kept + "…" } else { kept }
-}
-
 /// The flag that names a folder for state, where it is not the usual one.
-pub(super) fn place(state: &Path) -> String {
+pub(super) fn state_flag(state: &Path) -> String {
     if state == Path::new(".mcprove") {
         return String::new();
     }
     format!(" --state-dir {}", shell_words::quote(&state.display().to_string()))
 }
 
-fn diff(args: &DiffArgs, output: &Output) -> Result<Exit, Exit> {
+fn diff(args: &DiffArgs, console: &Console) -> Result<Exit, Exit> {
     let read = |path: &Path| {
-        // What is left out could be the regression.
-        kept::read(path).and_then(|found| found.into_iter().collect::<Result<Vec<_>, _>>()).map_err(|reason| {
-            output.error(&reason, None);
-            Exit::Environment
-        })
+        // A finding that is left out could be the regression.
+        let found = kept::read(path).and_then(|found| found.into_iter().collect::<Result<Vec<_>, _>>());
+        found.map_err(|reason| console.fail(Exit::Environment, reason, None))
     };
     let compared = compare(read(&args.before)?, read(&args.after)?);
     let mut text = String::new();
@@ -359,7 +328,7 @@ fn diff(args: &DiffArgs, output: &Output) -> Result<Exit, Exit> {
         let _ = writeln!(text, "{word}: {}", found.len());
         text.extend(table(found).lines().map(|line| format!("  {line}\n")));
     }
-    let shown = output.data(&text);
+    let shown = console.data(&text);
     let is_worse = args.fail_on_regression && !compared.new.is_empty();
     Ok(if is_worse { Exit::Findings } else { shown })
 }

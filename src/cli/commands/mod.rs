@@ -1,5 +1,6 @@
 //! One file per command: its arguments, and a function that does it.
 
+mod adhoc;
 pub(super) mod check;
 pub(super) mod ci;
 pub(super) mod completions;
@@ -17,14 +18,13 @@ mod replaying;
 pub(super) mod report;
 pub(super) mod run;
 mod run_findings;
-mod run_given;
-mod run_serving;
 mod run_shared;
 mod run_update;
 mod run_watch;
 pub(super) mod schema;
 pub(super) mod serve;
 mod serve_faulty;
+mod served;
 mod signals;
 pub(super) mod snapshot;
 mod snapshot_text;

@@ -2,24 +2,34 @@
 
 use std::num::NonZero;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::source::parse_duration;
 use crate::suite::MOST_PARALLEL;
 
+/// The time since 1970.
+pub(super) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A seed that differs from run to run, and is short enough to be typed.
+pub(super) fn drawn_seed() -> u32 {
+    (now().subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
+}
+
+/// A time that is not zero.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let none = || format!("invalid duration `{text}`; write a number and a unit, such as `10s`");
-    let duration = parse_duration(text).ok_or_else(none)?;
-    if duration.is_zero() {
-        return Err("no case ends in no time at all; write for example `10s`".to_owned());
+    match parse_duration(text) {
+        Some(Duration::ZERO) => Err("must be greater than zero, for example `10s`".to_owned()),
+        Some(duration) => Ok(duration),
+        None => Err(format!("invalid duration `{text}`; write a number and a unit, such as `10s`")),
     }
-    Ok(duration)
 }
 
 /// How many cases run at a time.
 pub(super) fn at_a_time(text: &str) -> Result<NonZero<usize>, String> {
     match positive::<NonZero<usize>>(text)? {
-        many if many.get() > MOST_PARALLEL => Err(format!("at most {MOST_PARALLEL} cases run at a time")),
+        many if many.get() > MOST_PARALLEL => Err(format!("at most {MOST_PARALLEL} cases can run at a time")),
         some => Ok(some),
     }
 }

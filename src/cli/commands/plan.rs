@@ -1,14 +1,14 @@
-//! `mcprove plan`: what would run, without running it.
+//! `mcprove plan`: lists the cases of a run, without running them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 
+use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
-use crate::cli::suites::{ChosenRegistry, SuiteArgs, nothing_failed, nothing_selected};
+use crate::cli::suites::{ChosenRegistry, SuiteArgs, require_cases};
 use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
 use crate::source::visible_line;
 use crate::taxonomy::Registry;
@@ -18,42 +18,25 @@ use crate::taxonomy::Registry;
 pub(in crate::cli) struct PlanArgs {
     #[command(flatten)]
     suites: SuiteArgs,
-    /// Shows what each case looks at, too.
+    /// Shows the session of each case, and the faults that it checks.
     #[arg(long, short)]
     verbose: bool,
-    /// The format.
+    /// The format of the list.
     #[arg(long, value_enum, default_value = "text")]
-    format: PlanFormat,
+    format: ListFormat,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PlanFormat {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
-pub(in crate::cli) fn plan(args: &PlanArgs, output: &Output) -> Exit {
-    let plan = match args.suites.plan(ChosenRegistry::BUILTIN, output) {
-        Ok(plan) => plan,
-        Err(exit) => return exit,
-    };
-    if nothing_failed(&plan, output) {
-        return Exit::Passed;
-    }
-    if plan.cases().next().is_none() {
-        nothing_selected(&plan, output);
-        return Exit::Nothing;
-    }
+pub(in crate::cli) fn plan(args: &PlanArgs, console: &Console) -> Result<Exit, Exit> {
+    let plan = args.suites.plan(ChosenRegistry::BUILTIN, console)?;
+    require_cases(&plan, console)?;
     let registry = Registry::builtin();
-    output.data(&match args.format {
-        PlanFormat::Text => text(&plan, args.verbose.then_some(registry)),
-        PlanFormat::Json => format!("{:#}\n", as_json(&plan, registry)),
-    })
+    Ok(console.data(&match args.format {
+        ListFormat::Text => text(&plan, args.verbose.then_some(registry)),
+        ListFormat::Json => format!("{:#}\n", as_json(&plan, registry)),
+    }))
 }
 
-/// A line for each case; with the registry, what each of them looks at.
+/// A line for each case; with the registry, also the faults that it checks.
 fn text(plan: &Plan, registry: Option<&Registry>) -> String {
     let mut text = String::new();
     for planned in &plan.suites {
@@ -69,7 +52,7 @@ fn text(plan: &Plan, registry: Option<&Registry>) -> String {
     let count = plan.cases().count();
     let grows = plan.cases().any(|case| matches!(case.body, Body::Template(_)));
     let _ = write!(text, "{count} {}", if count == 1 { "case" } else { "cases" });
-    text += if grows { "; those marked `…` become one or more once the server says what it offers\n" } else { "\n" };
+    text += if grows { "; those marked `…` become one or more once the server lists what it offers\n" } else { "\n" };
     text
 }
 

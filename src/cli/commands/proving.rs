@@ -1,12 +1,14 @@
-//! What a run leaves to be played back, and what is proven from it.
+//! The recording of a run, and the proof from it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::fault_coverage::ThresholdArgs;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+
 use crate::coverage::gates;
 use crate::event::Proof;
 use crate::plan::Plan;
@@ -24,25 +26,25 @@ use crate::source::nearest;
 use crate::suite::why_unreadable;
 use crate::taxonomy::{Registry, Variant};
 
-/// Whether a run is written down, and what is proven from it.
+/// Recording and proof of a run.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProvingArgs {
-    /// Proves what the suite would catch, once it has run: every fault is imitated in the recorded traffic, and a case must turn red.
+    /// After the run, proves which faults the suite would catch: imitates each of them in the recorded traffic and checks that a case fails.
     #[arg(long)]
     pub(super) prove: bool,
-    /// Writes the run into this file, so that `mcprove prove --recording FILE` needs no server.
+    /// Records the run in this file, for `mcprove prove --recording FILE`, which needs no server.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
-    /// Tries only these mutants, by name, or all of a variant, a leaf or a family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
+    /// Tries only the mutants with this name, or those of this variant, leaf or family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
-    /// Asks the real servers what the recording leaves open: starts them again and again, with a fault in front of them or in how they start.
+    /// Tries the mutants that the recording cannot decide on the real servers: restarts them many times, with a fault in front of them or in how they start.
     #[arg(long)]
     live: bool,
-    /// How many survivors are shown with the lines that would kill them.
+    /// Which survivors are shown with the lines that would kill them.
     #[arg(long, value_name = "WHICH", value_enum, default_value = "worst")]
     survivors: ShownMutants,
-    /// Writes what would kill the survivors into this file: a suite that includes the one that was proven.
+    /// Writes the tests that would kill the survivors into this file: a suite that includes the proven one.
     #[arg(long, value_name = "FILE")]
     write_missing: Option<PathBuf>,
 }
@@ -56,20 +58,13 @@ enum ShownMutants {
     All,
 }
 
-/// Whether a figure is gated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gating {
-    /// By a threshold.
-    Threshold,
-    /// Not at all.
-    None,
-}
-
-/// What is wanted of a proof.
-pub(super) struct MutantChoice {
+/// A recording that is to be proven.
+pub(super) struct ProofRequest<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) registry: &'a Registry,
+    pub(super) options: &'a Options,
     /// The names of the mutants to try; `None` for all.
-    pub(super) picks: Option<BTreeSet<String>>,
-    pub(super) thresholds: Thresholds,
+    pub(super) mutants: Option<BTreeSet<String>>,
     pub(super) secrets: RecordedSecrets,
 }
 
@@ -91,125 +86,125 @@ impl ProvingArgs {
         }
     }
 
-    /// Writes the suites that kill the survivors; a file that somebody else wrote stays as it is.
-    pub(super) fn write_missing(&self, proof: &Proof, plan: &Plan, output: &Output) -> Result<(), ()> {
+    /// Writes the suites that kill the survivors; a file that was not written by this flag stays as it is.
+    pub(super) fn write_missing(&self, proof: &Proof, plan: &Plan, console: &Console) -> Result<(), Exit> {
         let Some(file) = &self.write_missing else { return Ok(()) };
         let suites = missing_suites(proof, plan, file, Path::new(""));
         if suites.is_empty() {
-            output.note(&format!("`{}` was not written: no test is known that kills a survivor", file.display()));
+            console.note(&format!("`{}` was not written: mcprove knows no test that kills a survivor", file.display()));
         }
         for MissingSuite { path, text } in suites {
             let known = read_text(&path, WRITTEN).unwrap_or_default();
             if !known.is_empty() && !known.starts_with(MISSING_MARK) {
                 let help = "it was not written by `--write-missing`; name another file, or move it away";
-                output.error(&format!("`{}` is there already", path.display()), Some(help));
-                return Err(());
+                return Err(console.fail(Exit::Usage, format!("`{}` already exists", path.display()), Some(help)));
             }
-            sink::write(&path, &text).map_err(|error| output.error(&error.to_string(), None))?;
-            output.note(&format!("written: {0}; see what it kills with `mcprove prove {0}`", path.display()));
+            sink::write(&path, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
+            console.note(&format!("wrote `{0}`; `mcprove prove {0}` shows the mutants that it kills", path.display()));
         }
         Ok(())
     }
 
-    /// Refuses what says nothing together.
-    pub(super) fn refuse(&self, gate: Gating, output: &Output) -> Result<(), Exit> {
-        let idle = [
+    /// Refuses flags that have no effect together.
+    pub(super) fn check(&self, thresholds: &ThresholdArgs, console: &Console) -> Result<(), Exit> {
+        let only_with_proof = [
             ("--mutant", !self.mutant.is_empty()),
             ("--write-missing", self.write_missing.is_some()),
             ("--live", self.live),
         ];
-        if let Some((flag, _)) = idle.iter().find(|(_, is_given)| *is_given && !self.prove) {
-            output.error(&format!("`{flag}` is about a proof, and nothing is to be proven"), Some("add `--prove`"));
-            return Err(Exit::Usage);
+        if let Some((flag, _)) = only_with_proof.iter().find(|(_, is_given)| *is_given && !self.prove) {
+            return Err(console.fail(Exit::Usage, format!("`{flag}` needs `--prove`"), Some("add `--prove`")));
         }
-        if self.prove && !self.mutant.is_empty() && gate == Gating::Threshold {
-            let help = "leave one of them out: the percentage of some mutants says nothing about the suite";
-            output.error("`--threshold` cannot be used with `--mutant`", Some(help));
-            return Err(Exit::Usage);
+        if self.prove && !self.mutant.is_empty() && thresholds.is_set() {
+            let help = "remove one of them: the percentage of some mutants says nothing about the suite";
+            return Err(console.fail(Exit::Usage, "`--threshold` cannot be used with `--mutant`", Some(help)));
         }
         Ok(())
     }
 
-    /// The names of the mutants that are to be tried.
-    pub(super) fn wanted(&self, registry: &Registry, output: &Output) -> Result<Option<BTreeSet<String>>, Exit> {
-        if self.mutant.is_empty() {
-            return Ok(None);
-        }
-        let mut picks = BTreeSet::new();
+    /// The names of the mutants to try; `None` for all.
+    pub(super) fn mutants(&self, registry: &Registry, console: &Console) -> Result<Option<BTreeSet<String>>, Exit> {
+        let mut mutants = BTreeSet::new();
         for word in &self.mutant {
             let named = mutants_named(word, registry);
             if named.is_empty() {
                 let help = nearest(word, names(registry)).map(|name| format!("did you mean `{name}`?"));
-                let help = help.or_else(|| Some("`docs/reference/faults.md` lists all of them".to_owned()));
-                output.error(&format!("there is no mutant, variant, leaf or family `{word}`"), help.as_deref());
-                return Err(Exit::Usage);
+                let help = help.unwrap_or_else(|| "`docs/reference/faults.md` lists all of them".to_owned());
+                let message = format!("there is no mutant, variant, leaf or family `{word}`");
+                return Err(console.fail(Exit::Usage, message, Some(&help)));
             }
-            picks.extend(named);
+            mutants.extend(named);
         }
-        Ok(Some(picks))
+        Ok((!self.mutant.is_empty()).then_some(mutants))
     }
 
     /// Proves what can be proven from a recording.
-    pub(super) fn proven(
+    pub(super) fn prove_recording(
         &self,
         recording: RunRecording,
-        (plan, registry): (&Plan, &Registry),
-        (options, wanted): (&Options, MutantChoice),
-        output: &Output,
+        request: ProofRequest<'_>,
+        thresholds: &ThresholdArgs,
+        console: &Console,
     ) -> Result<ProveResult, Exit> {
-        let MutantChoice { picks, thresholds, secrets } = wanted;
+        let ProofRequest { plan, registry, options, mutants: picks, secrets } = request;
         let (redactor, workers) = (redactor(plan, options), options.processors);
         let proving = ProveSettings { plan, options, registry, redactor, workers, picks, secrets, live: self.live };
         let mut proven = prove(recording, &proving).map_err(|error| {
-            output.error(&format!("nothing was proven: {error}"), None);
-            if matches!(error, ProveError::Interrupted) { Exit::Interrupted } else { Exit::Internal }
+            let exit = if matches!(error, ProveError::Interrupted) { Exit::Interrupted } else { Exit::Internal };
+            console.fail(exit, format!("nothing was proven: {error}"), None)
         })?;
-        proven.proof.gates = gates(&proven.proof.proven, thresholds.plain, thresholds.weighted);
+        let Thresholds { plain, weighted } = thresholds.values();
+        proven.proof.gates = gates(&proven.proof.proven, plain, weighted);
         Ok(proven)
     }
 
-    /// Writes the recording where one is wanted.
-    pub(super) fn write(
+    /// Writes the recording, if `--record` asks for it.
+    pub(super) fn write_recording(
         &self,
         plan: &Plan,
-        (recording, redactor): (&RunRecording, &Redactor),
-        output: &Output,
-    ) -> Result<(), ()> {
+        recording: &RunRecording,
+        redactor: &Redactor,
+        console: &Console,
+    ) -> Result<(), Exit> {
         let Some(path) = &self.record else { return Ok(()) };
-        let recording = recording.clone().without_secrets(redactor);
-        sink::write(path, &file::write(&of(plan), &recording)).map_err(|error| {
-            output.error(&error.to_string(), None);
-        })
+        let text = file::write(&header(plan), &recording.clone().without_secrets(redactor));
+        sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))
     }
 }
 
-/// What a plan is a plan of.
-fn of(plan: &Plan) -> RecordingHeader {
+fn header(plan: &Plan) -> RecordingHeader {
     let suites = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
-    // What was typed to pick cases is no part of a suite.
+    // Filters of the command line are no part of a suite.
     let texts = plan.sources.names().zip(plan.sources.texts()).filter(|(name, _)| !name.starts_with('<'));
     // A checkout with other line ends is the same suite.
     let texts: Vec<String> = texts.map(|(_, text)| text.replace("\r\n", "\n")).collect();
     RecordingHeader { suites, fingerprint: file::fingerprint(texts.iter().map(String::as_str)) }
 }
 
-/// The suites that a file is a recording of.
-pub(super) fn suites_of(path: &Path, output: &Output) -> Result<(String, Vec<String>), Exit> {
-    let refused = |reason: &str| {
-        output.error(&format!("`{}` cannot be used: {reason}", path.display()), None);
-        Exit::Usage
-    };
-    let text = read_text(path, RECORDED).map_err(|error| refused(&why_unreadable(&error)))?;
-    let of = file::head(&text).map_err(|reason| refused(&reason))?;
-    Ok((text, of.suites))
+/// A recording that was read, before its plan is known.
+pub(super) struct RecordingFile<'a> {
+    path: &'a Path,
+    text: String,
+    /// The suites that were recorded.
+    pub(super) suites: Vec<String>,
 }
 
-/// The recording in a file, if it is one of this plan.
-pub(super) fn recording_of(path: &Path, text: &str, plan: &Plan, output: &Output) -> Result<RunRecording, Exit> {
-    file::read(text, &of(plan).fingerprint).map_err(|reason| {
-        output.error(&format!("`{}` cannot be used: {reason}", path.display()), None);
-        Exit::Usage
-    })
+impl<'a> RecordingFile<'a> {
+    pub(super) fn read(path: &'a Path, console: &Console) -> Result<Self, Exit> {
+        let text = read_text(path, RECORDED).map_err(|error| unusable(path, &why_unreadable(&error), console))?;
+        let header = file::head(&text).map_err(|reason| unusable(path, &reason, console))?;
+        Ok(Self { path, text, suites: header.suites })
+    }
+
+    /// The recording, if it is one of this plan.
+    pub(super) fn recording(&self, plan: &Plan, console: &Console) -> Result<RunRecording, Exit> {
+        let read = file::read(&self.text, &header(plan).fingerprint);
+        read.map_err(|reason| unusable(self.path, &reason, console))
+    }
+}
+
+fn unusable(path: &Path, reason: &str, console: &Console) -> Exit {
+    console.fail(Exit::Usage, format!("`{}` cannot be used: {reason}", path.display()), None)
 }
 
 /// The mutants that a word names: one, or those of a variant, a leaf or a family.

@@ -1,7 +1,6 @@
 //! `mcprove findings replay` and `minimise`: fresh servers for every attempt.
 
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +8,11 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use super::findings::{MinimiseArgs, ReplayArgs, place, unplayable};
+use super::findings::{PlayingArgs, state_flag, unplayable};
 use super::signals::{self, RunEnding, Urgency};
-use crate::cli::environment::Environment;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
-use crate::cli::output::Output;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
 use crate::findings::replay::ReplayStage;
 use crate::findings::{Minimised, ReplayResult, Stored, again, minimised, regression, restored, wanted};
@@ -24,25 +22,37 @@ use crate::source::visible_line;
 use crate::suite::Hazard;
 use crate::wire::{Catalog, Tool};
 
-/// The time for a request where neither the suite nor the command line says anything.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time for a request where neither the suite nor the command line sets one.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Somebody who can play one finding.
+/// The replays of one command.
+pub(super) struct Replay<'a> {
+    pub(super) state: &'a Path,
+    pub(super) playing: &'a PlayingArgs,
+    pub(super) console: &'a Console,
+}
+
+/// Fresh servers for the requests of one finding.
 struct FindingPlayer {
     runtime: Runtime,
     fresh: Fresh,
     catalog: Arc<Catalog>,
-    environment: Arc<std::collections::BTreeMap<String, String>>,
-    patience: Duration,
-    /// The time for a server that hangs.
+    environment: Arc<BTreeMap<String, String>>,
+    request_timeout: Duration,
+    /// After how long a server counts as hanging.
     silence: Option<Duration>,
     urgency: watch::Receiver<Urgency>,
 }
 
-/// The user wants it to stop.
-struct Interrupted;
+/// Why a finding was not replayed to the end.
+enum NotPlayed {
+    /// The user stopped it.
+    Interrupted,
+    /// An error was printed.
+    Failed,
+}
 
-/// What several attempts at one sequence came to.
+/// The results of several attempts at one sequence.
 #[derive(Default)]
 struct Tries {
     /// How often there was a server to speak to.
@@ -50,34 +60,29 @@ struct Tries {
     /// How often the same finding showed, and how it did last.
     shown: u32,
     same: Option<Box<Finding>>,
-    /// What else went wrong.
+    /// Another finding that showed instead.
     other: Option<Box<Finding>>,
     /// Why there was no server.
     no_server: Option<Box<Finding>>,
 }
 
 impl FindingPlayer {
-    fn new(
-        state: &Path,
-        stored: &Stored,
-        timeout: Option<Duration>,
-        (environment, urgency): (&Environment, watch::Receiver<Urgency>),
-    ) -> Result<Self, String> {
+    fn new(replay: &Replay<'_>, stored: &Stored, urgency: watch::Receiver<Urgency>) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("the system gives no runtime: {error}"))?;
-        let plan = stored.start.plan(&kept::base(state))?;
-        let environment = Arc::new(wanted(stored, &environment.variables));
+        let runtime = runtime.map_err(|error| format!("the system provides no async runtime: {error}"))?;
+        let plan = stored.start.plan(&kept::base(replay.state))?;
+        let environment = Arc::new(wanted(stored, &replay.console.environment.variables));
         let (_, stop) = Stop::new();
         let options = Options { environment: Arc::clone(&environment), ..Options::new(0, stop) };
         let fresh = Fresh::new(&plan, &options);
-        let asked = stored.start.timeouts_ms.get("request_timeout").map(|time| Duration::from_millis(*time));
-        let patience = timeout.or(asked).unwrap_or(PATIENCE);
-        let catalog = Arc::default();
-        Ok(Self { runtime, fresh, catalog, environment, patience, silence: timeout, urgency })
+        let recorded = stored.start.timeouts_ms.get("request_timeout").map(|time| Duration::from_millis(*time));
+        let silence = replay.playing.timeout;
+        let request_timeout = silence.or(recorded).unwrap_or(REQUEST_TIMEOUT);
+        Ok(Self { runtime, fresh, catalog: Arc::default(), environment, request_timeout, silence, urgency })
     }
 
-    /// Asks what the server offers, where a verdict depends on it, or what may be called.
-    fn learn(&mut self, stored: &Stored, read_only: bool) -> Result<(), Interrupted> {
+    /// Lists the tools of the server, where a verdict depends on them, or which of them may be called.
+    fn learn(&mut self, stored: &Stored, read_only: bool) -> Result<(), NotPlayed> {
         let check = stored.reproduction.as_ref().map(|reproduction| &reproduction.check);
         if read_only || matches!(check, Some(ReproductionCheck::Broken(_))) || stored.start.server.get("url").is_some()
         {
@@ -87,7 +92,7 @@ impl FindingPlayer {
         Ok(())
     }
 
-    /// Why a finding is not played by somebody who only reads: it calls what is not known to change nothing.
+    /// Why `--read-only` leaves a finding out: it calls a tool that may change data.
     fn refusal(&self, stored: &Stored) -> Option<String> {
         let sequences = stored.sequences();
         let calls = sequences.iter().flat_map(|sequence| sequence.sessions.iter().flatten());
@@ -95,22 +100,22 @@ impl FindingPlayer {
         let reads = |name: &str| self.catalog.tool(name).is_some_and(Tool::only_reads);
         let writer = named.into_iter().find(|name| !reads(name))?;
         let why = Why::Hazard(Hazard::ReadOnly).told(&visible_line(writer), Cure::Flags);
-        Some(format!("finding {} is not played: {why}", stored.id))
+        Some(format!("finding {} is not replayed: {why}", stored.id))
     }
 
-    fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<ReplayResult, Interrupted> {
+    fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<ReplayResult, NotPlayed> {
         let mut whole = restored(reproduction, &self.environment);
         whole.secrets.iter().for_each(|secret| self.fresh.redactor().learn(secret));
         if let (ReproductionCheck::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
             *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
         }
-        let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.patience };
+        let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.request_timeout };
         let playing = again(stored, &whole.reproduction, &stage);
         self.runtime.block_on(unless_stopped(&mut self.urgency, playing))
     }
 
-    /// Plays a sequence so often, or until there is no server.
-    fn tries(&mut self, stored: &Stored, sequence: &Reproduction, times: u32) -> Result<Tries, Interrupted> {
+    /// Plays a sequence several times, or until there is no server.
+    fn tries(&mut self, stored: &Stored, sequence: &Reproduction, times: u32) -> Result<Tries, NotPlayed> {
         let mut tries = Tries::default();
         for _ in 0..times {
             let seen = self.attempt(stored, sequence)?;
@@ -131,8 +136,8 @@ impl FindingPlayer {
         Ok(tries)
     }
 
-    /// What a finding says, without secrets.
-    fn says(&self, found: &Finding) -> String {
+    /// The message of a finding, without secrets.
+    fn describe(&self, found: &Finding) -> String {
         let exit = found.evidence.iter().find(|(name, _)| name == "exit");
         let exit = exit.map(|(_, exit)| format!(" ({exit})")).unwrap_or_default();
         let text = self.fresh.redactor().text(&format!("{}{exit}", found.message));
@@ -143,7 +148,7 @@ impl FindingPlayer {
 async fn unless_stopped<T>(
     urgency: &mut watch::Receiver<Urgency>,
     playing: impl Future<Output = T>,
-) -> Result<T, Interrupted> {
+) -> Result<T, NotPlayed> {
     let stopped = async {
         if urgency.wait_for(|urgency| *urgency > Urgency::None).await.is_err() {
             std::future::pending::<()>().await;
@@ -151,24 +156,12 @@ async fn unless_stopped<T>(
     };
     tokio::select! {
         biased;
-        () = stopped => Err(Interrupted),
+        () = stopped => Err(NotPlayed::Interrupted),
         played = playing => Ok(played),
     }
 }
 
-/// The secrets that are not given.
-fn tell_missing(stored: &Stored, environment: &Environment, output: &Output) {
-    let Some(reproduction) = &stored.reproduction else { return };
-    let missing: BTreeSet<String> = restored(reproduction, &wanted(stored, &environment.variables)).missing;
-    if missing.is_empty() {
-        return;
-    }
-    let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
-    let names = names.join(", ");
-    output.note(&format!("warning: {}: {names} is not set, so what is sent is not what was sent", stored.id));
-}
-
-/// What a replay came to, the most pressing last.
+/// The result of a replay, the most pressing last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ReplayVerdict {
     Gone,
@@ -176,215 +169,198 @@ enum ReplayVerdict {
     Shows,
 }
 
-pub(super) fn replay(
-    state: &Path,
-    chosen: &[Stored],
-    args: &ReplayArgs,
-    (environment, output): (&Environment, &Output),
-) -> Exit {
-    if chosen.is_empty() {
-        output.error("there is nothing to replay", Some("findings are kept where a run fails"));
-        return Exit::Nothing;
-    }
-    let mut worst = ReplayVerdict::Gone;
-    let mut seen = |_: &Stored, verdict: ReplayVerdict| worst = worst.max(verdict);
-    let ended = replay_each(state, chosen, args, (environment, output), &mut seen);
-    match (ended, worst) {
-        (Some(Exit::Interrupted), _) => Exit::Interrupted,
-        (Some(exit), ReplayVerdict::Gone) if exit != Exit::Passed => Exit::Environment,
-        (_, ReplayVerdict::Gone) => Exit::Passed,
-        (_, ReplayVerdict::Undecided) => Exit::Environment,
-        (_, ReplayVerdict::Shows) => Exit::Findings,
-    }
-}
-
-/// Drops what no longer shows; the exit code says whether that could be done.
-pub(super) fn prune(
-    state: &Path,
-    found: &[Stored],
-    args: &ReplayArgs,
-    (environment, output): (&Environment, &Output),
-) -> Exit {
-    let (mut dropped, mut failed) = (0, false);
-    let mut drop_gone = |stored: &Stored, verdict: ReplayVerdict| {
-        if verdict != ReplayVerdict::Gone {
-            return;
+impl Replay<'_> {
+    pub(super) fn replay(&self, chosen: &[Stored], times: u32) -> Result<Exit, Exit> {
+        if chosen.is_empty() {
+            let help = Some("a run keeps the findings of its failures");
+            return Err(self.console.fail(Exit::Nothing, "there is no finding to replay", help));
         }
-        match kept::remove(state, &stored.id) {
-            Ok(()) => dropped += 1,
-            Err(error) => {
-                failed = true;
-                output.error(&error.to_string(), None);
+        let mut worst = ReplayVerdict::Gone;
+        let ended = self.replay_each(chosen, times, |_, verdict| worst = worst.max(verdict));
+        Ok(match (ended, worst) {
+            (Err(Exit::Interrupted), _) => Exit::Interrupted,
+            (Err(exit), ReplayVerdict::Gone) if exit != Exit::Passed => Exit::Environment,
+            (_, ReplayVerdict::Gone) => Exit::Passed,
+            (_, ReplayVerdict::Undecided) => Exit::Environment,
+            (_, ReplayVerdict::Shows) => Exit::Findings,
+        })
+    }
+
+    /// Deletes findings that no longer show; the exit code says whether that could be done.
+    pub(super) fn prune(&self, found: &[Stored], times: u32) -> Result<Exit, Exit> {
+        let (mut dropped, mut failed) = (0, false);
+        let ended = self.replay_each(found, times, |stored, verdict| {
+            if verdict != ReplayVerdict::Gone {
+                return;
+            }
+            match kept::remove(self.state, &stored.id) {
+                Ok(()) => dropped += 1,
+                Err(error) => {
+                    failed = true;
+                    self.console.error(error, None);
+                }
+            }
+        });
+        self.console.note(&format!("deleted {dropped} of {} kept findings", found.len()));
+        if failed { Err(Exit::Environment) } else { ended.map(|()| Exit::Passed) }
+    }
+
+    /// Replays findings one after another; fails with the exit code if it ends before the last one.
+    fn replay_each(
+        &self,
+        chosen: &[Stored],
+        times: u32,
+        mut seen: impl FnMut(&Stored, ReplayVerdict),
+    ) -> Result<(), Exit> {
+        let urgency = listen();
+        for stored in chosen {
+            let (line, verdict) = match self.replay_one(stored, times, &urgency) {
+                Ok(played) => played,
+                Err(NotPlayed::Failed) => (String::new(), ReplayVerdict::Undecided),
+                Err(NotPlayed::Interrupted) => return Err(Exit::Interrupted),
+            };
+            seen(stored, verdict);
+            self.console.part(&line)?;
+        }
+        Ok(())
+    }
+
+    /// The line about one finding, and the verdict.
+    fn replay_one(
+        &self,
+        stored: &Stored,
+        times: u32,
+        urgency: &watch::Receiver<Urgency>,
+    ) -> Result<(String, ReplayVerdict), NotPlayed> {
+        let mut player = self.player(stored, urgency.clone())?;
+        let mut seen = Vec::new();
+        for sequence in stored.sequences() {
+            let tries = player.tries(stored, &sequence, times)?;
+            // A server that cannot be restarted after its crash has shown the finding.
+            let has_shown = |tries: &Tries| tries.same.is_some() || tries.other.is_some();
+            if let Some(found) = tries.no_server.as_ref().filter(|_| !seen.iter().chain([&tries]).any(has_shown)) {
+                return Err(self.not_played(stored, &player.describe(found)));
+            }
+            let is_over = tries.same.is_some() || tries.no_server.is_some();
+            seen.push(tries);
+            if is_over {
+                break;
             }
         }
-    };
-    let ended = replay_each(state, found, args, (environment, output), &mut drop_gone);
-    output.note(&format!("{dropped} of {} kept findings dropped", found.len()));
-    if failed { Exit::Environment } else { ended.unwrap_or(Exit::Passed) }
-}
+        let doubt = stored.reproduction.as_ref().and_then(|reproduction| reproduction.doubt);
+        let (line, verdict) = verdict(&player, &seen, times, doubt);
+        Ok((format!("{}  {line}\n", visible_line(&format!("{} {}", stored.id, stored.class))), verdict))
+    }
 
-/// Plays findings one after another; says with which exit code it ended before the last one.
-fn replay_each(
-    state: &Path,
-    chosen: &[Stored],
-    args: &ReplayArgs,
-    (environment, output): (&Environment, &Output),
-    seen: &mut dyn FnMut(&Stored, ReplayVerdict),
-) -> Option<Exit> {
-    let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish, RunEnding::Plain, None);
-    for stored in chosen {
-        let Ok((line, verdict)) = replay_one(state, stored, args, (environment, output, &urgency)) else {
-            return Some(Exit::Interrupted);
+    /// Prepares the servers for a finding; refuses one that cannot or must not be replayed.
+    fn player(&self, stored: &Stored, urgency: watch::Receiver<Urgency>) -> Result<FindingPlayer, NotPlayed> {
+        let Some(reproduction) = &stored.reproduction else {
+            unplayable(stored, self.console);
+            return Err(NotPlayed::Failed);
         };
-        seen(stored, verdict);
-        if let ControlFlow::Break(exit) = output.part(&line) {
-            return Some(exit);
+        let missing = restored(reproduction, &wanted(stored, &self.console.environment.variables)).missing;
+        if !missing.is_empty() {
+            let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+            let (names, id) = (names.join(", "), &stored.id);
+            self.console
+                .note(&format!("warning: {id}: {names} is not set, so the requests differ from the recorded ones"));
+        }
+        let player = FindingPlayer::new(self, stored, urgency);
+        let mut player = player.map_err(|reason| self.not_played(stored, &reason))?;
+        player.learn(stored, self.playing.read_only)?;
+        match player.refusal(stored).filter(|_| self.playing.read_only) {
+            None => Ok(player),
+            Some(refusal) => {
+                self.console.error(refusal, None);
+                Err(NotPlayed::Failed)
+            }
         }
     }
-    None
+
+    fn not_played(&self, stored: &Stored, reason: &str) -> NotPlayed {
+        self.console.error(format!("finding {} cannot be replayed: {reason}", stored.id), None);
+        NotPlayed::Failed
+    }
+
+    pub(super) fn minimise(&self, stored: Stored, max_attempts: usize) -> Result<Exit, Exit> {
+        let exit = |not_played| match not_played {
+            NotPlayed::Interrupted => Exit::Interrupted,
+            NotPlayed::Failed => Exit::Environment,
+        };
+        let mut player = self.player(&stored, listen()).map_err(exit)?;
+        let (mut stopped, mut broken) = (false, None);
+        let found = minimised(&stored, max_attempts, &mut |candidate| {
+            if stopped || broken.is_some() {
+                return None;
+            }
+            match player.attempt(&stored, candidate) {
+                Ok(ReplayResult::Again(found)) => return Some(*found),
+                Ok(ReplayResult::NoServer(found)) => broken = Some(found),
+                Ok(ReplayResult::Otherwise(_) | ReplayResult::Gone) => {}
+                Err(_) => stopped = true,
+            }
+            None
+        });
+        match (found, broken) {
+            (_, _) if stopped => Err(Exit::Interrupted),
+            (None, Some(broken)) => Err(exit(self.not_played(&stored, &player.describe(&broken)))),
+            (None, None) => {
+                let Stored { id, .. } = &stored;
+                let help = format!("`mcprove findings replay {id}{}` shows the result", state_flag(self.state));
+                let message = format!("finding {id} does not show any more, so there is nothing to minimise");
+                Err(self.console.fail(Exit::Nothing, message, Some(&help)))
+            }
+            (Some(found), None) => Ok(self.take_over(stored, found)),
+            (Some(found), Some(broken)) => {
+                let reason = player.describe(&broken);
+                self.console.note(&format!("warning: the search ended early, since the server is gone: {reason}"));
+                Ok(self.take_over(stored, Minimised { is_done: false, ..found }))
+            }
+        }
+    }
+
+    /// Keeps the minimised finding, and shows it.
+    fn take_over(&self, mut stored: Stored, found: Minimised) -> Exit {
+        self.console.note(&found.words());
+        stored.minimised = found.is_done;
+        if stored.original.is_none() && found.before != found.reproduction {
+            stored.original = Some(found.before.sessions);
+        }
+        // It was seen with its requests one after another.
+        stored.reproduction = Some(Reproduction { doubt: None, ..found.reproduction });
+        if let Err(error) = kept::write_to(self.state, &stored) {
+            self.console.note(&format!("warning: {error}; the minimised finding is shown, but not kept"));
+        }
+        self.console.data(&regression(&stored).unwrap_or_default())
+    }
 }
 
-/// What is to be said of one on standard output, and the verdict.
-fn replay_one(
-    state: &Path,
-    stored: &Stored,
-    args: &ReplayArgs,
-    (environment, output, urgency): (&Environment, &Output, &watch::Receiver<Urgency>),
-) -> Result<(String, ReplayVerdict), Interrupted> {
-    let undecided = (String::new(), ReplayVerdict::Undecided);
-    if stored.reproduction.is_none() {
-        output.error(&unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)));
-        return Ok(undecided);
-    }
-    tell_missing(stored, environment, output);
-    let mut player = match FindingPlayer::new(state, stored, args.timeout, (environment, urgency.clone())) {
-        Ok(player) => player,
-        Err(reason) => {
-            output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);
-            return Ok(undecided);
-        }
-    };
-    player.learn(stored, args.read_only)?;
-    if let Some(refusal) = player.refusal(stored).filter(|_| args.read_only) {
-        output.error(&refusal, None);
-        return Ok(undecided);
-    }
-    let mut seen = Vec::new();
-    for sequence in stored.sequences() {
-        let tries = player.tries(stored, &sequence, args.times.get())?;
-        // Whoever ends a server that nobody starts again has shown what there was to show.
-        let has_shown = |tries: &Tries| tries.same.is_some() || tries.other.is_some();
-        if let Some(found) = tries.no_server.as_ref().filter(|_| !seen.iter().chain([&tries]).any(has_shown)) {
-            output.error(&format!("finding {} cannot be played: {}", stored.id, player.says(found)), None);
-            return Ok(undecided);
-        }
-        let is_over = tries.same.is_some() || tries.no_server.is_some();
-        seen.push(tries);
-        if is_over {
-            break;
-        }
-    }
-    let doubt = stored.reproduction.as_ref().and_then(|reproduction| reproduction.doubt);
-    let (line, verdict) = told(&player, &seen, (args.times.get(), doubt));
-    Ok((format!("{}  {line}\n", visible_line(&format!("{} {}", stored.id, stored.class))), verdict))
+fn listen() -> watch::Receiver<Urgency> {
+    let (wish, _stop) = Stop::new();
+    signals::listen(wish, RunEnding::Plain, None, None)
 }
 
-/// What was seen of each sequence that was played, the smaller one first.
-fn told(player: &FindingPlayer, seen: &[Tries], (times, doubt): (u32, Option<Doubt>)) -> (String, ReplayVerdict) {
-    let whole = if seen.len() > 1 { " as the last run met it, and not in its smaller form" } else { "" };
+/// What the sequences of a finding showed; the minimised one comes first.
+fn verdict(player: &FindingPlayer, seen: &[Tries], times: u32, doubt: Option<Doubt>) -> (String, ReplayVerdict) {
+    let whole = if seen.len() > 1 { " with the requests of the last run, but not in its minimised form" } else { "" };
     let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));
     let other = seen.iter().find_map(|tries| tries.other.as_ref());
     match (same, other, doubt) {
         (Some((tries, found)), _, _) => {
             let often = format!("{} of {}", tries.shown, tries.played);
-            let after = tries.no_server.as_ref().map(|none| format!("; after that {}", player.says(none)));
-            let says = player.says(found) + &after.unwrap_or_default();
+            let after = tries.no_server.as_ref().map(|none| format!("; after that {}", player.describe(none)));
+            let says = player.describe(found) + &after.unwrap_or_default();
             (format!("reproduced {often}{whole}: {says}"), ReplayVerdict::Shows)
         }
-        (None, Some(found), _) => (format!("fails in another way: {}", player.says(found)), ReplayVerdict::Shows),
+        (None, Some(found), _) => (format!("fails in another way: {}", player.describe(found)), ReplayVerdict::Shows),
         (None, None, Some(doubt)) => (format!("not reproduced: {}", doubt.words()), ReplayVerdict::Undecided),
         (None, None, None) => {
-            let whole = if seen.len() > 1 { ", in its smaller form and as the last run met it" } else { "" };
+            let whole = if seen.len() > 1 {
+                ", neither in its minimised form nor with the requests of the last run"
+            } else {
+                ""
+            };
             (format!("gone: reproduced 0 of {times}{whole}"), ReplayVerdict::Gone)
         }
     }
-}
-
-pub(super) fn minimise(
-    state: &Path,
-    stored: Stored,
-    args: &MinimiseArgs,
-    (environment, output): (&Environment, &Output),
-) -> Exit {
-    if stored.reproduction.is_none() {
-        output.error(&unplayable(&stored), Some(&format!("run the case again: `{}`", stored.again)));
-        return Exit::Environment;
-    }
-    tell_missing(&stored, environment, output);
-    let (wish, _stop) = Stop::new();
-    let urgency = signals::listen(wish, RunEnding::Plain, None);
-    let mut player = match FindingPlayer::new(state, &stored, args.timeout, (environment, urgency)) {
-        Ok(player) => player,
-        Err(reason) => {
-            output.error(&format!("finding {} cannot be played: {reason}", stored.id), None);
-            return Exit::Environment;
-        }
-    };
-    let (mut stopped, mut broken) = (player.learn(&stored, args.read_only).is_err(), None);
-    if let Some(refusal) = player.refusal(&stored).filter(|_| args.read_only && !stopped) {
-        output.error(&refusal, None);
-        return Exit::Environment;
-    }
-    let found = minimised(&stored, args.max_attempts.get(), &mut |candidate| {
-        if stopped || broken.is_some() {
-            return None;
-        }
-        match player.attempt(&stored, candidate) {
-            Ok(ReplayResult::Again(found)) => Some(*found),
-            Ok(ReplayResult::NoServer(found)) => {
-                broken = Some(found);
-                None
-            }
-            Ok(ReplayResult::Otherwise(_) | ReplayResult::Gone) => None,
-            Err(Interrupted) => {
-                stopped = true;
-                None
-            }
-        }
-    });
-    match (found, broken) {
-        (_, _) if stopped => Exit::Interrupted,
-        (None, Some(broken)) => {
-            output.error(&format!("finding {} cannot be played: {}", stored.id, player.says(&broken)), None);
-            Exit::Environment
-        }
-        (None, None) => {
-            let help = format!("`mcprove findings replay {}{}` says what it does instead", stored.id, place(state));
-            let message = format!("finding {} does not show, so there is nothing to make small", stored.id);
-            output.error(&message, Some(&help));
-            Exit::Nothing
-        }
-        (Some(found), None) => take_over(state, stored, found, output),
-        (Some(found), Some(broken)) => {
-            let reason = player.says(&broken);
-            output.note(&format!("warning: the search ended early, since there is no server any more: {reason}"));
-            take_over(state, stored, Minimised { is_done: false, ..found }, output)
-        }
-    }
-}
-
-/// Keeps what is left of a finding, and shows it.
-fn take_over(state: &Path, mut stored: Stored, found: Minimised, output: &Output) -> Exit {
-    output.note(&found.words());
-    stored.minimised = found.is_done;
-    if stored.original.is_none() && found.before != found.reproduction {
-        stored.original = Some(found.before.sessions);
-    }
-    // It was seen with its requests one after another.
-    stored.reproduction = Some(Reproduction { doubt: None, ..found.reproduction });
-    if let Err(error) = kept::write_to(state, &stored) {
-        output.note(&format!("warning: {error}; what was made small is shown and not kept"));
-    }
-    output.data(&regression(&stored).unwrap_or_default())
 }

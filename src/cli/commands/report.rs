@@ -1,20 +1,19 @@
-//! `mcprove report`: a recorded run as any other document.
+//! `mcprove report`: turns a recorded run into any report.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
 use crate::cli::targets;
 use crate::report::{self, Report, read_events, sink};
-use crate::source::{SourceFile, Sources, file};
-use crate::suite::why_unreadable;
+use crate::source::file::RECORDED;
 
 /// Turns a recorded run into any other report.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ReportArgs {
-    /// The recording: what `--report ndjson=FILE` wrote.
+    /// The recorded run: the file that `--report ndjson=FILE` wrote.
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
     /// The format: `text`, `junit`, `json`, `ndjson`, `github`, `markdown`, `tap` or `sarif`.
@@ -25,42 +24,16 @@ pub(in crate::cli) struct ReportArgs {
     output: PathBuf,
 }
 
-pub(in crate::cli) fn report(args: &ReportArgs, output: &Output) -> Exit {
-    let text = match file::read_text(&args.events, file::RECORDED) {
-        Ok(text) => text,
-        Err(error) => {
-            output.error(&format!("cannot read `{}`: {}", args.events.display(), why_unreadable(&error)), None);
-            return Exit::Usage;
-        }
-    };
-    let mut sources = Sources::default();
-    let id = sources.add(SourceFile::new(args.events.display().to_string(), text));
-    let recording = match read_events(id, &sources) {
-        Ok(recording) => recording,
-        Err(mistakes) => {
-            output.diagnostics(&mistakes, &sources);
-            return Exit::Usage;
-        }
-    };
-    output.diagnostics(&recording.warnings, &sources);
-    let format = match sink::parse_target(&format!("{}={}", args.format, args.output.display())) {
-        Ok((format, _)) => format,
-        Err(reason) => {
-            output.error(&reason, None);
-            return Exit::Usage;
-        }
-    };
-    if let Err(reason) = targets::check([args.output.as_path()], [args.events.as_path()]) {
-        output.error(&reason, None);
-        return Exit::Usage;
-    }
+pub(in crate::cli) fn report(args: &ReportArgs, console: &Console) -> Result<Exit, Exit> {
+    let (sources, id) = console.read("recording", &args.events, RECORDED, None)?;
+    let recording = read_events(id, &sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
+    console.diagnostics(&recording.warnings, &sources);
+    let usage = |reason| console.fail(Exit::Usage, reason, None);
+    let target = sink::parse_target(&format!("{}={}", args.format, args.output.display()));
+    let (format, _) = target.map_err(usage)?;
+    targets::check([args.output.as_path()], [args.events.as_path()]).map_err(usage)?;
     let folded = Report::of(&recording.events);
-    let document = report::render(format.name, &folded, &output.style_for(&args.output)).unwrap_or_default();
-    match sink::write(&args.output, &document) {
-        Ok(()) => Exit::Passed,
-        Err(error) => {
-            output.error(&error.to_string(), None);
-            Exit::Environment
-        }
-    }
+    let document = report::render(format.name, &folded, &console.style_for(&args.output)).unwrap_or_default();
+    sink::write(&args.output, &document).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    Ok(Exit::Passed)
 }

@@ -1,54 +1,62 @@
-//! What a run keeps of its findings, and which of them count.
+//! The findings that a run keeps, and those that count.
 
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::findings::place;
+use super::findings::state_flag;
+use super::served::ServingRequirement;
+use crate::cli::console::Console;
 use crate::cli::kept;
-use crate::cli::output::Output;
+use crate::cli::suites::SuiteArgs;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
 use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Plan;
 
-/// What becomes of findings.
+/// Which findings count and are kept.
 #[derive(Debug, Args)]
 pub(super) struct KeepArgs {
-    /// The least severity that ends the run with exit code 1: low, medium, high or critical; everything does by default.
+    /// The least severity that ends the run with exit code 1: low, medium, high or critical; by default any failure does.
     #[arg(long, value_name = "SEVERITY", value_parser = severity)]
     pub(super) fail_on: Option<Severity>,
-    /// Does not keep findings for `mcprove findings`.
+    /// Keeps no findings for `mcprove findings`.
     #[arg(long)]
     pub(super) no_findings: bool,
 }
 
 impl KeepArgs {
-    /// Somebody who keeps the findings of a run, where that is wanted.
+    /// Keeps the findings of a run, unless `--no-findings` is given.
     pub(super) fn keeper(&self, plan: &Plan, now: Duration) -> Option<Keeper> {
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         (!self.no_findings).then(|| Keeper::new(plan, now))
     }
 
-    /// How many failures count; how bad all of them are is told where that decides, and to whoever asks.
-    pub(super) fn failed(&self, all: usize, (severities, is_asked): (&Severities, bool), output: &Output) -> usize {
-        let has_words = self.fail_on.is_some() || is_asked;
-        if has_words && !severities.words().is_empty() {
-            output.note(&format!("failures by severity: {}", severities.words()));
+    /// How many failures count; how severe they are is printed where that decides, and for servers without a suite.
+    pub(super) fn failed(
+        &self,
+        all: usize,
+        severities: &Severities,
+        serving: ServingRequirement,
+        console: &Console,
+    ) -> usize {
+        let is_asked = self.fail_on.is_some() || serving != ServingRequirement::WhereGenerated;
+        if is_asked && !severities.words().is_empty() {
+            console.note(&format!("failures by severity: {}", severities.words()));
         }
         let Some(least) = self.fail_on else { return all };
         let counted = severities.at_least(least);
         if all > 0 && counted == 0 {
             let least = least.as_str();
-            output.note(&format!("none of them is {least} or worse, so `--fail-on {least}` lets them pass"));
+            console.note(&format!("no failure is {least} or worse, so `--fail-on {least}` lets the run pass"));
         }
         counted
     }
 }
 
 fn severity(text: &str) -> Result<Severity, String> {
-    let words = || format!("`{text}` is no severity; write `low`, `medium`, `high` or `critical`");
-    Severity::parse(text).ok_or_else(words)
+    let invalid = || format!("invalid severity `{text}`; write `low`, `medium`, `high` or `critical`");
+    Severity::parse(text).ok_or_else(invalid)
 }
 
 /// How many failures there are of each severity.
@@ -88,22 +96,23 @@ impl Severities {
     }
 }
 
-/// Keeps what a run found and says where; what cannot be kept is one warning, and the verdict stands.
+/// Keeps the findings of a run and says where; a failure to do so is one warning, and the verdict stands.
 ///
-/// In a folder that somebody named, a run that found nothing leaves a place for findings that is empty.
-pub(super) fn keep((state, is_named): (&Path, bool), found: KeptFinding, output: &Output) {
+/// With `--state-dir`, a run without findings leaves an empty folder for them.
+pub(super) fn keep(suites: &SuiteArgs, first: &Path, found: KeptFinding, console: &Console) {
     let counted = |count: usize| if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
     let KeptFinding { findings, left_out } = found;
     let is_any_kept = !findings.is_empty();
-    if is_any_kept || is_named {
-        match kept::keep(state, findings) {
+    if is_any_kept || suites.state_dir.is_some() {
+        let state = suites.state_folder(first);
+        match kept::keep(&state, findings) {
             Ok(0) => {}
-            Ok(count) => output.note(&format!("{} kept: mcprove findings list{}", counted(count), place(state))),
-            Err(error) => output.note(&format!("warning: {error}; findings of this run are not kept")),
+            Ok(count) => console.note(&format!("{} kept: mcprove findings list{}", counted(count), state_flag(&state))),
+            Err(error) => console.note(&format!("warning: {error}; findings of this run are not kept")),
         }
     }
     for (count, reason) in left_out {
         let more = if is_any_kept { format!("{count} more") } else { counted(count) };
-        output.note(&format!("{more} {} not kept: {reason}", if count == 1 { "is" } else { "are" }));
+        console.note(&format!("{more} {} not kept: {reason}", if count == 1 { "is" } else { "are" }));
     }
 }

@@ -1,5 +1,5 @@
-//! Whoever watches a run, within reach of two threads: the one that runs, and the one that hears signals and may have to
-//! end what comes to no end.
+//! The observer of a run, shared by two threads: the one that runs, and the one that waits for signals and may have to
+//! end a run that hangs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,31 +10,35 @@ use tokio::sync::watch;
 
 use super::run_watch::RunWatch;
 use super::signals::{self, RunEnding, RunningTask, Urgency};
-use crate::cli::output::Output;
+use crate::cli::console::Console;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::redact::Redactor;
-use crate::runner::{self, Observer, Options, SessionFrames, Stop, Summary};
+use crate::runner::{self, Observer, Options, SessionFrames, Summary};
 use crate::taxonomy::Registry;
 
-/// Runs a plan while signals are heard; `None` where the system gives no runtime. Once the budget is spent, the run
-/// ends as if somebody had asked for it.
+/// A run that signals can end.
+pub(super) struct SignalledRun<'a> {
+    pub(super) plan: Plan,
+    pub(super) registry: &'a Registry,
+    pub(super) options: Options,
+    /// Asks the run to stop.
+    pub(super) wish: watch::Sender<bool>,
+}
+
+/// Runs a plan until it ends, a signal ends it, or its budget is spent; `None` where the system provides no runtime.
 pub(super) fn run_plan(
-    options: &dyn Fn(Stop) -> Options,
-    (plan, registry): (Plan, &Registry),
-    (watch, output): (RunWatch, Output),
+    run: SignalledRun<'_>,
+    watch: RunWatch,
     budget: Option<Duration>,
-) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>, Stop)> {
+    console: &Console,
+) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let (wish, stop) = Stop::new();
-    let options = options(stop.clone());
+    let SignalledRun { plan, registry, options, wish } = run;
     let mut watch = SharedWatch::new(watch);
-    let last: Box<dyn FnOnce() + Send> = Box::new({
-        let watch = watch.clone();
-        move || watch.abandon(&output)
-    });
-    let running = RunningTask { on: runtime.handle().clone(), last };
-    let mut urgency = signals::listen_for(wish, RunEnding::Reports, Some(running), budget);
+    let (shared, console) = (watch.clone(), console.clone());
+    let running = RunningTask { on: runtime.handle().clone(), last: Box::new(move || shared.abandon(&console)) };
+    let mut urgency = signals::listen(wish, RunEnding::Reports, Some(running), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
@@ -42,9 +46,9 @@ pub(super) fn run_plan(
         }
     });
     let watch = watch.into_watch();
-    // What still runs ends here: servers end with the tasks that hold them.
+    // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), watch, urgency, stop))
+    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), watch, urgency))
 }
 
 /// A watch that is taken once: after the run, or in the middle of it, and then nothing goes on.
@@ -69,11 +73,11 @@ impl SharedWatch {
 
     /// Writes the reports of what is known so far; the program ends after this. Returns not where the run is over, and
     /// the other thread is about to write them.
-    pub(super) fn abandon(&self, output: &Output) {
+    pub(super) fn abandon(&self, console: &Console) {
         self.0.is_abandoned.store(true, Ordering::Release);
         match self.taken() {
             // What could not be written was told, and there is nothing else to do about it.
-            Some(watch) => drop(watch.finish(output)),
+            Some(watch) => drop(watch.finish(console)),
             None => wait_for_the_end(),
         }
     }
@@ -120,8 +124,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::cli::console::ColorWhen;
     use crate::cli::environment::Environment;
-    use crate::cli::output::ColorWhen;
     use crate::report::sink::parse_target;
 
     #[test]
@@ -129,10 +133,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("mcprove-abandoned-{}", std::process::id()));
         let path = folder.join("report.json");
         let target = parse_target(&format!("json={}", path.display())).unwrap();
-        let output = Output::new(ColorWhen::Never, &Environment::read(), "");
-        let shared = SharedWatch::new(RunWatch::new(&[target], None, 1, &output).unwrap());
+        let console = Console::new(ColorWhen::Never, Environment::read(), "");
+        let shared = SharedWatch::new(RunWatch::new(&[target], None, 1, &console).unwrap());
         shared.with(|_| {});
-        shared.abandon(&output);
+        shared.abandon(&console);
         let other = shared.clone();
         let told = thread::spawn(move || other.with(|_| {}));
         let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();

@@ -1,5 +1,6 @@
-//! `mcprove run --update`: shows what recordings would become, asks, and writes.
+//! `mcprove run --update`: shows how snapshots would change, asks, and writes.
 
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -8,22 +9,20 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::signals::Urgency;
-use crate::cli::environment::Environment;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
-use crate::cli::snapshots;
-use crate::recorded::Roots;
-use crate::report::sink::SinkError;
+use crate::recorded::{self, Roots};
+use crate::report::sink::{self, SinkError};
 use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
 use crate::source::{Color, Side, Style, difference, visible, visible_line};
 
 /// How many lines of a difference are shown.
 const LINES: usize = 120;
 
-/// Whether recordings are wanted.
+/// Whether snapshots are written.
 #[derive(Debug, Args)]
 pub(super) struct UpdateArgs {
-    /// Records what answers are compared with under `snapshot`: shows each difference and asks; refused in CI.
+    /// Writes the snapshots that answers are compared with (`snapshot` in suites): shows each difference and asks; refused in CI.
     #[arg(long)]
     update: bool,
     /// With `--update`, writes without asking.
@@ -31,33 +30,31 @@ pub(super) struct UpdateArgs {
     yes: bool,
 }
 
-/// Whether recordings may be written.
+/// Whether snapshots may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
-    /// Nobody wants to.
+    /// None, since `--update` is not given.
     None,
-    /// Each is asked for.
+    /// Each, if the user agrees.
     Ask,
     /// All of them.
     Given,
 }
 
 impl Consent {
-    /// What `--update` and `--yes` amount to here; a refusal is told.
-    pub(super) fn of(asked: &UpdateArgs, environment: &Environment, output: &Output) -> Result<Self, Exit> {
-        let refusal = if !asked.update {
+    pub(super) fn of(asked: &UpdateArgs, console: &Console) -> Result<Self, Exit> {
+        let (message, help) = if !asked.update {
             return Ok(Self::None);
-        } else if environment.is_ci {
-            ("`--update` writes no snapshots in CI", "run it on your machine, look at the differences and commit them")
+        } else if console.environment.is_ci {
+            ("`--update` writes no snapshots in CI", "run it on your machine, check the differences and commit them")
         } else if asked.yes {
             return Ok(Self::Given);
-        } else if environment.can_ask {
+        } else if console.environment.can_ask {
             return Ok(Self::Ask);
         } else {
             ("`--update` asks before it writes, and there is no terminal to ask on", "add `--yes` to write everything")
         };
-        output.error(refusal.0, Some(refusal.1));
-        Err(Exit::Usage)
+        Err(console.fail(Exit::Usage, message, Some(help)))
     }
 
     /// What the runner does with differences.
@@ -66,46 +63,38 @@ impl Consent {
     }
 }
 
-/// Writes what the user agrees to; what stays different counts as failed. `Err` where a file could not be written.
+/// Writes what the user agrees to; what stays different counts as failed.
 pub(super) fn update(
     consent: Consent,
     summary: &mut Summary,
     roots: &Roots,
-    (mut urgency, output): (watch::Receiver<Urgency>, &Output),
-) -> Result<(), ()> {
+    mut urgency: watch::Receiver<Urgency>,
+    console: &Console,
+) -> Result<(), Exit> {
     let SnapshotNews { changes, conflicts, stale } = std::mem::take(&mut summary.snapshots);
     if consent == Consent::None {
         return Ok(());
     }
     if summary.interrupted {
-        output.note("the run was interrupted, so no snapshot was written");
+        console.note("the run was interrupted, so no snapshot was written");
         return Ok(());
     }
     for (file, cases) in conflicts {
         let words = format!("these cases got different answers for `{}`: {}", file.display(), cases.join(", "));
-        output.error(&visible_line(&words), Some("say `per: server` or `per: revision`, or mend what differs"));
+        console.error(visible_line(&words), Some("add `per: server` or `per: revision`, or fix the difference"));
         summary.failed += cases.len();
         summary.not_passed.extend(cases);
     }
     let deeds = changes.into_iter().map(Deed::Write).chain(stale.into_iter().map(Deed::Remove)).collect();
-    let mut say = |text: &str| output.note(text);
-    let mut hear = || hear(&mut urgency);
     let mut failed = Ok(());
     let mut act = |deed: &Deed| {
-        let done = deed.act(roots);
-        if let Err(problem) = &done {
-            output.error(&problem.to_string(), None);
-            failed = Err(());
-        }
+        let done = deed.act(roots).map_err(|problem| console.fail(Exit::Environment, problem, None));
+        failed = failed.and(done);
         done.is_ok()
     };
-    let left = settle(
-        deeds,
-        consent,
-        output.error_style,
-        &mut UpdateDialogue { say: &mut say, hear: &mut hear, act: &mut act },
-    );
-    for change in left {
+    let (mut say, mut hear) = (|text: &str| console.note(text), || hear(&mut urgency));
+    let mut dialogue = UpdateDialogue { say: &mut say, hear: &mut hear, act: &mut act };
+    for change in settle(deeds, consent, console.error_style, &mut dialogue) {
         summary.failed += change.cases.len();
         summary.not_passed.extend(change.cases);
     }
@@ -186,11 +175,20 @@ fn ask(deed: &Deed, dialogue: &mut UpdateDialogue<'_>) -> UserAnswer {
 }
 
 impl Deed {
+    /// Writes or removes the file, but never outside of the folders of the suites.
     fn act(&self, roots: &Roots) -> Result<(), SinkError> {
-        match self {
-            Self::Write(change) => snapshots::write(&change.file, &change.wanted, roots),
-            Self::Remove(file) => snapshots::remove(file, roots),
+        let (Self::Write(SnapshotChange { file, .. }) | Self::Remove(file)) = self;
+        let suite = file.parent().and_then(|folder| roots.get(folder));
+        let suite = suite.ok_or_else(|| recorded::outside("it is in no folder of these suites"));
+        let fail = |reason| SinkError { path: file.clone(), reason };
+        suite.and_then(|suite| recorded::inside(file, suite)).map_err(fail)?;
+        if let Self::Write(change) = self {
+            return sink::write(file, &change.wanted);
         }
+        fs::remove_file(file).map_err(fail)?;
+        // The folders go with their last file.
+        let _ = file.ancestors().skip(1).take(2).try_for_each(fs::remove_dir);
+        Ok(())
     }
 
     /// What was done.

@@ -8,13 +8,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::run_findings::Severities;
-use super::run_serving::{ObservedCalls, Serving};
+use super::served::ObservedCalls;
 use crate::baseline::Writer;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+
 use crate::event::{Event, Proof, RunFinished};
 use crate::findings::{Keeper, KeptFinding};
-use crate::plan::Generated;
 use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
@@ -27,16 +27,16 @@ pub(super) struct DetailArgs {
     /// Shows every case with its time.
     #[arg(long, short)]
     verbose: bool,
-    /// Shows only what failed, and the totals.
+    /// Shows only failures and totals.
     #[arg(long, short, conflicts_with_all = ["verbose", "coverage"])]
     quiet: bool,
-    /// Shows fault coverage family by family; a threshold does so, too.
+    /// Shows fault coverage family by family, as a threshold does.
     #[arg(long)]
     coverage: bool,
 }
 
 impl DetailArgs {
-    fn view(&self) -> View {
+    pub(super) fn view(&self) -> View {
         let cases = match (self.quiet, self.verbose) {
             (true, _) => Cases::Failed,
             (false, true) => Cases::All,
@@ -59,19 +59,19 @@ pub(super) struct RunWatch {
     /// What a baseline could excuse.
     failures: Writer,
     /// Writes the run down, where it is to be played back.
-    recorder: Option<RunRecorder>,
+    pub(super) recorder: Option<RunRecorder>,
     /// The end of a run of which something is still to be proven.
     held: Option<RunFinished>,
     /// Takes secrets out of what was written down.
     redactor: Redactor,
     /// How much of the run is shown at the end.
-    view: View,
+    pub(super) view: View,
     /// Keeps findings, where they are to be kept.
-    keeper: Option<Keeper>,
+    pub(super) keeper: Option<Keeper>,
     /// How bad the failures are.
-    severities: Severities,
+    pub(super) severities: Severities,
     /// How calls of tools went.
-    calls: ObservedCalls,
+    pub(super) calls: ObservedCalls,
     problems: Vec<SinkError>,
 }
 
@@ -81,43 +81,32 @@ impl RunWatch {
         targets: &[(Format, PathBuf)],
         transcripts: Option<PathBuf>,
         total: usize,
-        output: &Output,
-    ) -> Result<Self, SinkError> {
+        console: &Console,
+    ) -> Result<Self, Exit> {
         let grows = |(format, path): &(Format, PathBuf)| format.name == "ndjson" && path != Path::new("-");
         let (logs, targets): (Vec<_>, Vec<_>) = targets.iter().cloned().partition(grows);
-        let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>()?;
-        transcripts.as_deref().map_or(Ok(()), forget_transcripts)?;
-        let live = Live::new(output.error_style, total);
-        let report = Report::default();
-        let (failures, problems) = (Writer::default(), Vec::new());
-        let (recorder, held, view) = (None, None, View { families: Families::WhereGated, ..View::WHOLE });
+        let fail = |error: SinkError| console.fail(Exit::Environment, error, None);
+        let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>().map_err(fail)?;
+        transcripts.as_deref().map_or(Ok(()), forget_transcripts).map_err(fail)?;
+        let live = Live::new(console.error_style, total);
+        let view = View { families: Families::WhereGated, ..View::WHOLE };
         Ok(Self {
-            report,
+            report: Report::default(),
             live,
             targets,
             logs,
             transcripts,
             sessions: 0,
-            failures,
-            recorder,
-            held,
+            failures: Writer::default(),
+            recorder: None,
+            held: None,
             redactor: Redactor::default(),
             view,
             keeper: None,
             severities: Severities::default(),
             calls: ObservedCalls::default(),
-            problems,
+            problems: Vec::new(),
         })
-    }
-
-    /// Writes the run down from here on, and holds back its end until [`RunWatch::close`] tells it.
-    pub(super) fn record(&mut self) {
-        self.recorder = Some(RunRecorder::default());
-    }
-
-    /// Keeps findings from here on.
-    pub(super) fn keep(&mut self, keeper: Option<Keeper>) {
-        self.keeper = keeper;
     }
 
     /// The findings that were kept, without secrets, and how many were not.
@@ -125,25 +114,10 @@ impl RunWatch {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 
-    /// Looks from here on at how calls of tools go, above all at those that the plan generates.
-    pub(super) fn count(&mut self, generated: Generated, serving: Serving) {
-        self.calls = ObservedCalls::of(generated, serving);
-    }
-
-    /// How bad the failures are, and how calls of tools went.
-    pub(super) fn weighed(&mut self) -> (Severities, ObservedCalls) {
-        (self.severities, std::mem::take(&mut self.calls))
-    }
-
-    /// Says how many survivors are shown at the end.
-    pub(super) fn show(&mut self, survivors: Survivors) {
-        self.view.survivors = survivors;
-    }
-
-    /// Says how much of the cases and of coverage is shown.
-    pub(super) fn show_details(&mut self, details: &DetailArgs) {
-        self.view = View { survivors: self.view.survivors, ..details.view() };
-        self.live.show(self.view.cases);
+    /// Chooses how much is shown.
+    pub(super) fn show_details(&mut self, view: View) {
+        self.live.show(view.cases);
+        self.view = view;
     }
 
     /// What was written down, secrets included, and what takes them out.
@@ -161,20 +135,18 @@ impl RunWatch {
         }
     }
 
-    /// Writes what is left to write and shows the run; a report that could not be written is told. Returns what failed.
-    pub(super) fn finish(mut self, output: &Output) -> Result<Writer, Writer> {
+    /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
+    pub(super) fn finish(mut self, console: &Console) -> (Writer, Result<(), Exit>) {
         let view = View { failures: self.live.finish(), ..self.view };
         for (format, path) in &self.targets {
-            let document = report::render(format.name, &self.report, &output.style_for(path)).unwrap_or_default();
+            let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();
             self.problems.extend(sink::write(path, &document).err());
         }
         // A document on standard output must stay a document.
         let has_document = self.targets.iter().any(|(_, path)| path == Path::new("-"));
-        let shown = has_document || output.data(&report::summary(&self.report, view, &output.style)) == Exit::Passed;
-        for problem in &self.problems {
-            output.error(&problem.to_string(), None);
-        }
-        if shown && self.problems.is_empty() { Ok(self.failures) } else { Err(self.failures) }
+        let shown = has_document || console.data(&report::summary(&self.report, view, &console.style)) == Exit::Passed;
+        self.problems.iter().for_each(|problem| console.error(problem, None));
+        (self.failures, if shown && self.problems.is_empty() { Ok(()) } else { Err(Exit::Environment) })
     }
 
     /// Remembers the first problem of each kind of writing; the run goes on.

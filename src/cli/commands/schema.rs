@@ -1,4 +1,4 @@
-//! `mcprove schema`: the JSON Schemas of what the program reads and writes.
+//! `mcprove schema`: the JSON Schemas of the files that mcprove reads and writes.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde_json::json;
 
 use crate::baseline;
 use crate::block::json_schema;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
 use crate::drift;
 use crate::findings;
 use crate::report::{schema_of_event, schema_of_report};
 use crate::taxonomy::REGISTRY;
 
-/// Prints the JSON Schema of a suite or of another file.
+/// Prints the JSON Schema of a suite, or of another kind of file.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SchemaArgs {
-    /// Of what.
-    #[arg(value_enum, default_value = "suite", value_name = "WHAT")]
-    of: SchemaDocument,
+    /// The file that the schema is for.
+    #[arg(value_enum, default_value = "suite", value_name = "FILE_KIND")]
+    of: SchemaSubject,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum SchemaDocument {
+enum SchemaSubject {
     /// A suite file; for editors.
     Suite,
     /// The JSON report.
@@ -40,17 +40,17 @@ enum SchemaDocument {
     Finding,
 }
 
-pub(in crate::cli) fn schema(args: &SchemaArgs, output: &Output) -> Exit {
+pub(in crate::cli) fn schema(args: &SchemaArgs, console: &Console) -> Exit {
     let schema = match args.of {
-        SchemaDocument::Suite => json_schema(),
-        SchemaDocument::Report => schema_of_report(),
-        SchemaDocument::Events => schema_of_event(),
-        SchemaDocument::Registry => registry_schema(),
-        SchemaDocument::Baseline => baseline::json_schema(),
-        SchemaDocument::Snapshot => drift::json_schema(),
-        SchemaDocument::Finding => findings::json_schema(),
+        SchemaSubject::Suite => json_schema(),
+        SchemaSubject::Report => schema_of_report(),
+        SchemaSubject::Events => schema_of_event(),
+        SchemaSubject::Registry => registry_schema(),
+        SchemaSubject::Baseline => baseline::json_schema(),
+        SchemaSubject::Snapshot => drift::json_schema(),
+        SchemaSubject::Finding => findings::json_schema(),
     };
-    output.data(&format!("{schema:#}\n"))
+    console.data(&format!("{schema:#}\n"))
 }
 
 fn registry_schema() -> serde_json::Value {

@@ -1,4 +1,4 @@
-//! `mcprove serve`: a server to start with.
+//! `mcprove serve`: example servers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,9 +6,8 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::serve_faulty::{FaultyArgs, faulty};
-use crate::cli::environment::Environment;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
 use crate::demo::faulty::ServerFault;
 use crate::demo::{self, ServeError, Settings};
 
@@ -28,60 +27,55 @@ pub(in crate::cli) struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 enum ServedServer {
-    /// A server that is correct in every respect: users, a slow tool with progress, resources, prompts.
+    /// The demo server, which has no faults: users, a slow tool with progress, resources, prompts.
     Demo(StartArgs),
-    /// The same server with exactly one fault written into it.
+    /// The demo server with one fault built in.
     Faulty(FaultyArgs),
 }
 
-/// Where clients find the server, and what it can be told.
+/// The address and the settings of the server.
 #[derive(Debug, Clone, Args)]
 pub(super) struct StartArgs {
-    /// Serve streamable HTTP at this address of this machine, such as 127.0.0.1:3000; port 0 takes one that is free.
+    /// Serves streamable HTTP at this loopback address, such as 127.0.0.1:3000; port 0 takes a free port.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     pub(super) http: Option<SocketAddr>,
-    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`; a second user may
-    /// have the one in `MCPROVE_DEMO_SECOND_TOKEN`, and the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
+    /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`; the one in
+    /// `MCPROVE_DEMO_SECOND_TOKEN` is for a second user, the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
     require_token: bool,
-    /// Refuses every call that would change the directory.
+    /// Refuses every call that would change the user directory.
     #[arg(long)]
     read_only: bool,
-    /// How many users there may be, from 1.
+    /// How many users there may be, 1 or more.
     #[arg(long, value_name = "N")]
     max_users: Option<String>,
-    /// The only domain that addresses may have.
+    /// The only domain that email addresses may have.
     #[arg(long, value_name = "DOMAIN")]
     domain: Option<String>,
-    /// Refuses names with this word in them, in upper and lower case.
+    /// Refuses names that contain this word, in upper or lower case.
     #[arg(long, value_name = "WORD")]
     block: Option<String>,
     #[command(flatten)]
     beside: BesideArgs,
 }
 
-/// What the server has beside the directory.
+/// Features beside the user directory.
 #[derive(Debug, Clone, Args)]
 struct BesideArgs {
-    /// Lets calls go on as tasks: the capability of 2025-11-25 and the extension of 2026-07-28.
+    /// Offers tasks: the capability of 2025-11-25 and the extension of 2026-07-28.
     #[arg(long)]
     tasks: bool,
-    /// Offers, besides the directory, what the official conformance suite asks for.
+    /// Offers the tools, resources and prompts that the official conformance suite needs.
     #[arg(long)]
     conformance_fixtures: bool,
 }
 
 impl StartArgs {
-    fn settings(&self, environment: &Environment) -> Result<Settings, ServeFailure> {
-        let token = |name| environment.get(name).filter(|_| self.require_token).map(str::to_owned);
-        let (second_token, low_scope_token) = (token(SECOND_TOKEN), token(LOW_SCOPE_TOKEN));
-        let token = token(TOKEN);
-        if self.require_token && token.is_none() {
-            return Err(ServeFailure {
-                exit: Exit::Usage,
-                message: format!("`--require-token` needs a token in the environment variable `{TOKEN}`"),
-                help: Some(format!("use `{TOKEN}=…` before the command")),
-            });
+    fn settings(&self, console: &Console) -> Result<Settings, Exit> {
+        let token = |name| console.environment.get(name).filter(|_| self.require_token).map(str::to_owned);
+        if self.require_token && token(TOKEN).is_none() {
+            let message = format!("`--require-token` needs a token in the environment variable `{TOKEN}`");
+            return Err(console.fail(Exit::Usage, message, Some(&format!("write `{TOKEN}=…` before the command"))));
         }
         Ok(Settings {
             tasks: self.beside.tasks,
@@ -89,129 +83,79 @@ impl StartArgs {
             max_users: self.max_users.clone(),
             domain: self.domain.clone(),
             blocked: self.block.clone(),
-            token,
+            token: token(TOKEN),
             conformance_fixtures: self.beside.conformance_fixtures,
-            second_token,
-            low_scope_token,
+            second_token: token(SECOND_TOKEN),
+            low_scope_token: token(LOW_SCOPE_TOKEN),
             ..Settings::default()
         })
     }
 }
 
-/// Why a server ended, and what to do about it.
-struct ServeFailure {
-    exit: Exit,
-    message: String,
-    help: Option<String>,
-}
-
-impl From<ServeError> for ServeFailure {
-    fn from(error: ServeError) -> Self {
-        let exit = match error {
-            ServeError::Setting(_) => Exit::Usage,
-            ServeError::Read(_)
-            | ServeError::Write(_)
-            | ServeError::Accept(_)
-            | ServeError::Stopped(_)
-            | ServeError::FellOver => Exit::Environment,
-        };
-        Self { exit, message: error.to_string(), help: None }
-    }
-}
-
-pub(in crate::cli) fn serve(args: &ServeArgs, environment: &Environment, output: &Output) -> Exit {
+pub(in crate::cli) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit, Exit> {
     match &args.server {
-        ServedServer::Demo(args) => start(args, ServerFault::none(), environment, output),
-        ServedServer::Faulty(args) => faulty(args, environment, output),
+        ServedServer::Demo(args) => start(args, Settings::default(), ServerFault::none(), console),
+        ServedServer::Faulty(args) => faulty(args, console),
     }
 }
 
-/// Runs a server on one thread, until its input or a signal ends it.
-pub(super) fn start(args: &StartArgs, fault: ServerFault, environment: &Environment, output: &Output) -> Exit {
-    started(args.http, args.settings(environment), fault, output)
-}
-
-/// The same with settings that flags only add to.
-pub(super) fn start_with(
-    args: &StartArgs,
-    reference: Settings,
-    fault: ServerFault,
-    environment: &Environment,
-    output: &Output,
-) -> Exit {
-    let settings = args.settings(environment).map(|own| Settings {
+/// Runs a server on one thread, until its input or a signal ends it; flags only add to the settings of `reference`.
+pub(super) fn start(args: &StartArgs, reference: Settings, fault: ServerFault, console: &Console) -> Result<Exit, Exit> {
+    let own = args.settings(console)?;
+    let settings = Settings {
         conformance_fixtures: own.conformance_fixtures || reference.conformance_fixtures,
         tasks: own.tasks || reference.tasks,
-        token: own.token.clone().or(reference.token),
-        second_token: own.second_token.clone().or(reference.second_token),
-        low_scope_token: own.low_scope_token.clone().or(reference.low_scope_token),
+        token: own.token.or(reference.token),
+        second_token: own.second_token.or(reference.second_token),
+        low_scope_token: own.low_scope_token.or(reference.low_scope_token),
         ..own
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let no_runtime = |error| console.fail(Exit::Environment, format!("the server cannot start: {error}"), None);
+    let runtime = runtime.map_err(no_runtime)?;
+    let served = runtime.block_on(async {
+        match args.http {
+            Some(address) => serve_http(address, settings, fault.into(), console).await,
+            None => {
+                let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
+                demo::serve_with(settings, fault.into(), input, answers).await.map_err(|error| failed(&error, console))
+            }
+        }
     });
-    started(args.http, settings, fault, output)
+    // A thread that waits for input must not delay the exit.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Passed)
 }
 
-fn started(
-    address: Option<SocketAddr>,
-    settings: Result<Settings, ServeFailure>,
-    fault: ServerFault,
-    output: &Output,
-) -> Exit {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            output.error(&format!("the server cannot start: {error}"), None);
-            return Exit::Environment;
-        }
-    };
-    let served = settings.and_then(|settings| {
-        runtime.block_on(async {
-            if let Some(address) = address {
-                return serve_http(address, settings, fault.into()).await;
-            }
-            let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
-            Ok(demo::serve_with(settings, fault.into(), input, answers).await?)
-        })
-    });
-    // A thread that waits for input must not hold up the end.
-    runtime.shutdown_background();
-    match served {
-        Ok(()) => Exit::Passed,
-        Err(failure) => {
-            output.error(&failure.message, failure.help.as_deref());
-            failure.exit
-        }
-    }
+fn failed(error: &ServeError, console: &Console) -> Exit {
+    let exit = if matches!(error, ServeError::Setting(_)) { Exit::Usage } else { Exit::Environment };
+    console.fail(exit, error, None)
 }
 
 /// Serves until a signal ends the program.
-async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<ServerFault>) -> Result<(), ServeFailure> {
-    let bound = demo::http::Bound::new(address).await.map_err(|error| ServeFailure {
-        exit: Exit::Environment,
-        message: format!("the server cannot listen at `{address}`: {error}"),
-        help: Some("use `--http 127.0.0.1:0` for a port that is free".to_owned()),
+async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<ServerFault>, console: &Console) -> Result<(), Exit> {
+    let bound = demo::http::Bound::new(address).await.map_err(|error| {
+        let message = format!("the server cannot listen at `{address}`: {error}");
+        console.fail(Exit::Environment, message, Some("use `--http 127.0.0.1:0` for a free port"))
     })?;
-    let bound = bound.with(settings, &fault)?;
+    let bound = bound.with(settings, &fault).map_err(|error| failed(&error.into(), console))?;
     // Scripts wait for this line; standard error is not buffered.
-    announce(&bound.url());
+    console.note(&format!("serving {}", bound.url()));
     tokio::select! {
-        served = bound.serve() => Ok(served?),
+        served = bound.serve() => served.map_err(|error| failed(&error.into(), console)),
         // Scripts start servers in the background, where shells have Ctrl-C ignored.
         _ = tokio::signal::ctrl_c() => Ok(()),
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever started the server needs its address")]
-fn announce(url: &str) {
-    eprintln!("serving {url}");
-}
-
 /// An address that other machines cannot reach: the demo server trusts everybody.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    let address: SocketAddr =
-        address.parse().map_err(|_| "an address is an IP address and a port, such as `127.0.0.1:3000`".to_owned())?;
+    let address: SocketAddr = address
+        .parse()
+        .map_err(|_| "invalid address; write an IP address and a port, such as `127.0.0.1:3000`".to_owned())?;
     if !address.ip().is_loopback() {
-        return Err("other machines could reach it, and it trusts everybody; use `127.0.0.1` or `[::1]`".to_owned());
+        return Err("other machines could reach this address, and the demo server trusts every client; use `127.0.0.1` or `[::1]`".to_owned());
     }
     Ok(address)
 }

@@ -14,10 +14,10 @@ use crate::transport::orphans;
 
 /// How long what was asked to end may let nothing else have its turn. Whoever sends a signal often waits no longer than
 /// a few seconds before they kill.
-const PATIENCE: Duration = Duration::from_secs(2);
+const STUCK_AFTER: Duration = Duration::from_secs(2);
 
 /// How often it is looked whether it does.
-const PAUSE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The exit codes of a program that leaves at once.
 const INTERRUPTED: i32 = 130;
@@ -39,7 +39,7 @@ pub(super) enum Urgency {
 }
 
 /// How long before the end of its time a run is asked to end: teardown, servers and reports take some of it.
-const CLEARING_UP: Duration = Duration::from_secs(5);
+const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
 /// How long after it the run is cut off.
 const OVERTIME: Duration = Duration::from_secs(5);
@@ -57,8 +57,10 @@ impl RunEnding {
     /// What is said where what runs does not come to an end.
     fn stuck_words(self) -> &'static str {
         match self {
-            Self::Reports => "too busy to end well: reports are written of what is known; again to leave without them",
-            Self::Plain => "too busy to end well: leaving at once, without waiting for anything",
+            Self::Reports => {
+                "the run does not stop: writing reports of its results so far; press Ctrl-C again to exit without them"
+            }
+            Self::Plain => "mcprove is too busy to stop: exiting at once",
         }
     }
 
@@ -66,12 +68,12 @@ impl RunEnding {
     fn words(self) -> [&'static str; 2] {
         match self {
             Self::Reports => [
-                "stopping: teardown runs, then reports are written; again to end at once",
-                "ending at once; again to leave without reports",
+                "stopping: teardown runs, then reports are written; press Ctrl-C again to stop at once",
+                "stopping at once; press Ctrl-C again to exit without reports",
             ],
             Self::Plain => [
-                "stopping: what is under way is cut off, and servers are ended; again to end at once",
-                "ending at once; again to leave without waiting for servers",
+                "stopping: requests are cut off and servers are ended; press Ctrl-C again to stop at once",
+                "stopping at once; press Ctrl-C again to exit without waiting for servers",
             ],
         }
     }
@@ -85,17 +87,10 @@ pub(super) struct RunningTask {
     pub(super) last: Box<dyn FnOnce() + Send>,
 }
 
-/// Listens once it returns; `stop` is told of the first signal, the receiver of each.
+/// Listens for signals once it returns: `stop` is set by the first one, the receiver follows each.
+///
+/// A run with a budget is also asked to stop shortly before that is spent.
 pub(super) fn listen(
-    stop: watch::Sender<bool>,
-    ending: RunEnding,
-    running: Option<RunningTask>,
-) -> watch::Receiver<Urgency> {
-    listen_for(stop, ending, running, None)
-}
-
-/// The same for a run that has so much time and no more.
-pub(super) fn listen_for(
     stop: watch::Sender<bool>,
     ending: RunEnding,
     running: Option<RunningTask>,
@@ -119,10 +114,10 @@ pub(super) fn listen_for(
                     let _ = sender.send(Urgency::Spent);
                     tokio::select! {
                         () = signals.next() => {}
-                        () = sleep(CLEARING_UP + OVERTIME) => {
+                        () = sleep(CLEANUP_TIME + OVERTIME) => {
                             let _ = sender.send(Urgency::Overdue);
                             stuck(on.as_ref()).await;
-                            tell("the time of `--budget` is over, and what is under way does not end");
+                            tell("the time of `--budget` is over, and the run does not stop");
                             at_last(last, &mut signals).await;
                             leave(NOT_JUDGED);
                         }
@@ -154,7 +149,7 @@ pub(super) fn listen_for(
 /// Returns when a run of so much time has to come to its end.
 async fn almost(budget: Option<Duration>) {
     match budget {
-        Some(budget) => sleep(budget.saturating_sub(CLEARING_UP.min(budget / 4))).await,
+        Some(budget) => sleep(budget.saturating_sub(CLEANUP_TIME.min(budget / 4))).await,
         None => std::future::pending().await,
     }
 }
@@ -170,8 +165,8 @@ async fn is_stuck(signals: &mut Signals, running: Option<&Handle>) -> bool {
 /// Returns once a runtime has not had a turn for anything new in a while. One that is gone refuses, which is an answer.
 async fn stuck(running: Option<&Handle>) {
     let Some(running) = running else { return std::future::pending().await };
-    while timeout(PATIENCE, running.spawn(async {})).await.is_ok() {
-        sleep(PAUSE).await;
+    while timeout(STUCK_AFTER, running.spawn(async {})).await.is_ok() {
+        sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::drift::{ChangeLevel, Recorded, ServerChange, ServerSnapshot};
-use crate::source::visible_line;
+use serde::Serialize;
 
-/// What has changed about one server.
+use crate::drift::{ChangeLevel, Recorded, ServerChange, ServerSnapshot};
+use crate::source::{shorten, visible_line};
+
+/// The changes of one server.
+#[derive(Serialize)]
 pub(super) struct ChangeText<'a> {
     /// The server.
     pub(super) name: &'a str,
@@ -89,7 +92,7 @@ fn of_level(changes: &[&ServerChange]) -> String {
             text += &of_change(change);
         }
         if found > MANY && *told == FEW {
-            let _ = writeln!(text, "            and {} more like it; `--format json` tells all", found - FEW);
+            let _ = writeln!(text, "            and {} more like it; `--format json` lists all of them", found - FEW);
         }
     }
     text
@@ -104,14 +107,9 @@ fn of_change(change: &ServerChange) -> String {
     let values = [("was", &change.before), ("is", &change.after)].into_iter().filter(|_| is_in_words);
     let values = values.filter_map(|(name, value)| Some((name, value.as_ref()?.to_string())));
     for (name, value) in values.chain(example).chain(help) {
-        let _ = writeln!(text, "            {name} {}", cut(&visible_line(&value)));
+        let _ = writeln!(text, "            {name} {}", shorten(&visible_line(&value), LONGEST));
     }
     text
-}
-
-fn cut(text: &str) -> String {
-    let cut: String = text.chars().take(LONGEST).collect();
-    if cut.len() < text.len() { cut + "…" } else { cut }
 }
 
 fn counted(count: usize, noun: &str) -> String {

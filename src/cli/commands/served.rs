@@ -5,27 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::run::RunArgs;
+use super::run::{EndedRun, RunArgs};
 use crate::cli::calls::unknown_tool;
+use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+use crate::cli::suites::FlaggedTool;
 use crate::event::{CaseResult, Outcome};
 use crate::plan::Generated;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
-use crate::source::visible_line;
+use crate::source::{shorten, visible_line};
 use crate::wire::{Direction, admitted_failure};
 
 /// The most tools that a sentence names.
-const MOST_NAMES: usize = 5;
+pub(super) const MOST_NAMES: usize = 5;
 
 /// The most refusals of a tool that are told apart.
 const MOST_REFUSALS: usize = 20;
 
 /// What a server must serve at least, so that something is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Serving {
+pub(super) enum ServingRequirement {
     /// A call, where generated cases called tools.
     #[default]
     WhereGenerated,
@@ -101,9 +102,9 @@ struct Unjudged<'a> {
 }
 
 impl ObservedCalls {
-    /// Nothing yet; `generated` says which cases rest on generated calls, and `serving` what else must be served.
-    pub(super) fn of(generated: Generated, serving: Serving) -> Self {
-        let are_counted = serving != Serving::WhereGenerated || !generated.is_empty();
+    /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
+    pub(super) fn new(generated: Generated, serving: ServingRequirement) -> Self {
+        let are_counted = serving != ServingRequirement::WhereGenerated || !generated.is_empty();
         Self { are_counted, generated, ..Self::default() }
     }
 
@@ -136,7 +137,7 @@ impl ObservedCalls {
                     answers.call(owner.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
-                    Some((tool, arguments)) => answers.answered((&tool, arguments), &message, redactor),
+                    Some((tool, arguments)) => answers.answered(&tool, arguments, &message, redactor),
                     None => answers.said(&message["result"]),
                 },
                 Direction::Sent => {}
@@ -144,30 +145,31 @@ impl ObservedCalls {
         }
     }
 
-    /// Tells of flags that name tools which no server lists.
-    pub(super) fn tell_unknown(&self, named: &[(&'static str, String)], output: &Output) {
+    /// Warns of flags that name tools which no server lists.
+    pub(super) fn warn_of_unknown(&self, named: &[FlaggedTool], console: &Console) {
         let listed: BTreeSet<&str> =
             self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
-        let is_unknown = |(_, name): &&(&str, String)| !listed.is_empty() && !listed.contains(name.as_str());
-        for (flag, name) in named.iter().filter(is_unknown) {
-            output.note(&unknown_tool(flag, name, listed.iter().copied()));
+        for named in named.iter().filter(|named| !listed.is_empty() && !listed.contains(named.tool.as_str())) {
+            console.note(&unknown_tool(named, listed.iter().copied()));
         }
     }
 
     /// Why nothing is known of some server, as a sentence; `None` where something is.
-    fn unknown(&self, serving: Serving) -> Option<String> {
+    fn unknown(&self, serving: ServingRequirement) -> Option<String> {
         self.servers.iter().find_map(|((file, name), server)| {
             let of = if self.servers.len() > 1 { format!(" by `{name}`") } else { String::new() };
             let wants_tools = match serving {
-                Serving::ServedAndListed => true,
-                Serving::WhereGenerated | Serving::Served => self.generated.calls_tools(file, name),
+                ServingRequirement::ServedAndListed => true,
+                ServingRequirement::WhereGenerated | ServingRequirement::Served => {
+                    self.generated.calls_tools(file, name)
+                }
             };
             if wants_tools && server.declares_tools && server.listed.is_empty() {
                 return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
             }
             let is_tried = match serving {
-                Serving::WhereGenerated => self.is_generated(server),
-                Serving::Served | Serving::ServedAndListed => server.sent() > 0,
+                ServingRequirement::WhereGenerated => !self.generated_tools(server).is_empty(),
+                ServingRequirement::Served | ServingRequirement::ServedAndListed => server.sent() > 0,
             };
             (is_tried && server.served() == 0).then(|| match server.sent() {
                 _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
@@ -175,11 +177,6 @@ impl ObservedCalls {
                 sent => format!("none of {sent} calls of tools was served{of}, so nothing is known of them"),
             })
         })
-    }
-
-    /// Whether a generated case called a tool that the server has; others have to be refused.
-    fn is_generated(&self, server: &AnswerCounts) -> bool {
-        !self.generated_tools(server).is_empty()
     }
 
     /// The tools that the server has and that generated cases called.
@@ -225,13 +222,13 @@ impl AnswerCounts {
     }
 
     /// The answer to a call.
-    fn answered(&mut self, (tool, arguments): (&str, Value), message: &Value, redactor: &Redactor) {
+    fn answered(&mut self, tool: &str, arguments: Value, message: &Value, redactor: &Redactor) {
         let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
         if result.is_object() && result["isError"] != true && admitted_failure(result).is_none() {
             tally.served += 1;
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
-            let words = beginning(&redactor.text(text));
+            let words = shorten(&visible_line(redactor.text(text).trim()), 120);
             if tally.refusals.len() < MOST_REFUSALS || tally.refusals.contains_key(&words) {
                 tally.refusals.entry(words).or_insert(RefusedCallExample { times: 0, arguments }).times += 1;
             }
@@ -253,68 +250,52 @@ impl AnswerCounts {
     }
 }
 
-/// As much of a text as a sentence takes.
-fn beginning(text: &str) -> String {
-    let line = visible_line(text.trim());
-    let short: String = line.chars().take(120).collect();
-    if short.len() < line.len() { short + "…" } else { short }
-}
-
-impl RunArgs {
-    /// The verdict, unless calls of tools were made and a tool, or the whole server, served none: then nothing is known
-    /// of what such calls do.
-    pub(super) fn unless_unserved(
-        &self,
-        exit: Exit,
-        (calls, hidden): (&ObservedCalls, &Redactor),
-        output: &Output,
-    ) -> Exit {
+impl ObservedCalls {
+    /// The verdict, unless a tool, or the whole server, served no call: then its behaviour is unknown.
+    pub(super) fn gate(&self, exit: Exit, run: &EndedRun<'_>) -> Exit {
+        let EndedRun { args, console, hidden, .. } = run;
         if !matches!(exit, Exit::Passed | Exit::Coverage | Exit::Findings) {
             return exit;
         }
-        if let Some(message) = calls.unknown(self.serving) {
+        if let Some(message) = self.unknown(args.serving) {
             if exit == Exit::Findings {
                 return exit;
             }
-            output.error(&message, Some(&self.help_for_unserved(calls)));
-            return Exit::Nothing;
+            return console.fail(Exit::Nothing, message, Some(&self.help_for_unserved(args)));
         }
-        let unjudged = if self.allow_unjudged { Vec::new() } else { calls.unjudged() };
+        let unjudged = if args.allow_unjudged { Vec::new() } else { self.unjudged() };
         let [first, ..] = unjudged.as_slice() else { return exit };
-        let message = hidden.text(&unjudged_message(&unjudged, calls.servers.len()));
-        let help = hidden.text(&self.help_for_unjudged(first));
+        let message = hidden.text(&unjudged_message(&unjudged, self.servers.len()));
+        let help = hidden.text(&help_for_unjudged(first, args));
         if exit == Exit::Findings {
-            output.note(&format!("warning: {message}; {help}"));
+            console.note(&format!("warning: {message}; {help}"));
             return exit;
         }
-        output.error(&message, Some(&help));
-        Exit::Nothing
+        console.fail(Exit::Nothing, message, Some(&help))
     }
 
-    fn help_for_unserved(&self, calls: &ObservedCalls) -> String {
-        let is_listed = calls.servers.values().any(|server| !server.listed.is_empty());
-        match (is_listed, self.suites.given.is_some()) {
-            (false, _) => "start the server so that it lists its tools, or let it not declare `tools`".to_owned(),
-            (true, given) if calls.servers.values().any(AnswerCounts::is_spared) => {
-                let way = if given { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
-                format!("a tool that may change data is called where {way} allows it")
-            }
-            (true, given) => {
-                let way = if given { "--arguments 'TOOL={…}'" } else { "arguments: { TOOL: { … } }" };
-                format!("give valid arguments with `{way}`; `--transcript frames` shows what was answered")
-            }
+    fn help_for_unserved(&self, args: &RunArgs) -> String {
+        let is_adhoc = args.suites.adhoc.is_some();
+        if self.servers.values().all(|server| server.listed.is_empty()) {
+            "start the server so that it lists its tools, or remove `tools` from its capabilities".to_owned()
+        } else if self.servers.values().any(AnswerCounts::is_spared) {
+            let way = if is_adhoc { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
+            format!("to call tools that may change data, allow it with {way}")
+        } else {
+            let way = if is_adhoc { "--arguments 'TOOL={…}'" } else { "arguments: { TOOL: { … } }" };
+            format!("give valid arguments with `{way}`; `--transcript frames` shows the answers")
         }
     }
+}
 
-    fn help_for_unjudged(&self, first: &Unjudged<'_>) -> String {
-        let tool = visible_line(first.tool);
-        let (give, allow) = if self.suites.given.is_some() {
-            (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
-        } else {
-            (format!("arguments: {{ {tool}: {{ … }} }}"), format!("allow_unjudged: [{tool}]"))
-        };
-        format!("give valid arguments with `{give}`, or let the run pass without it with `{allow}`")
-    }
+fn help_for_unjudged(first: &Unjudged<'_>, args: &RunArgs) -> String {
+    let tool = visible_line(first.tool);
+    let (give, allow) = if args.suites.adhoc.is_some() {
+        (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
+    } else {
+        (format!("arguments: {{ {tool}: {{ … }} }}"), format!("allow_unjudged: [{tool}]"))
+    };
+    format!("give valid arguments with `{give}`, or let the run pass without it with `{allow}`")
 }
 
 /// `2 tools served no call, so they were not judged: a, b; a answered: database is down`.
@@ -344,7 +325,7 @@ mod tests {
 
     #[test]
     fn who_shows_nothing() {
-        let check = |serving, (declares_tools, tools, calls): (bool, &[&str], &[(&str, &str)]), served, expected| {
+        let check = |serving, declares_tools, tools: &[&str], calls: &[(&str, &str)], served, expected| {
             let mut server = AnswerCounts { declares_tools, ..AnswerCounts::default() };
             server.said(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for (case, tool) in calls {
@@ -352,25 +333,21 @@ mod tests {
                 server.tools.entry((*tool).to_owned()).or_default().served = served;
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-            let calls = ObservedCalls {
-                are_counted: true,
-                ran: ["generated".to_owned()].into(),
-                servers,
-                generated: Generated::default(),
-            };
+            let ran = ["generated".to_owned()].into();
+            let calls = ObservedCalls { are_counted: true, ran, servers, generated: Generated::default() };
             assert_eq!(calls.unknown(serving).is_some(), expected, "{serving:?} {calls:?}");
         };
-        let generated = Serving::WhereGenerated;
-        check(generated, (true, &["add"], &[("generated", "add")]), 0, true);
-        check(generated, (true, &["add"], &[("generated", "add")]), 1, false);
-        check(generated, (true, &["add"], &[("by hand", "add")]), 0, false);
-        check(generated, (true, &["add"], &[("generated", "nobody has this")]), 0, false);
-        check(generated, (true, &[], &[]), 0, false);
-        check(Serving::Served, (true, &["add"], &[("by hand", "add")]), 0, true);
-        check(Serving::Served, (true, &[], &[]), 0, false);
-        check(Serving::ServedAndListed, (true, &[], &[]), 0, true);
+        let generated = ServingRequirement::WhereGenerated;
+        check(generated, true, &["add"], &[("generated", "add")], 0, true);
+        check(generated, true, &["add"], &[("generated", "add")], 1, false);
+        check(generated, true, &["add"], &[("by hand", "add")], 0, false);
+        check(generated, true, &["add"], &[("generated", "nobody has this")], 0, false);
+        check(generated, true, &[], &[], 0, false);
+        check(ServingRequirement::Served, true, &["add"], &[("by hand", "add")], 0, true);
+        check(ServingRequirement::Served, true, &[], &[], 0, false);
+        check(ServingRequirement::ServedAndListed, true, &[], &[], 0, true);
         // What has resources only need not list tools.
-        check(Serving::ServedAndListed, (false, &[], &[]), 0, false);
+        check(ServingRequirement::ServedAndListed, false, &[], &[], 0, false);
     }
     #[test]
     fn every_tool_has_to_serve_something() {
@@ -382,7 +359,7 @@ mod tests {
         let wrong = json!({"error": {"code": -32602, "message": "`id` must be a text"}});
         for _ in 0..2 {
             server.call("generated", "get");
-            server.answered(("get", json!({"id": 7})), &wrong, &Redactor::default());
+            server.answered("get", json!({"id": 7}), &wrong, &Redactor::default());
         }
         for (case, tool, answer) in [
             ("generated", "add", &good),
@@ -392,15 +369,11 @@ mod tests {
             ("by hand", "by_hand", &down),
         ] {
             server.call(case, tool);
-            server.answered((tool, json!({})), answer, &Redactor::default());
+            server.answered(tool, json!({}), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-        let calls = ObservedCalls {
-            are_counted: true,
-            ran: ["generated".to_owned()].into(),
-            servers,
-            generated: Generated::default(),
-        };
+        let ran = ["generated".to_owned()].into();
+        let calls = ObservedCalls { are_counted: true, ran, servers, generated: Generated::default() };
         let unjudged = calls.unjudged();
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);

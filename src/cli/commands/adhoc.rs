@@ -1,0 +1,87 @@
+//! The run of a suite that is made from the command line, for the commands that take a server.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::run::{RunArgs, run};
+use crate::cli::calls::CallArgs;
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::server::{ServerArgs, Verb};
+use crate::cli::suites::AdHocSuite;
+
+/// How many cases run at a time: most of them wait for silence, or for a server that starts.
+pub(super) const AT_A_TIME: usize = 8;
+
+/// The options of every command that calls the tools of a server.
+#[derive(Debug, Args)]
+pub(super) struct CallingArgs {
+    #[command(flatten)]
+    calls: CallArgs,
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// A command's own part of the suite, and the flags that stand for it.
+#[derive(Default)]
+pub(super) struct AdHocSettings {
+    pub(super) members: Map<String, Value>,
+    pub(super) flags: Vec<String>,
+    /// A note that is printed before the run.
+    pub(super) beforehand: Option<String>,
+}
+
+impl AdHocSettings {
+    /// Adds a block whose keys are set by flags; keys without a value are left out.
+    pub(super) fn block<const N: usize>(&mut self, name: &str, keys: [BlockKey; N]) {
+        let block = self.members.entry(name).or_insert_with(|| json!({}));
+        for BlockKey { key, flag, value } in keys {
+            if value.is_null() || value.as_array().is_some_and(Vec::is_empty) {
+                continue;
+            }
+            for one in value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice) {
+                let text = one.as_str().map_or_else(|| one.to_string(), str::to_owned);
+                self.flags.extend(flag.into_iter().flat_map(|flag| [flag.to_owned(), text.clone()]));
+            }
+            block[key] = value;
+        }
+    }
+}
+
+/// A key of a block.
+pub(super) struct BlockKey {
+    key: &'static str,
+    /// The flag to repeat in order to ask for the same again; `None` where the key only narrows the choice.
+    flag: Option<&'static str>,
+    value: Value,
+}
+
+/// A key that a flag sets.
+pub(super) fn flagged(key: &'static str, flag: &'static str, value: impl Into<Value>) -> BlockKey {
+    BlockKey { key, flag: Some(flag), value: value.into() }
+}
+
+/// A key that is not repeated as a flag.
+pub(super) fn key(key: &'static str, value: impl Into<Value>) -> BlockKey {
+    BlockKey { key, flag: None, value: value.into() }
+}
+
+impl CallingArgs {
+    /// Runs the suite with a command's own settings.
+    pub(super) fn run_with(mut self, verb: Verb, own: AdHocSettings, console: &Console) -> Result<Exit, Exit> {
+        let words = std::mem::take(&mut self.run.suites.paths);
+        let mut target = self.server.target(verb, &words, console)?;
+        if self.calls.scratch {
+            target.set_scratch();
+        }
+        own.beforehand.inspect(|note| console.note(note));
+        let mut members = self.calls.members();
+        members.extend(own.members);
+        let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
+        let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
+        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named(), ..suite });
+        run(&self.run, console)
+    }
+}

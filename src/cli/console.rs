@@ -1,0 +1,137 @@
+//! Where text for people goes: data to standard output, everything else to standard error.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::environment::Environment;
+use super::exit::Exit;
+use crate::source::{Color, Diagnostic, SourceFile, SourceId, Sources, Style, file, render, render_all};
+use crate::suite::why_unreadable;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set or `CLICOLOR` is 0.
+    Auto,
+    Always,
+    Never,
+}
+
+/// The form of a list that a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ListFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// The two streams, how to lay out text for them, and the environment of the program.
+#[derive(Debug, Clone)]
+pub(super) struct Console {
+    /// For standard output.
+    pub(super) style: Style,
+    /// For standard error.
+    pub(super) error_style: Style,
+    /// The work that a mistake prevents, such as "nothing was run"; empty where finding mistakes is the work.
+    undone: &'static str,
+    pub(super) environment: Environment,
+}
+
+/// The width for text that goes to a file.
+const WIDTH_OF_FILES: usize = 100;
+
+impl Console {
+    pub(super) fn new(when: ColorWhen, environment: Environment, undone: &'static str) -> Self {
+        let style = |is_terminal: bool| {
+            let color = match when {
+                ColorWhen::Always => Color::Always,
+                ColorWhen::Auto if wants_color(&environment, is_terminal) => Color::Always,
+                ColorWhen::Auto | ColorWhen::Never => Color::Never,
+            };
+            Style::new(color, environment.width.unwrap_or(WIDTH_OF_FILES))
+        };
+        let (style, error_style) = (style(environment.output_is_terminal), style(io::stderr().is_terminal()));
+        Self { style, error_style, undone, environment }
+    }
+
+    /// How to lay out a document: for a file without colours, whatever the terminal can show.
+    pub(super) fn style_for(&self, path: &Path) -> Style {
+        if path == Path::new("-") { self.style } else { Style::new(Color::Never, WIDTH_OF_FILES) }
+    }
+
+    /// Writes data to standard output; a reader that went away is no error.
+    pub(super) fn data(&self, text: &str) -> Exit {
+        self.part(text).err().unwrap_or(Exit::Passed)
+    }
+
+    /// Writes a part of the data; fails where nobody reads the rest.
+    pub(super) fn part(&self, text: &str) -> Result<(), Exit> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Exit::Passed,
+            _ => self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None),
+        })
+    }
+
+    /// Writes a message for the user.
+    #[expect(clippy::unused_self, reason = "only code that was given a console may write")]
+    pub(super) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Writes an error that has no place in a file.
+    pub(super) fn error(&self, message: impl Display, help: Option<&str>) {
+        let mut diagnostic = Diagnostic::without_place("error", message.to_string());
+        diagnostic.help = help.map(str::to_owned);
+        let text = render(&diagnostic, &Sources::default(), self.error_style);
+        let _ = io::stderr().lock().write_all(text.replacen("error[error]", "error", 1).as_bytes());
+    }
+
+    /// Writes an error that ends the command, and returns the exit code.
+    pub(super) fn fail(&self, exit: Exit, message: impl Display, help: Option<&str>) -> Exit {
+        self.error(message, help);
+        exit
+    }
+
+    /// Shows diagnostics in the order of the files, and how many there are.
+    pub(super) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
+        let text = render_all(found, sources, self.undone, self.error_style);
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Shows mistakes that end the command, and returns the exit code.
+    pub(super) fn refuse(&self, mistakes: &[Diagnostic], sources: &Sources) -> Exit {
+        self.diagnostics(mistakes, sources);
+        Exit::Usage
+    }
+
+    /// Reads a file that a flag names; `noun` says which one in the error.
+    pub(super) fn read(
+        &self,
+        noun: &str,
+        path: &Path,
+        most: u64,
+        help: Option<&str>,
+    ) -> Result<(Sources, SourceId), Exit> {
+        let text = file::read_text(path, most).map_err(|error| {
+            let message = format!("cannot read the {noun} `{}`: {}", path.display(), why_unreadable(&error));
+            self.fail(Exit::Usage, message, help)
+        })?;
+        let mut sources = Sources::default();
+        let id = sources.add(SourceFile::new(path.display().to_string(), text));
+        Ok((sources, id))
+    }
+}
+
+fn wants_color(environment: &Environment, is_terminal: bool) -> bool {
+    if environment.get("NO_COLOR").is_some() || environment.get("TERM") == Some("dumb") {
+        return false;
+    }
+    if environment.get("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    is_terminal && environment.get("CLICOLOR") != Some("0")
+}
