@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::peer::{OutgoingRequest, RequestAnswer};
+use super::peer::OutgoingRequest;
 use super::{CallFailure, FailureReason, Session};
 use crate::wire::Era;
 
@@ -63,7 +63,16 @@ impl Session {
                 progress: request.progress,
             };
             let answered = self.peer.exchange(outgoing).await?;
-            let whole = merged(reply.take(), answered);
+            let whole = match reply.take() {
+                None => answered,
+                Some(earlier) => SessionReply {
+                    message: answered.message,
+                    answer_frame: answered.answer_frame,
+                    elapsed: earlier.elapsed + answered.elapsed,
+                    notifications: [earlier.notifications, answered.notifications].concat(),
+                    ..earlier
+                },
+            };
             match self.next_round(original.as_ref(), &whole.message) {
                 Some(next) => params = Some(next),
                 None => return Ok(whole),
@@ -72,7 +81,7 @@ impl Session {
         }
         let reason = format!("`{}` asked for more input {MAX_ROUNDS} times and never completed", request.method);
         let frame = reply.map(|reply| reply.frame);
-        Err(self.peer.lock().failure(FailureReason::Protocol(reason), frame))
+        Err(self.peer.lock().failure(FailureReason::Protocol(reason), request.method, frame))
     }
 
     /// Sends a notification and returns its frame.
@@ -130,26 +139,4 @@ pub(super) fn era_meta(revision: &str, capabilities: &Value) -> Value {
         "io.modelcontextprotocol/clientInfo": super::handshake::client_info(),
         "io.modelcontextprotocol/clientCapabilities": capabilities,
     })
-}
-
-/// One reply of several rounds: the first request, the last answer, everything in between.
-fn merged(earlier: Option<SessionReply>, answered: RequestAnswer) -> SessionReply {
-    let params = answered.params.unwrap_or_else(|| json!({}));
-    match earlier {
-        None => SessionReply {
-            message: answered.message,
-            params,
-            frame: answered.frame,
-            answer_frame: answered.answer_frame,
-            elapsed: answered.elapsed,
-            notifications: answered.notifications,
-        },
-        Some(earlier) => SessionReply {
-            message: answered.message,
-            answer_frame: answered.answer_frame,
-            elapsed: earlier.elapsed + answered.elapsed,
-            notifications: [earlier.notifications, answered.notifications].concat(),
-            ..earlier
-        },
-    }
 }

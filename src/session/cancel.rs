@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::peer::{CancellationGuard, OutgoingRequest};
 use super::raw::{MessageReceiver, is_answer};
 use super::state::Arrival;
-use super::{CallFailure, FailureReason, Session, SessionRequest};
+use super::{CallFailure, Session, SessionRequest};
 use crate::transport;
 use crate::wire::{Era, Id};
 
@@ -95,7 +95,13 @@ impl Session {
         let (params, elapsed) = (params.unwrap_or_default(), begun.elapsed());
         let early = Cancelled { frame, params, is_cancelled: false, late: Vec::new(), progress_after: 0, elapsed };
         if let Some(arrived) = arrived {
-            return self.finish_early(arrived.ok(), request.method, frame).map(|()| early);
+            let mut state = self.peer.lock();
+            state.listener = None;
+            return match arrived {
+                Ok(Arrival::Answer { .. }) => Ok(early),
+                Ok(failed) => Err(state.failure_of(failed, request.method, frame)),
+                Err(_) => Err(state.ended_failure(request.method, frame)),
+            };
         }
         watched.reset();
         // Nobody waits any more, so nobody has to be told when `pending` goes.
@@ -115,20 +121,6 @@ impl Session {
             return Err(state.ended_failure("notifications/cancelled", frame));
         }
         Ok(Cancelled { is_cancelled: true, late: watched.answers, progress_after: watched.progress, ..early })
-    }
-
-    /// Handles an outcome before the cancellation: an answer, or the reason why there is none.
-    fn finish_early(&self, arrived: Option<Arrival>, method: &str, frame: u32) -> Result<(), CallFailure> {
-        let mut state = self.peer.lock();
-        state.listener = None;
-        let failure = match arrived {
-            Some(Arrival::Answer { .. }) => return Ok(()),
-            Some(Arrival::Failed(failure)) => state.failure(FailureReason::Http(failure), Some(frame)),
-            Some(Arrival::Beyond(beyond)) => state.failure(FailureReason::NotRead(beyond), Some(frame)),
-            Some(Arrival::Garbled(reason)) => state.failure(FailureReason::Protocol(reason), Some(frame)),
-            None => state.ended_failure(method, frame),
-        };
-        Err(CallFailure { method: method.to_owned(), ..failure })
     }
 
     /// Whether a request is cancelled by closing its response, so that nothing more can come for it: since 2026-07-28

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::state::SessionState;
-use crate::source::{duration_text, visible_line};
+use super::state::{Arrival, SessionState};
+use crate::source::{duration_text, shorten, visible_line};
 use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
 use crate::wire::{ReadLimit, Revision};
 
@@ -92,7 +92,7 @@ impl fmt::Display for CallFailure {
             FailureReason::NotRead(beyond) => write!(formatter, "the answer to `{method}` {beyond}"),
             FailureReason::RefusedWhole(answer) => {
                 let error = &answer["error"];
-                let words: String = error["message"].as_str().unwrap_or_default().chars().take(200).collect();
+                let words = shorten(error["message"].as_str().unwrap_or_default(), 200);
                 write!(
                     formatter,
                     "the server refused the whole message with error {} \"{}\", without an id",
@@ -197,10 +197,10 @@ impl SessionState {
         Some(UnreportedExit { exit, pending, last_owner, stderr: self.transcript.stderr_tail(STDERR_LINES) })
     }
 
-    pub(super) fn failure(&self, failure: FailureReason, frame: Option<u32>) -> CallFailure {
+    pub(super) fn failure(&self, reason: FailureReason, method: &str, frame: Option<u32>) -> CallFailure {
         CallFailure {
-            reason: failure,
-            method: String::new(),
+            reason,
+            method: method.to_owned(),
             frame,
             stderr: self.transcript.stderr_tail(STDERR_LINES),
             stray: self.stray_output(),
@@ -210,22 +210,34 @@ impl SessionState {
     }
 
     pub(super) fn timed_out(&self, method: &str, frame: u32, after: Duration) -> CallFailure {
-        CallFailure { method: method.to_owned(), ..self.failure(FailureReason::Timeout(after), Some(frame)) }
+        self.failure(FailureReason::Timeout(after), method, Some(frame))
+    }
+
+    /// The failure of a request for which no usable answer arrived.
+    pub(super) fn failure_of(&self, arrived: Arrival, method: &str, frame: u32) -> CallFailure {
+        let reason = match arrived {
+            Arrival::Failed(failure) => FailureReason::Http(failure),
+            Arrival::Beyond(beyond) => FailureReason::NotRead(beyond),
+            Arrival::Garbled(reason) => FailureReason::Protocol(reason),
+            Arrival::Answer { .. } => FailureReason::Protocol(String::new()),
+        };
+        self.failure(reason, method, Some(frame))
     }
 
     pub(super) fn ended_failure(&mut self, method: &str, frame: u32) -> CallFailure {
         self.is_exit_reported = true;
-        let failure = match &self.ended {
+        let reason = match &self.ended {
             Some(EndReason::Exited(exit)) => FailureReason::Exited(*exit),
             Some(EndReason::Lost(failure)) => FailureReason::Http(failure.clone()),
             Some(EndReason::EndlessLine) => {
                 FailureReason::Protocol("the server wrote a line of more than 64 MiB".to_owned())
             }
             Some(EndReason::Flooded) => FailureReason::Protocol(self.flood().unwrap_or_default()),
-            Some(EndReason::Closed) | None => {
-                FailureReason::Protocol(format!("the server closed its output {} and is still running", moment(method)))
-            }
+            Some(EndReason::Closed) | None => FailureReason::Protocol(format!(
+                "the server closed its output {}, but is still running",
+                moment(method)
+            )),
         };
-        CallFailure { method: method.to_owned(), ..self.failure(failure, Some(frame)) }
+        self.failure(reason, method, Some(frame))
     }
 }

@@ -85,8 +85,8 @@ impl Session {
     }
 
     fn broken(&self, kind: ListKind, reason: String, frame: u32) -> CallFailure {
-        let failure = self.peer.lock().failure(FailureReason::Protocol(reason), Some(frame).filter(|frame| *frame > 0));
-        CallFailure { method: kind.method().to_owned(), ..failure }
+        let frame = Some(frame).filter(|frame| *frame > 0);
+        self.peer.lock().failure(FailureReason::Protocol(reason), kind.method(), frame)
     }
 }
 

@@ -14,7 +14,6 @@ mod failure;
 mod handshake;
 mod headers;
 mod listing;
-mod negotiation;
 mod over_http;
 mod owned;
 mod peer;

@@ -3,16 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dispatch::{self, Intake};
-use super::failure::FailureReason;
 use super::handshake::NO_OWNER;
 use super::state::{Arrival, OutgoingLine, SessionState};
-use super::{CallFailure, ClientAnswers, ClosedSession};
+use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
 use crate::transport::{self, Link, MessageRole, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
@@ -49,16 +48,6 @@ pub(super) struct OutgoingRequest<'a> {
     pub(super) limit: Duration,
     /// Whether a progress token is to be added; it is the request's id.
     pub(super) progress: bool,
-}
-
-/// An answer with what came before it.
-pub(super) struct RequestAnswer {
-    pub(super) message: Arc<Value>,
-    pub(super) params: Option<Value>,
-    pub(super) frame: u32,
-    pub(super) answer_frame: u32,
-    pub(super) elapsed: Duration,
-    pub(super) notifications: Vec<Arc<Value>>,
 }
 
 impl Connection {
@@ -101,7 +90,7 @@ impl Connection {
     }
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
-    pub(super) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<RequestAnswer, CallFailure> {
+    pub(super) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<SessionReply, CallFailure> {
         let begun = Instant::now();
         let (id, params, frame, waiting) = self.send(&mut request);
         let mut pending = CancellationGuard {
@@ -120,20 +109,11 @@ impl Connection {
                 return Err(self.lock().timed_out(request.method, frame, request.limit));
             }
         };
-        match arrived {
-            Arrival::Answer { message, frame: answer_frame, notifications } => {
-                Ok(RequestAnswer { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
-            }
-            Arrival::Garbled(reason) => Err(self.lock().failure(FailureReason::Protocol(reason), Some(frame))),
-            Arrival::Beyond(beyond) => {
-                let failure = self.lock().failure(FailureReason::NotRead(beyond), Some(frame));
-                Err(CallFailure { method: request.method.to_owned(), ..failure })
-            }
-            Arrival::Failed(failure) => {
-                let failure = self.lock().failure(FailureReason::Http(failure), Some(frame));
-                Err(CallFailure { method: request.method.to_owned(), ..failure })
-            }
-        }
+        let Arrival::Answer { message, frame: answer_frame, notifications } = arrived else {
+            return Err(self.lock().failure_of(arrived, request.method, frame));
+        };
+        let params = params.unwrap_or_else(|| json!({}));
+        Ok(SessionReply { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
     }
 
     /// Sends a request and takes its parameters; returns its id, the parameters as sent, its frame, and what will
@@ -238,7 +218,7 @@ impl Drop for CancellationGuard<'_> {
         }
         // `initialize` cannot be cancelled (basic/utilities/cancellation).
         if is_told && self.method != "initialize" {
-            let params = serde_json::json!({"requestId": self.id.to_json(), "reason": self.reason});
+            let params = json!({"requestId": self.id.to_json(), "reason": self.reason});
             self.peer.notify(self.owner, "notifications/cancelled", Some(&params));
         }
         let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame: self.frame });

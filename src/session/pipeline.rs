@@ -167,7 +167,7 @@ impl Pipeline<'_> {
             return Vec::new();
         }
         self.unmatched = 0;
-        std::mem::take(&mut self.open).into_values().map(|open| open.tag).collect()
+        self.give_up()
     }
 
     /// Stops waiting for one call.

@@ -239,20 +239,17 @@ impl Session {
         state.listener = None;
         let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
         if let Some(refusal) = collected.refusal {
-            let failure = state.failure(FailureReason::RefusedWhole(refusal), Some(reply.frame));
-            return Err(CallFailure { method: "send".to_owned(), ..failure });
+            return Err(state.failure(FailureReason::RefusedWhole(refusal), "send", Some(reply.frame)));
         }
-        let is_enough = match &collected.awaited {
-            Awaited::Nothing | Awaited::End => true,
-            Awaited::Next => !reply.answers.is_empty(),
-            Awaited::Ids(ids) => reply.answers.len() >= ids.len(),
-        };
-        if is_enough { Ok(reply) } else { Err(state.timed_out("send", reply.frame, limit)) }
+        if collected.awaited.are_in(&reply.answers) {
+            Ok(reply)
+        } else {
+            Err(state.timed_out("send", reply.frame, limit))
+        }
     }
 
     pub(super) fn http_failure(&self, method: &str, frame: u32, failure: HttpFailure) -> CallFailure {
-        let failure = self.peer.lock().failure(FailureReason::Http(failure), Some(frame));
-        CallFailure { method: method.to_owned(), ..failure }
+        self.peer.lock().failure(FailureReason::Http(failure), method, Some(frame))
     }
 }
 
@@ -298,7 +295,16 @@ struct ReplyCollector {
 impl ReplyCollector {
     /// Listens until everything came or the time is over; `true` where the server ended.
     async fn until(&mut self, deadline: Instant) -> bool {
-        while !self.is_enough() {
+        self.listen(deadline, Self::is_enough).await
+    }
+
+    /// Whether the server ends before then, whatever else comes.
+    async fn is_ended_before(&mut self, deadline: Instant) -> bool {
+        self.listen(deadline, |_| false).await
+    }
+
+    async fn listen(&mut self, deadline: Instant, is_over: fn(&Self) -> bool) -> bool {
+        while !is_over(self) {
             match timeout_at(deadline, self.heard.recv()).await {
                 Ok(Some((seq, message))) => self.take(seq, message),
                 Ok(None) => return true,
@@ -306,17 +312,6 @@ impl ReplyCollector {
             }
         }
         false
-    }
-
-    /// Whether the server ends before then, whatever else comes.
-    async fn is_ended_before(&mut self, deadline: Instant) -> bool {
-        loop {
-            match timeout_at(deadline, self.heard.recv()).await {
-                Ok(Some((seq, message))) => self.take(seq, message),
-                Ok(None) => return true,
-                Err(_) => return false,
-            }
-        }
     }
 
     fn take(&mut self, seq: u32, message: Arc<Value>) {
@@ -346,10 +341,17 @@ impl ReplyCollector {
     }
 
     fn is_enough(&self) -> bool {
-        match &self.awaited {
-            Awaited::Ids(ids) => self.refusal.is_some() || self.reply.answers.len() >= ids.len(),
-            Awaited::Next => !self.reply.answers.is_empty(),
-            Awaited::Nothing | Awaited::End => false,
+        let is_endless = matches!(self.awaited, Awaited::Nothing | Awaited::End);
+        !is_endless && (self.refusal.is_some() || self.awaited.are_in(&self.reply.answers))
+    }
+}
+
+impl Awaited {
+    fn are_in(&self, answers: &[Arc<Value>]) -> bool {
+        match self {
+            Self::Ids(ids) => answers.len() >= ids.len(),
+            Self::Next => !answers.is_empty(),
+            Self::Nothing | Self::End => true,
         }
     }
 }

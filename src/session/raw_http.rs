@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{CallFailure, Session};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, IDENTITY, RawRequest, RawResponse, ReadUntil};
-use crate::transport::{HttpFailure, HttpRefusal, excerpt};
+use crate::transport::{HttpFailure, HttpRefusal};
 use crate::wire::json::read_bytes;
 use crate::wire::{Channel, Direction, Era};
 
@@ -47,14 +47,7 @@ impl RawExchange {
         if head.http.is_success() {
             return Some(HttpFailure::StreamEnded { status });
         }
-        let header = |name: &str| head.http.header(name).map(str::to_owned);
-        let refusal = HttpRefusal {
-            code,
-            status,
-            retry_after: header("retry-after"),
-            www_authenticate: header("www-authenticate"),
-            excerpt: excerpt(&self.response.body),
-        };
+        let refusal = HttpRefusal::new(&head.http, status, &self.response.body);
         Some(if code == 401 { HttpFailure::AuthRequired(refusal) } else { HttpFailure::Status(refusal) })
     }
 }

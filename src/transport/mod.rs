@@ -221,7 +221,7 @@ pub enum ConnectError {
         reason: String,
     },
     /// The trusted authorities are empty.
-    #[error("there is no certificate in PEM among the trusted ones")]
+    #[error("the trusted certificates contain no PEM certificate")]
     NoCertificate,
     /// Something listens at the address of a server that is yet to be started.
     #[error("`{address}` is already in use, so the server's `command` was not started")]

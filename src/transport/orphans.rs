@@ -139,11 +139,8 @@ mod adopted {
         for id in ids {
             let Ok(line) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
             // The name is whatever the process says, brackets included.
-            let Some(((_, name), rest)) =
-                line.rsplit_once(')').and_then(|(name, rest)| Some((name.split_once('(')?, rest)))
-            else {
-                continue;
-            };
+            let Some((name, rest)) = line.rsplit_once(')') else { continue };
+            let Some((_, name)) = name.split_once('(') else { continue };
             let mut fields = rest.split_whitespace();
             match (fields.next(), fields.next()) {
                 (Some("Z"), Some(parent)) if parent == own => {
@@ -168,16 +165,16 @@ mod adopted {
 mod adopted {
     use std::collections::BTreeMap;
 
-    /// This system lets no process have what others have left.
-    pub fn adopt() {}
+    /// This system gives orphans to no process but its own.
+    pub fn adopt_orphans() {}
 
-    pub(in crate::transport) fn end_unless_needed() {}
+    pub(in crate::transport) fn kill_unneeded() {}
 
     /// Process groups are ended where servers are stopped.
-    pub fn end_everything() {}
+    pub fn kill_all_children() {}
 
     /// Orphans are not known on this system.
-    pub fn ended() -> BTreeMap<String, usize> {
+    pub fn killed_orphans() -> BTreeMap<String, usize> {
         BTreeMap::new()
     }
 }

@@ -1,7 +1,6 @@
 //! A queue of scheduled messages, soonest first; those due at the same time keep their order.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
@@ -19,14 +18,9 @@ pub struct Scheduled {
 
 #[derive(Default)]
 pub(super) struct Schedule {
-    waiting: BinaryHeap<Reverse<Due>>,
+    /// By the time when they are due, and by their number.
+    waiting: BTreeMap<(Instant, u64), Incoming>,
     counted: u64,
-}
-
-struct Due {
-    at: Instant,
-    number: u64,
-    incoming: Incoming,
 }
 
 impl Schedule {
@@ -34,7 +28,7 @@ impl Schedule {
         let now = Instant::now();
         for Scheduled { after, incoming } in played {
             self.counted += 1;
-            self.waiting.push(Reverse(Due { at: now + after, number: self.counted, incoming }));
+            self.waiting.insert((now + after, self.counted), incoming);
         }
     }
 
@@ -44,40 +38,14 @@ impl Schedule {
 
     /// Waits until an item is due; never returns where none is scheduled.
     pub(super) async fn due(&self) {
-        match self.waiting.peek() {
-            Some(Reverse(due)) => sleep_until(due.at).await,
+        match self.waiting.first_key_value() {
+            Some(((at, _), _)) => sleep_until(*at).await,
             None => std::future::pending().await,
         }
     }
 
     /// Removes the item that is due next.
     pub(super) fn next(&mut self) -> Option<Incoming> {
-        self.waiting.pop().map(|Reverse(due)| due.incoming)
-    }
-}
-
-impl Due {
-    fn rank(&self) -> (Instant, u64) {
-        (self.at, self.number)
-    }
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
+        self.waiting.pop_first().map(|(_, incoming)| incoming)
     }
 }

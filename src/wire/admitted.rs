@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Members, read_json};
+use crate::source::shorten;
 
 /// How many characters of its own words are quoted.
 const QUOTED: usize = 120;
@@ -128,9 +129,7 @@ fn plain(key: &str) -> String {
 }
 
 fn quoted(key: &str, value: &Value) -> String {
-    let whole = value.to_string();
-    let short: String = whole.chars().take(QUOTED).collect();
-    if short.len() < whole.len() { format!("\"{key}\": {short}…") } else { format!("\"{key}\": {short}") }
+    format!("\"{key}\": {}", shorten(&value.to_string(), QUOTED))
 }
 
 #[cfg(test)]

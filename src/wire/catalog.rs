@@ -24,41 +24,22 @@ impl ListKind {
 
     /// The request that asks for it.
     pub fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Resources => "resources/list",
-            Self::ResourceTemplates => "resources/templates/list",
-            Self::Prompts => "prompts/list",
-        }
+        ["tools/list", "resources/list", "resources/templates/list", "prompts/list"][self as usize]
     }
 
     /// The member of the result that holds the items.
     pub fn member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Resources => "resources",
-            Self::ResourceTemplates => "resourceTemplates",
-            Self::Prompts => "prompts",
-        }
+        ["tools", "resources", "resourceTemplates", "prompts"][self as usize]
     }
 
     /// The server capability that promises it.
     pub fn capability(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Resources | Self::ResourceTemplates => "resources",
-            Self::Prompts => "prompts",
-        }
+        ["tools", "resources", "resources", "prompts"][self as usize]
     }
 
     /// The word for it in a suite's `list:` step.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Resources => "resources",
-            Self::ResourceTemplates => "resource_templates",
-            Self::Prompts => "prompts",
-        }
+        ["tools", "resources", "resource_templates", "prompts"][self as usize]
     }
 
     /// The list of that word.

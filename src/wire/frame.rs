@@ -125,6 +125,20 @@ impl Content {
             }
         }
     }
+
+    /// The message, or the reason in words why there is none to look at.
+    fn message(&self, what: &str) -> Result<Arc<Value>, String> {
+        match self {
+            Self::Unread => Err(String::new()),
+            Self::Read(message) => Ok(Arc::clone(message)),
+            Self::None(reason) => Err(reason.clone()),
+            Self::NotRead(beyond) => Err(format!("the {what} {beyond}")),
+            Self::LeftOut(OmittedBytes::LongSession) => Err("left out, since the session is very long".to_owned()),
+            Self::LeftOut(OmittedBytes::LongFrame) => {
+                Err("left out but for both ends, since it is very long".to_owned())
+            }
+        }
+    }
 }
 
 impl Frame {
@@ -132,19 +146,8 @@ impl Frame {
     pub fn json(&self) -> Result<Arc<Value>, String> {
         let what = self.what();
         match &self.content {
-            Content::Unread => match Content::of(&self.bytes, memory_estimate(&self.bytes), what) {
-                Content::Read(message) => Ok(message),
-                Content::None(reason) => Err(reason),
-                Content::NotRead(beyond) => Err(format!("the {what} {beyond}")),
-                Content::Unread | Content::LeftOut(_) => Err(String::new()),
-            },
-            Content::Read(message) => Ok(Arc::clone(message)),
-            Content::None(reason) => Err(reason.clone()),
-            Content::NotRead(beyond) => Err(format!("the {what} {beyond}")),
-            Content::LeftOut(OmittedBytes::LongSession) => Err("left out, since the session is very long".to_owned()),
-            Content::LeftOut(OmittedBytes::LongFrame) => {
-                Err("left out but for both ends, since it is very long".to_owned())
-            }
+            Content::Unread => Content::of(&self.bytes, memory_estimate(&self.bytes), what).message(what),
+            known => known.message(what),
         }
     }
 

@@ -38,7 +38,7 @@ pub fn classify_body(http: &HttpHead, body: &[u8], posted: Posted) -> Result<Bod
     if body.iter().all(u8::is_ascii_whitespace) {
         return Err(HttpFailure::StreamEnded { status: status() });
     }
-    if is_json(http) {
+    if has_type(http, "application/json") {
         return Ok(BodyKind::Message);
     }
     let got = http.header("content-type").unwrap_or_default().to_owned();
@@ -47,14 +47,7 @@ pub fn classify_body(http: &HttpHead, body: &[u8], posted: Posted) -> Result<Bod
 
 /// A refusal with a message in it is an answer, but for those that end a session or want credentials.
 fn refused(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, HttpFailure> {
-    let header = |name: &str| http.header(name).map(str::to_owned);
-    let refusal = HttpRefusal {
-        code: http.status,
-        status: status_text(http.status),
-        retry_after: header("retry-after"),
-        www_authenticate: header("www-authenticate"),
-        excerpt: excerpt(body),
-    };
+    let refusal = HttpRefusal::new(http, status_text(http.status), body);
     let message = response_of(body);
     let is_unknown_method = message.as_ref().is_some_and(|message| message["error"]["code"] == NO_METHOD);
     match http.status {
@@ -66,8 +59,8 @@ fn refused(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, Htt
     }
 }
 
-/// Whether a body says that it is JSON.
-pub(super) fn is_json(http: &HttpHead) -> bool {
+/// Whether a response declares that media type.
+pub(super) fn has_type(http: &HttpHead, media_type: &str) -> bool {
     let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("application/json")
+    kind.trim().eq_ignore_ascii_case(media_type)
 }

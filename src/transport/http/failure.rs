@@ -7,6 +7,7 @@ use std::io;
 
 use super::tls;
 use crate::source::visible;
+use crate::wire::HttpHead;
 
 /// How much of a body is quoted, in characters.
 const EXCERPT: usize = 300;
@@ -122,6 +123,15 @@ pub struct HttpRefusal {
     pub excerpt: String,
 }
 
+impl HttpRefusal {
+    /// The refusal in a response; `status` is its code with its words.
+    pub fn new(http: &HttpHead, status: String, body: &[u8]) -> Self {
+        let header = |name: &str| http.header(name).map(str::to_owned);
+        let (retry_after, www_authenticate) = (header("retry-after"), header("www-authenticate"));
+        Self { code: http.status, status, retry_after, www_authenticate, excerpt: excerpt(body) }
+    }
+}
+
 impl HttpFailure {
     /// Describes the failure of the message named `method`, as a sentence.
     pub fn message(&self, method: &str) -> String {
@@ -223,6 +233,11 @@ pub(super) fn status_text(code: u16) -> String {
     }
 }
 
+/// The host and the port of a URL.
+pub(super) fn host_and_port(url: &reqwest::Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
+}
+
 /// The beginning of a body as text.
 pub fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
@@ -234,14 +249,14 @@ pub fn excerpt(body: &[u8]) -> String {
 /// Names what kept a response from coming, or from being complete.
 pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Break) -> HttpFailure {
     let host = url.host_str().unwrap_or_default();
-    let address = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
+    let address = host_and_port(url);
     let chain = chain_of(error);
     let said = |words: &str| chain.iter().any(|cause| cause.to_string().contains(words));
     if let Some(error) = chain.iter().find_map(|cause| tls::error_in(*cause)) {
         return HttpFailure::Tls(tls::sentence(&error, host));
     }
     if said("message head is too large") {
-        return HttpFailure::TooLarge("its headers are longer than any server needs");
+        return HttpFailure::TooLarge("its headers are too long");
     }
     if error.is_connect() {
         if said("dns error") {
@@ -252,7 +267,7 @@ pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Break
             return HttpFailure::ConnectionRefused { address };
         }
         if url.scheme() == "https" && kinds.iter().any(|kind| is_end(*kind)) {
-            return HttpFailure::Tls(format!("`{host}` closed the connection while a secure one was being made"));
+            return HttpFailure::Tls(format!("`{host}` closed the connection during the TLS handshake"));
         }
         let reason = chain.last().map_or_else(String::new, ToString::to_string);
         return HttpFailure::Unreachable { address, reason };

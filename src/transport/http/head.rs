@@ -86,17 +86,19 @@ fn client_builder(tls: &TrustedRoots, scheme: &str) -> Result<ClientBuilder, Con
 }
 
 fn build(builder: ClientBuilder) -> Result<Client, ConnectError> {
-    builder.build().map_err(|error| ConnectError::BadAddress { reason: format!("the client cannot be made: {error}") })
+    builder
+        .build()
+        .map_err(|error| ConnectError::BadAddress { reason: format!("the HTTP client cannot be built: {error}") })
 }
 
 fn header_name(name: &str) -> Result<HeaderName, ConnectError> {
     HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| ConnectError::BadAddress { reason: format!("`{name}` is no name for a header") })
+        .map_err(|_| ConnectError::BadAddress { reason: format!("`{name}` is not a valid header name") })
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue, ConnectError> {
     HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| ConnectError::BadAddress {
-        reason: format!("the value of the header `{name}` holds a character that no header may have"),
+        reason: format!("the value of the header `{name}` contains an invalid character"),
     })
 }
 

@@ -7,7 +7,7 @@ use reqwest::{Method, Response};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::body::{BodyKind, Posted, classify_body, is_json};
+use super::body::{BodyKind, Posted, classify_body, has_type};
 use super::failure::{self, Break, HttpFailure};
 use super::stream::{self, EventStream};
 use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
@@ -68,7 +68,7 @@ async fn exchange(
 ) -> Result<(), PostFailure> {
     let is_older = shared.flavour == HttpTransport::OldSse && message.role == MessageRole::Handshake;
     if is_older && shared.session().endpoint.is_none() && old_sse::connect(shared).await?.is_none() {
-        let words = format!("`{}` has no event stream to give", shared.url);
+        let words = format!("`{}` does not open an event stream", shared.url);
         return Err(HttpFailure::Endpoint(words).into());
     }
     let refused = match once(shared, message, heard).await {
@@ -128,7 +128,8 @@ impl PostResponse<'_> {
         if self.http.is_success() && stream::is_event_stream(&self.http) {
             return self.events(response).await;
         }
-        let is_answer = self.http.is_success() && self.posted().expects_an_answer && is_json(&self.http);
+        let is_answer =
+            self.http.is_success() && self.posted().expects_an_answer && has_type(&self.http, "application/json");
         // Read to its end, the connection serves the next request.
         let body = if is_answer { whole(response).await? } else { beginning(response).await };
         self.weighed(body).await
@@ -157,7 +158,7 @@ impl PostResponse<'_> {
         if self.message.era == Era::Session && self.expects_an_answer() {
             ended = events.resume(ended).await;
         }
-        if events.has_answered() || !self.expects_an_answer() { Ok(()) } else { Err(self.shown(ended, Vec::new())) }
+        if events.has_answered || !self.expects_an_answer() { Ok(()) } else { Err(self.shown(ended, Vec::new())) }
     }
 
     async fn hand_on(&self, bytes: Vec<u8>) {

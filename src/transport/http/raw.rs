@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
-use super::failure::HttpFailure;
+use super::failure::{HttpFailure, host_and_port};
 use super::response::{RawResponse, ReadUntil};
 use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots, tls};
 use crate::transport::pieces;
@@ -106,13 +106,12 @@ impl Endpoint {
     /// Path and query, where messages are posted.
     pub fn target(&self) -> String {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let url = session.endpoint.as_ref().unwrap_or(&self.url);
-        url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
+        path_and_query(session.endpoint.as_ref().unwrap_or(&self.url))
     }
 
     /// Path and query of the address itself, where a stream is opened.
     pub fn own_target(&self) -> String {
-        self.url.query().map_or_else(|| self.url.path().to_owned(), |query| format!("{}?{query}", self.url.path()))
+        path_and_query(&self.url)
     }
 
     /// The path of the address itself.
@@ -139,15 +138,15 @@ impl Endpoint {
     /// Connects, writes, reads; `Err` says why there was no connection.
     pub async fn exchange(&self, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
         let mut response = RawResponse::new(request.until, &request.method);
-        let Ok(connected) = timeout_at(request.deadline, self.connect()).await else {
+        let Ok(connected) = timeout_at(request.deadline, self.connect(request.after)).await else {
             let reason = "it did not accept the connection in time".to_owned();
-            return Err(HttpFailure::Unreachable { address: self.socket_address(), reason });
+            return Err(HttpFailure::Unreachable { address: host_and_port(&self.url), reason });
         };
         let stream = connected?;
         let ended = if self.url.scheme() == "https" {
             let host = self.url.host_str().unwrap_or_default();
             let Ok(secured) = timeout_at(request.deadline, self.secured(stream, host)).await else {
-                return Err(HttpFailure::Tls(format!("`{host}` did not finish making a secure connection")));
+                return Err(HttpFailure::Tls(format!("`{host}` did not finish the TLS handshake in time")));
             };
             exchange_on(secured?, request, &mut response).await
         } else {
@@ -156,18 +155,13 @@ impl Endpoint {
         Ok((response, ended))
     }
 
-    fn socket_address(&self) -> String {
-        let port = self.url.port_or_known_default().unwrap_or_default();
-        format!("{}:{port}", self.url.host_str().unwrap_or_default())
-    }
-
-    async fn connect(&self) -> Result<TcpStream, HttpFailure> {
+    async fn connect(&self, after: AfterRequest) -> Result<TcpStream, HttpFailure> {
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let port = self.url.port_or_known_default().unwrap_or_default();
         let unknown = |_| HttpFailure::Dns { host: host.to_owned() };
         let addresses: Vec<SocketAddr> = lookup_host((host, port)).await.map_err(unknown)?.collect();
         let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| {
-            let address = self.socket_address();
+            let address = host_and_port(&self.url);
             if error.kind() == io::ErrorKind::ConnectionRefused {
                 return HttpFailure::ConnectionRefused { address };
             }
@@ -175,6 +169,10 @@ impl Endpoint {
         })?;
         // Pieces travel as they are written.
         let _ = stream.set_nodelay(true);
+        if after == AfterRequest::Abort {
+            // The connection is reset when it is dropped; where that does not work, it ends more politely.
+            let _ = stream.set_zero_linger();
+        }
         Ok(stream)
     }
 
@@ -186,12 +184,16 @@ impl Endpoint {
         let said = |error: &rustls::Error| HttpFailure::Tls(tls::sentence(error, host));
         let config = config(&self.address.tls).map_err(|error| said(&error))?;
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
-            .map_err(|_| HttpFailure::Tls(format!("`{host}` is no name for a certificate")))?;
+            .map_err(|_| HttpFailure::Tls(format!("`{host}` is not a host name that a certificate can have")))?;
         TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| match tls::error_in(&error) {
             Some(reason) => said(&reason),
-            None => HttpFailure::Tls(format!("`{host}` closed the connection while a secure one was being made")),
+            None => HttpFailure::Tls(format!("`{host}` closed the connection during the TLS handshake")),
         })
     }
+}
+
+fn path_and_query(url: &Url) -> String {
+    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
 
 fn config(tls: &TrustedRoots) -> Result<ClientConfig, rustls::Error> {
@@ -209,31 +211,12 @@ fn config(tls: &TrustedRoots) -> Result<ClientConfig, rustls::Error> {
     Ok(builder.with_no_client_auth())
 }
 
-/// Sockets that can be cut off.
-trait ResetConnection {
-    fn cut(&self);
-}
-
-impl ResetConnection for TcpStream {
-    fn cut(&self) {
-        // Where it does not work, the connection ends a little more politely.
-        let _ = self.set_zero_linger();
-    }
-}
-
-impl ResetConnection for tokio_rustls::client::TlsStream<TcpStream> {
-    fn cut(&self) {
-        self.get_ref().0.cut();
-    }
-}
-
 async fn exchange_on<S>(mut stream: S, request: &RawRequest, response: &mut RawResponse) -> ExchangeEnd
 where
-    S: AsyncRead + AsyncWrite + Unpin + ResetConnection,
+    S: AsyncRead + AsyncWrite + Unpin,
 {
     if request.after == AfterRequest::Abort {
         let _ = timeout_at(request.deadline, write_pieces(&mut stream, &request.pieces)).await;
-        stream.cut();
         return ExchangeEnd::Aborted;
     }
     let (reader, mut writer) = split(stream);

@@ -4,6 +4,7 @@
 
 use super::failure::HttpFailure;
 use super::stream::is_event_stream;
+use crate::source::shorten;
 use crate::wire::sse::{SseEvent, SseParser};
 use crate::wire::{HttpHead, is_response};
 
@@ -139,7 +140,7 @@ impl RawResponse {
         let rest = &self.received[self.seen..];
         let Some(end) = rest.windows(4).position(|window| window == b"\r\n\r\n") else {
             if rest.len() > MAX_HEAD_BYTES {
-                return Err(HttpFailure::TooLarge("its headers are longer than any server needs"));
+                return Err(HttpFailure::TooLarge("its headers have more than 1 MiB"));
             }
             let begins = rest.len().min(5);
             if rest[..begins] != b"HTTP/"[..begins] {
@@ -169,7 +170,7 @@ impl RawResponse {
         match length.trim().parse() {
             Ok(0) => Ok(Framing::Ended),
             Ok(length) => Ok(Framing::Length(length)),
-            Err(_) => Err(HttpFailure::NotHttp("its `content-length` is no number".to_owned())),
+            Err(_) => Err(HttpFailure::NotHttp("its `content-length` is not a number".to_owned())),
         }
     }
 
@@ -263,8 +264,7 @@ fn parsed(head: &[u8]) -> Result<ResponseHead, HttpFailure> {
     let version = words.next().and_then(|word| word.strip_prefix("HTTP/"));
     let status = words.next().filter(|word| word.len() == 3).and_then(|word| word.parse().ok());
     let (Some(version), Some(status)) = (version, status) else {
-        let shown: String = first.chars().take(80).collect();
-        return Err(HttpFailure::NotHttp(format!("its first line is {shown:?}")));
+        return Err(HttpFailure::NotHttp(format!("its first line is {:?}", shorten(first, 80))));
     };
     let header = |line: &str| {
         let (name, value) = line.split_once(':')?;

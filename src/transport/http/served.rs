@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::failure::host_and_port;
 use super::{HttpAddress, link, parsed};
 use crate::transport::stdio::{self, ServerCommand};
 use crate::transport::{ConnectError, Incoming, Link, lines};
@@ -90,8 +91,4 @@ async fn listens(url: &Url) -> bool {
     let Some(port) = url.port_or_known_default() else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     matches!(timeout(CONNECT_TIMEOUT, TcpStream::connect((host, port))).await, Ok(Ok(_)))
-}
-
-fn host_and_port(url: &Url) -> String {
-    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }

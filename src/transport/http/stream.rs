@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::failure::{self, Break, HttpFailure, status_text};
-use super::{HttpConnection, Incoming, head};
+use super::{HttpConnection, Incoming, body, head};
 use crate::transport::Delivery;
 use crate::wire::sse::{self, SseParser};
 use crate::wire::{HttpHead, is_response};
@@ -26,7 +26,7 @@ pub(super) struct EventStream<'a> {
     parser: SseParser,
     last_id: Option<String>,
     /// Whether a message came that answers something.
-    has_answered: bool,
+    pub(super) has_answered: bool,
     has_moved: bool,
 }
 
@@ -34,11 +34,6 @@ impl<'a> EventStream<'a> {
     pub(super) fn new(shared: &'a HttpConnection, origin: Delivery) -> Self {
         let parser = SseParser::default();
         Self { shared, origin, parser, last_id: None, has_answered: false, has_moved: false }
-    }
-
-    /// Whether a message came that answers something.
-    pub(super) fn has_answered(&self) -> bool {
-        self.has_answered
     }
 
     /// Hands on every event of one response until it ends; says how it ended.
@@ -70,7 +65,7 @@ impl<'a> EventStream<'a> {
     /// Goes on after the last event that came, for as long as that makes sense; returns how it ended.
     pub(super) async fn resume(&mut self, mut ended: HttpFailure) -> HttpFailure {
         let mut left = MAX_RETRIES;
-        while !self.has_answered && left > 0 && self.last_id.is_some() && can_go_on(&ended) {
+        while left > 0 && self.can_go_on(&ended) {
             left = if std::mem::take(&mut self.has_moved) { MAX_RETRIES } else { left - 1 };
             sleep(self.parser.retry().unwrap_or(RETRY_DELAY)).await;
             match open(self.shared, self.last_id.as_deref()).await {
@@ -81,10 +76,12 @@ impl<'a> EventStream<'a> {
         }
         ended
     }
-}
 
-fn can_go_on(ended: &HttpFailure) -> bool {
-    matches!(ended, HttpFailure::StreamEnded { .. }) || ended.is_disconnection()
+    /// Whether a stream can be resumed, and is still needed: for an answer, or by the whole session.
+    fn can_go_on(&self, ended: &HttpFailure) -> bool {
+        let is_needed = self.origin == Delivery::Stream || !self.has_answered && self.last_id.is_some();
+        is_needed && (matches!(ended, HttpFailure::StreamEnded { .. }) || ended.is_disconnection())
+    }
 }
 
 /// Asks for a stream; `None` where the server has none to give.
@@ -101,8 +98,7 @@ pub(super) async fn open(
 }
 
 pub(super) fn is_event_stream(http: &HttpHead) -> bool {
-    let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("text/event-stream")
+    body::has_type(http, "text/event-stream")
 }
 
 /// Listens to what the server sends by itself, for as long as the session lives; `opened` is told of the first head.
@@ -112,15 +108,6 @@ pub(super) async fn listen(shared: &HttpConnection, opened: oneshot::Sender<()>)
     let _ = opened.send(());
     let Ok(Some((response, http))) = first else { return };
     let mut events = EventStream::new(shared, Delivery::Stream);
-    let mut ended = events.read(response, &http).await;
-    let mut left = MAX_RETRIES;
-    while left > 0 && can_go_on(&ended) {
-        left = if std::mem::take(&mut events.has_moved) { MAX_RETRIES } else { left - 1 };
-        sleep(events.parser.retry().unwrap_or(RETRY_DELAY)).await;
-        match open(shared, events.last_id.as_deref()).await {
-            Ok(Some((response, http))) => ended = events.read(response, &http).await,
-            Ok(None) => return,
-            Err(failure) => ended = failure,
-        }
-    }
+    let ended = events.read(response, &http).await;
+    events.resume(ended).await;
 }

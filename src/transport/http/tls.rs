@@ -20,7 +20,7 @@ pub(super) fn sentence(error: &rustls::Error, host: &str) -> String {
     let rustls::Error::InvalidCertificate(reason) = error else {
         return match error {
             rustls::Error::InvalidMessage(_) => {
-                format!("what answers at `{host}` does not speak TLS; is the address `http://` rather than `https://`?")
+                format!("`{host}` does not speak TLS; the URL may need `http://` instead of `https://`")
             }
             _ => format!("no secure connection to `{host}`: {error}"),
         };
@@ -31,7 +31,7 @@ pub(super) fn sentence(error: &rustls::Error, host: &str) -> String {
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => format!("{certificate} is not valid yet"),
         Bad::Revoked => format!("{certificate} was revoked"),
         Bad::UnknownIssuer => {
-            format!("{certificate} is self-signed, or signed by somebody whom this machine does not trust")
+            format!("{certificate} is self-signed, or signed by an authority that this machine does not trust")
         }
         Bad::NotValidForName => format!("{certificate} is for another host"),
         Bad::NotValidForNameContext { presented, .. } if presented.is_empty() => {
@@ -44,7 +44,7 @@ pub(super) fn sentence(error: &rustls::Error, host: &str) -> String {
         }
         // How rustls says that an authority's certificate stands where a server's should.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            format!("{certificate} is self-signed: it is that of an authority")
+            format!("{certificate} is self-signed: it is the certificate of an authority")
         }
         other => format!("{certificate} is not accepted: {other}"),
     }

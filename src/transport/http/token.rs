@@ -157,7 +157,7 @@ fn metadata_of_token_url(token_url: &str) -> AuthorizationMetadata {
 /// Addresses that nobody published are a guess, and credentials are not sent on a guess.
 fn require_published(found: AuthorizationMetadataResolution) -> Result<AuthorizationMetadata, String> {
     if found.source == AuthorizationMetadataSource::LegacyEndpointFallback {
-        return Err("nobody says where tokens are given".to_owned());
+        return Err("the server publishes no token endpoint".to_owned());
     }
     Ok(found.metadata)
 }
@@ -165,15 +165,13 @@ fn require_published(found: AuthorizationMetadataResolution) -> Result<Authoriza
 /// Whoever is tested names who gives tokens, so the secret goes there only where nobody on the way can read it (RFC 6749,
 /// 3.2).
 fn require_secure_endpoint(metadata: AuthorizationMetadata) -> Result<AuthorizationMetadata, String> {
-    let at = Url::parse(&metadata.token_endpoint).map_err(|_| "nobody says where tokens are given".to_owned())?;
+    let at = Url::parse(&metadata.token_endpoint).map_err(|_| "the server publishes no token endpoint".to_owned())?;
     let host = at.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     if at.scheme() == "https" || is_here {
         return Ok(metadata);
     }
-    Err(format!(
-        "tokens are said to be given at `{at}`, and the secret is sent nowhere without TLS but on this machine"
-    ))
+    Err(format!("the token endpoint `{at}` has no TLS; the client secret is sent without TLS only within this machine"))
 }
 
 /// Asks for rmcp, and remembers who answered what.

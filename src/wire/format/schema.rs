@@ -8,6 +8,8 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ReferencingError, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
 
+use crate::source::shorten;
+
 /// Why a schema does not compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaError {
@@ -121,10 +123,8 @@ pub fn flaw(schema: &Value) -> Option<SchemaError> {
 fn judge(error: &ValidationError<'_>) -> SchemaError {
     let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let sentence = error.to_string().trim_end_matches('.').to_owned();
-    let mut told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
-    if told.len() > MOST_TOLD {
-        told = told.chars().take(MOST_TOLD).chain(['…']).collect();
-    }
+    let told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
+    let told = shorten(&told, MOST_TOLD);
     let is_unsure = if let ValidationErrorKind::Referencing(error) = error.kind() {
         leads_away(error)
     } else {

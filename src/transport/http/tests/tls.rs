@@ -91,11 +91,11 @@ async fn certificates_count_or_it_is_said_why_not() {
         ),
         (
             secure("127.0.0.1", VALID, Some(&stranger)),
-            "failed 1: the certificate of `127.0.0.1` is self-signed, or signed by somebody whom this machine does not trust".to_owned(),
+            "failed 1: the certificate of `127.0.0.1` is self-signed, or signed by an authority that this machine does not trust".to_owned(),
         ),
         (
             secure("127.0.0.1", VALID, None),
-            "failed 1: the certificate of `127.0.0.1` is self-signed, or signed by somebody whom this machine does not trust".to_owned(),
+            "failed 1: the certificate of `127.0.0.1` is self-signed, or signed by an authority that this machine does not trust".to_owned(),
         ),
     ] {
         check_from(&root, "https", port, &expected).await;
@@ -109,13 +109,12 @@ async fn the_wrong_scheme_is_said() {
         let _ = socket.read(&mut [0; 512]);
         let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     });
-    let expected =
-        "failed 1: what answers at `127.0.0.1` does not speak TLS; is the address `http://` rather than `https://`?";
+    let expected = "failed 1: `127.0.0.1` does not speak TLS; the URL may need `http://` instead of `https://`";
     check_from(&root, "https", plain, expected).await;
     let expected = "failed 1: the response to `ping` is not HTTP: invalid HTTP version parsed";
     check_from(&root, "http", secure("127.0.0.1", VALID, Some(&issuer)), expected).await;
     let hung_up = server(drop);
-    let expected = "failed 1: `127.0.0.1` closed the connection while a secure one was being made";
+    let expected = "failed 1: `127.0.0.1` closed the connection during the TLS handshake";
     check_from(&root, "https", hung_up, expected).await;
 }
 

@@ -1,30 +1,20 @@
 //! The rules, by subject. Each looks at one message and at what is remembered; none looks at another.
 
-mod answers;
-mod caching;
 mod content;
-mod elicitation;
-mod envelope;
 pub(super) mod framing;
-mod headers;
-mod input;
-mod listen;
-mod meta;
-mod notices;
-mod progress;
+mod notifications;
 mod requests;
-mod resources;
 pub(super) mod results;
 mod schemas;
 mod tasks;
 
-use crate::wire::Members;
 use serde_json::Value;
 
-use super::super::{Revision, RpcMessage, classify};
 use super::look::MessageCheck;
 use super::memory::{SentRequest, SessionMemory};
 use super::table::ScanRule;
+use crate::source::shorten;
+use crate::wire::{Id, Members, Revision, RpcMessage, classify};
 
 /// An answer to a request that is known.
 #[derive(Clone, Copy)]
@@ -50,16 +40,16 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, jso
 }
 
 fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
-    envelope::judge(look, json);
+    framing::judge_envelope(look, json);
     match classify(json) {
         RpcMessage::Invalid(_) => {}
         RpcMessage::Request { method, .. } | RpcMessage::Notification { method, .. } if method.starts_with(NOTICE) => {
             notified(look, memory, method, &json["params"]);
         }
-        RpcMessage::Request { id, method, params } => requests::judge(look, memory, (Some(id), method), params),
+        RpcMessage::Request { id, method, params } => requests::judge(look, memory, Some(id), method, params),
         RpcMessage::Notification { method, params } => {
             if json.member("id").is_some() {
-                requests::judge(look, memory, (None, method), params);
+                requests::judge(look, memory, None, method, params);
             } else {
                 notified(look, memory, method, &json["params"]);
             }
@@ -78,30 +68,30 @@ const NOTICE: &str = "notifications/";
 
 fn notified(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
     look.require(ScanRule::ServerRequest, true, String::new);
-    meta::judge(look, params);
+    content::judge_meta(look, params);
     match method {
-        "notifications/progress" => progress::judge(look, memory, params),
-        "notifications/cancelled" => notices::cancelled(look, memory, params),
-        "notifications/message" => notices::logged(look, memory),
-        "notifications/elicitation/complete" => elicitation::completed(look, memory, params),
+        "notifications/progress" => notifications::progressed(look, memory, params),
+        "notifications/cancelled" => notifications::cancelled(look, memory, params),
+        "notifications/message" => notifications::logged(look, memory),
+        "notifications/elicitation/complete" => requests::elicitation_completed(look, memory, params),
         "notifications/tasks/status" => tasks::told(look, memory, params),
         _ => {}
     }
-    listen::judge(look, memory, method, params);
+    notifications::on_subscription(look, memory, method, params);
 }
 
-fn answered(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value, id: Option<super::super::Id>) {
-    envelope::outcome(look, json);
-    let Some(asked) = answers::judge(look, memory, json, id) else { return };
+fn answered(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value, id: Option<Id>) {
+    framing::judge_outcome(look, json);
+    let Some(asked) = results::match_request(look, memory, json, id) else { return };
     if let Some(error) = json.member("error") {
         results::refused(look, memory, &asked, error);
     }
     let Some(result) = json.member("result").filter(|result| result.is_object()) else { return };
     let exchange = AnsweredRequest { asked: &asked, result };
     chances(look, memory, &asked);
-    meta::judge_result(look, exchange);
+    content::judge_result_meta(look, exchange);
     content::judge(look, exchange);
-    resources::judge(look, exchange);
+    content::judge_addresses(look, exchange);
     schemas::judge(look, exchange);
     tasks::judge(look, memory, exchange);
     results::judge(look, memory, exchange);
@@ -128,7 +118,5 @@ fn items<'a>(value: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> 
 /// A value as a message may quote it.
 fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else { return "none".to_owned() };
-    let whole = value.to_string();
-    let short: String = whole.chars().take(80).collect();
-    if short.len() < whole.len() { format!("`{short}…`") } else { format!("`{short}`") }
+    format!("`{}`", shorten(&value.to_string(), 80))
 }

@@ -1,21 +1,24 @@
-//! Rules about requests of the server.
+//! Requests of the server, and questions to the user, which a result may carry too.
 
 use serde_json::Value;
 
-use super::super::super::{Id, Revision};
 use super::super::look::MessageCheck;
-use super::super::memory::{ClientCapabilities, SessionMemory};
+use super::super::memory::{ClientCapabilities, MAX_NAMES, SessionMemory};
 use super::super::table::ScanRule;
-use super::{elicitation, items, meta, shown};
+use super::content::judge_meta;
+use super::framing::is_whole;
+use super::{items, shown};
+use crate::wire::format::is_uri;
+use crate::wire::{Id, Members, Revision};
 
 /// Judges a request of the server; one whose id is none comes without it.
 pub(super) fn judge(
     look: &mut MessageCheck<'_>,
     memory: &mut SessionMemory,
-    said: (Option<Id>, &str),
+    id: Option<Id>,
+    method: &str,
     params: Option<&Value>,
 ) {
-    let (id, method) = said;
     // A server that was made to speak the older era as well may ask.
     look.require(ScanRule::ServerRequest, memory.is_mixed, || {
         format!("the server sent the request `{method}`; servers must not send requests since 2026-07-28")
@@ -33,7 +36,7 @@ pub(super) fn judge(
         });
     }
     let params = params.unwrap_or(&Value::Null);
-    meta::judge(look, params);
+    judge_meta(look, params);
     if let Some(offers) = memory.offers
         && let Some(need) = need(offers, method, params, look.revision)
     {
@@ -42,7 +45,7 @@ pub(super) fn judge(
         });
     }
     match method {
-        "elicitation/create" => elicitation::judge(look, Some(memory), params),
+        "elicitation/create" => elicited(look, Some(memory), params),
         "sampling/createMessage" => sampled(look, params),
         _ => {}
     }
@@ -50,7 +53,7 @@ pub(super) fn judge(
 
 /// Whether the id is a whole number that is too large to be looked at.
 fn has_huge_id(look: &MessageCheck<'_>) -> bool {
-    look.frame.json().is_ok_and(|json| super::envelope::is_whole(&json["id"]))
+    look.frame.json().is_ok_and(|json| is_whole(&json["id"]))
 }
 
 /// The client capability that a request needs.
@@ -120,4 +123,70 @@ pub(super) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
             });
         }
     }
+}
+
+/// The error that asks for elicitations by URL.
+pub(super) const URL_REQUIRED: i64 = -32042;
+
+/// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
+pub(super) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
+    let message = params.member("message");
+    look.require(ScanRule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
+        format!("an elicitation must have a `message`, this one has {}", shown(message))
+    });
+    if params["mode"] == "url" && look.revision >= Revision::V2025_11_25 {
+        return by_url(look, memory, params);
+    }
+    let is_form = params.member("mode").is_none_or(|mode| mode == "form");
+    let schema = params.member("requestedSchema");
+    look.require(ScanRule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
+        format!("an elicitation by form must have a `requestedSchema`, this one has {}", shown(schema))
+    });
+}
+
+fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
+    let (url, id) = (params.member("url"), params.member("elicitationId"));
+    look.require(ScanRule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
+        format!("an elicitation by URL must have a valid `url`, this one has {}", shown(url))
+    });
+    // Since 2026-07-28 nothing refers to it.
+    if look.revision == Revision::V2025_11_25 {
+        look.require(ScanRule::IncompleteUrlElicitation, id.is_some_and(Value::is_string), || {
+            format!("an elicitation by URL must have an `elicitationId`, this one has {}", shown(id))
+        });
+    }
+    if let Some(memory) = memory {
+        remember_elicitation(memory, id);
+    }
+}
+
+fn remember_elicitation(memory: &mut SessionMemory, id: Option<&Value>) {
+    if let Some(id) = id.and_then(Value::as_str).filter(|_| memory.elicitations.len() < MAX_NAMES) {
+        memory.elicitations.insert(id.into());
+    }
+}
+
+/// Judges an error that asks for elicitations by URL.
+pub(super) fn url_required(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, error: &Value) {
+    let list = error.pointer("/data/elicitations").and_then(Value::as_array);
+    let is_right = |one: &Value| one["mode"] == "url" && one["elicitationId"].is_string();
+    let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
+    look.require(ScanRule::BadUrlRequired, is_whole, || {
+        let found = error.pointer("/data/elicitations");
+        format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", shown(found))
+    });
+    list.into_iter().flatten().for_each(|one| remember_elicitation(memory, one.member("elicitationId")));
+}
+
+/// Judges the news that an elicitation is complete.
+pub(super) fn elicitation_completed(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
+    let id = params.member("elicitationId");
+    let is_full = memory.elicitations.len() >= MAX_NAMES;
+    let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));
+    look.require(ScanRule::UnknownElicitation, is_known, || {
+        format!(
+            "`notifications/elicitation/complete` names the elicitation {}, which the server never requested",
+            shown(id)
+        )
+    });
 }

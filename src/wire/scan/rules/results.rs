@@ -1,13 +1,57 @@
-//! Results and errors as a whole: their types and codes, and what handshakes and discoveries teach.
+//! Answers: which request they answer, their types and codes, and what handshakes and discoveries teach.
 
 use serde_json::Value;
 
-use super::super::super::{Era, Revision};
 use super::super::look::MessageCheck;
-use super::super::memory::{SentRequest, ServerCapabilities, SessionMemory};
+use super::super::memory::{MAX_NAMES, SentRequest, ServerCapabilities, SessionMemory};
 use super::super::table::ScanRule;
-use super::{AnsweredRequest, caching, elicitation, input, meta, progress, shown};
-use crate::wire::Members;
+use super::framing::is_whole;
+use super::{AnsweredRequest, content, notifications, requests, shown};
+use crate::wire::{Era, Id, Members, Revision};
+
+/// Judges whose answer it is; returns the request, where this is the answer that it was to get.
+pub(super) fn match_request(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    json: &Value,
+    id: Option<Id>,
+) -> Option<SentRequest> {
+    // A response that refuses with its status says by itself what it refuses.
+    let refuses = look.frame.http.as_ref().is_some_and(|http| !http.is_success());
+    // Unreadable input is rightly answered with no id; whether it was unreadable is for raw steps to judge.
+    let may_be_nameless = memory.is_raw || json.member("error").is_some() && refuses;
+    look.require(ScanRule::AnswerWithoutId, id.is_some() || may_be_nameless, || {
+        "an answer has no usable `id`, so it matches no request".to_owned()
+    });
+    let id = id?;
+    if !memory.asked.contains_key(&id) {
+        let twin = memory.twin(&id);
+        let message = || match &twin {
+            Some(twin) => {
+                format!(
+                    "the type of the id changed: the request has {}, the answer has {}",
+                    twin.to_json(),
+                    id.to_json()
+                )
+            }
+            None => format!("the server answered with id {}, which matches no request", id.to_json()),
+        };
+        look.request.clone_from(&twin);
+        look.require(ScanRule::WrongId, false, message);
+        return None;
+    }
+    look.require(ScanRule::WrongId, true, String::new);
+    let asked = memory.asked.get_mut(&id)?;
+    look.require(ScanRule::AnsweredTwice, asked.is_raw || !asked.is_answered, || {
+        format!("the server answered the request with id {} twice", id.to_json())
+    });
+    if asked.is_answered && !asked.is_raw {
+        return None;
+    }
+    let subject = if asked.is_raw { asked.subject.clone() } else { asked.subject.take() };
+    asked.is_answered = true;
+    Some(SentRequest { subject, ..asked.clone() })
+}
 
 /// The extension that adds a type of results.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
@@ -27,7 +71,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     let kind = result.member("resultType");
     let is_final = kind.is_none_or(|kind| kind == "complete" || kind == "input_required");
     if is_final {
-        progress::end(memory, asked, look.stream);
+        notifications::end_progress(memory, asked, look.stream);
     }
     // Whoever did not say that it speaks the newest revision may get an answer of an older one.
     if asked.is_raw || !asked.is_stateless || memory.is_mixed {
@@ -41,8 +85,8 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
         });
     }
     match kind.as_str() {
-        Some("complete") => caching::judge(look, memory, exchange),
-        Some("input_required") => input::judge(look, exchange),
+        Some("complete") => judge_caching(look, memory, exchange),
+        Some("input_required") => judge_input_required(look, exchange),
         _ => {}
     }
 }
@@ -73,12 +117,12 @@ fn learn(
                 memory.agreed = version;
                 look.revision = version.unwrap_or(look.revision);
                 memory.promised = Some(promised(&result["capabilities"]));
-                meta::judge(look, result);
+                content::judge_meta(look, result);
             }
         }
         "server/discover" if look.revision == Revision::V2026_07_28 => {
             memory.promised = Some(promised(&result["capabilities"]));
-            meta::extensions(look, &result["capabilities"]);
+            content::judge_extensions(look, &result["capabilities"]);
         }
         _ => {}
     }
@@ -95,10 +139,10 @@ fn promised(capabilities: &Value) -> ServerCapabilities {
 
 /// Judges an error by its code.
 pub(super) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, asked: &SentRequest, error: &Value) {
-    progress::end(memory, asked, look.stream);
+    notifications::end_progress(memory, asked, look.stream);
     let Some(code) = error.member("code").and_then(Value::as_i64) else { return };
-    if code == elicitation::URL_REQUIRED && !asked.is_raw {
-        elicitation::required(look, memory, error);
+    if code == requests::URL_REQUIRED && !asked.is_raw {
+        requests::url_required(look, memory, error);
     }
     if !asked.is_stateless || memory.is_mixed {
         return;
@@ -110,4 +154,86 @@ pub(super) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, a
     look.require(ScanRule::UndefinedErrorCode, !is_reserved || code >= -32022 || code == -32042, || {
         format!("the server answered with the error {code}, which is reserved and not defined")
     });
+}
+
+/// The methods whose complete results can be cached.
+const CACHEABLE: [&str; 6] =
+    ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];
+
+/// Judges the hints of a complete result.
+fn judge_caching(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
+    let AnsweredRequest { asked, result } = exchange;
+    let method = asked.method;
+    if !CACHEABLE.contains(&method) {
+        return;
+    }
+    let (ttl, scope) = (result.member("ttlMs"), result.member("cacheScope"));
+    let is_scope = scope.is_some_and(|scope| scope == "public" || scope == "private");
+    look.require(ScanRule::NoCacheHints, ttl.is_some() && is_scope, || {
+        let (ttl, scope) = (shown(ttl), shown(scope));
+        format!("the answer to `{method}` must have `ttlMs` and a `cacheScope`, it has {ttl} and {scope}")
+    });
+    if let Some(ttl) = ttl {
+        let is_right = is_whole(ttl) && ttl.as_f64().is_some_and(|ttl| ttl >= 0.0);
+        look.require(ScanRule::BadTtl, is_right, || {
+            format!("the `ttlMs` of the answer to `{method}` must be a whole number from 0 on, it is {ttl}")
+        });
+    }
+    if let Some(scope) = scope.and_then(Value::as_str) {
+        judge_pages(look, memory, exchange, scope);
+    }
+}
+
+fn judge_pages(
+    look: &mut MessageCheck<'_>,
+    memory: &mut SessionMemory,
+    AnsweredRequest { asked, result }: AnsweredRequest<'_>,
+    scope: &str,
+) {
+    let method = asked.method;
+    if let Some(cursor) = &asked.subject
+        && let Some(before) = memory.pages.get(&(method, cursor.clone()))
+    {
+        look.require(ScanRule::CacheScopeChanges, **before == *scope, || {
+            format!("the `cacheScope` of `{method}` goes from `{before}` to `{scope}` between its pages")
+        });
+    }
+    if let Some(next) = result["nextCursor"].as_str().filter(|_| memory.pages.len() < MAX_NAMES) {
+        memory.pages.insert((method, next.into()), scope.into());
+    }
+}
+
+/// Judges a result that is not complete yet.
+fn judge_input_required(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
+    if !asked.method.is_empty() {
+        let is_allowed = matches!(asked.method, "tools/call" | "prompts/get" | "resources/read");
+        look.require(ScanRule::InputRequiredElsewhere, is_allowed, || {
+            format!("`{}` was answered with `input_required`, which it does not allow", asked.method)
+        });
+    }
+    let asks = result.member("inputRequests");
+    look.require(ScanRule::InputRequiredEmpty, asks.is_some() || result.member("requestState").is_some(), || {
+        "a result of the type `input_required` has neither `inputRequests` nor `requestState`".to_owned()
+    });
+    for request in asks.and_then(Value::as_object).into_iter().flat_map(|asks| asks.values()) {
+        let method = request["method"].as_str().unwrap_or_default();
+        let params = request.member("params").unwrap_or(&Value::Null);
+        let need = requests::need(asked.offers, method, params, look.revision);
+        look.require(ScanRule::InputRequestKind, need.is_some(), || {
+            format!(
+                "an input request must elicit, sample or list roots, this one is {}",
+                shown(request.member("method"))
+            )
+        });
+        if let Some(need) = need {
+            need.judge(look, method, ScanRule::UndeclaredInput, || {
+                format!("the server asks for the input `{method}`{}, which the client did not declare", need.manner)
+            });
+        }
+        match method {
+            "elicitation/create" => requests::elicited(look, None, params),
+            "sampling/createMessage" => requests::sampled(look, params),
+            _ => {}
+        }
+    }
 }

@@ -1,12 +1,12 @@
-//! The schemas that tools declare.
+//! The schemas that tools declare, and the parameters that travel as headers of HTTP too (`x-mcp-header`).
 
 use serde_json::Value;
 
-use super::super::super::format::{SchemaError, flaw};
 use super::super::look::MessageCheck;
 use super::super::table::ScanRule;
-use super::{AnsweredRequest, headers, items, shown};
+use super::{AnsweredRequest, items, shown};
 use crate::wire::Members;
+use crate::wire::format::{SchemaError, flaw, is_token};
 
 /// Judges the tools of a list.
 pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
@@ -25,7 +25,7 @@ pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
             }
         }
         if let Some(input) = input {
-            headers::judge(look, name, input);
+            judge_headers(look, name, input);
         }
     }
 }
@@ -40,5 +40,92 @@ fn judge_schema(look: &mut MessageCheck<'_>, tool: &str, member: &str, schema: &
             format!("the `{member}` of the tool `{tool}` is not a valid JSON Schema: {reason}")
         }),
         Some(SchemaError::Unjudged(_)) => {}
+    }
+}
+
+const ANNOTATION: &str = "x-mcp-header";
+
+/// Keywords whose values are data and not schemas.
+const DATA: [&str; 5] = ["const", "default", "enum", "examples", "example"];
+
+/// Keywords whose values are schemas by names that anybody may choose.
+const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
+/// Judges every annotation in the input schema of a tool.
+fn judge_headers(look: &mut MessageCheck<'_>, tool: &str, schema: &Value) {
+    if !look.holds(ScanRule::BadHeaderAnnotation) {
+        return;
+    }
+    let mut names = Vec::new();
+    walk(schema, SchemaStep::Root, &mut |property, way| {
+        let problem = annotation_problem(property, way).or_else(|| repeated(&mut names, property));
+        look.require(ScanRule::BadHeaderAnnotation, problem.is_none(), || {
+            let name = shown(property.get(ANNOTATION));
+            format!("the `{ANNOTATION}` {name} in the tool `{tool}` {}", problem.unwrap_or_default())
+        });
+    });
+}
+
+/// How a subschema is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SchemaStep {
+    /// It is the whole schema, and no parameter.
+    Root,
+    /// By `properties` alone.
+    Properties,
+    Detour,
+}
+
+fn annotation_problem(property: &Value, way: SchemaStep) -> Option<&'static str> {
+    let is_named = property[ANNOTATION].as_str().is_some_and(is_token);
+    let is_primitive = match property.member("type") {
+        Some(Value::String(kind)) => matches!(kind.as_str(), "integer" | "string" | "boolean"),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().all(|kind| *kind != "number" && *kind != "object" && *kind != "array")
+        }
+        _ => true,
+    };
+    if !is_named {
+        Some("is no name of a header")
+    } else if way != SchemaStep::Properties {
+        Some("stands where `properties` alone do not lead")
+    } else if is_primitive {
+        None
+    } else {
+        Some("stands at a parameter that is no integer, text or boolean")
+    }
+}
+
+fn repeated(names: &mut Vec<String>, property: &Value) -> Option<&'static str> {
+    let name = property[ANNOTATION].as_str().unwrap_or_default().to_ascii_lowercase();
+    if names.contains(&name) {
+        return Some("is there twice");
+    }
+    names.push(name);
+    None
+}
+
+/// Shows every annotated subschema.
+fn walk(schema: &Value, way: SchemaStep, show: &mut impl FnMut(&Value, SchemaStep)) {
+    if let Some(list) = schema.as_array() {
+        for one in list {
+            walk(one, SchemaStep::Detour, show);
+        }
+    }
+    let Some(keywords) = schema.as_object() else { return };
+    if keywords.contains_key(ANNOTATION) {
+        show(schema, way);
+    }
+    for (keyword, value) in keywords {
+        if DATA.contains(&keyword.as_str()) {
+            continue;
+        }
+        let Some(named) = value.as_object().filter(|_| NAMED.contains(&keyword.as_str())) else {
+            walk(value, SchemaStep::Detour, show);
+            continue;
+        };
+        let is_straight = keyword == "properties" && way != SchemaStep::Detour;
+        let next = if is_straight { SchemaStep::Properties } else { SchemaStep::Detour };
+        named.values().for_each(|one| walk(one, next, show));
     }
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::super::super::Revision;
-use super::super::super::format::is_timestamp;
 use super::super::look::MessageCheck;
 use super::super::memory::{KnownTask, MAX_NAMES, SessionMemory};
 use super::super::table::ScanRule;
-use super::{AnsweredRequest, envelope, items, shown};
-use crate::wire::Members;
+use super::framing::is_whole;
+use super::{AnsweredRequest, items, shown};
+use crate::wire::format::is_timestamp;
+use crate::wire::{Members, Revision};
 
 /// The key under which messages name the task that they belong to.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -107,7 +107,7 @@ fn is_status(status: &str) -> bool {
 
 fn ttl(look: &mut MessageCheck<'_>, task: &Value) {
     let ttl = task.member("ttl");
-    look.require(ScanRule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || envelope::is_whole(ttl)), || {
+    look.require(ScanRule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || is_whole(ttl)), || {
         format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", shown(ttl))
     });
 }
