@@ -8,7 +8,7 @@ use crate::source::template::from_json;
 use crate::source::{did_you_mean, visible_line};
 use crate::suite::Suite;
 
-/// What generated calls need to know that the server does not say.
+/// Facts about a server that generated calls need and the server does not declare.
 #[derive(Debug, Default, Args)]
 pub(super) struct CallArgs {
     /// Calls this tool although it may change or destroy data; may be given several times.
@@ -20,21 +20,21 @@ pub(super) struct CallArgs {
     /// Valid arguments for a tool whose schema does not say enough, such as `'get_user={"id": "u1"}'`; may be given
     /// several times.
     #[arg(long, value_name = "TOOL=JSON", value_parser = known)]
-    arguments: Vec<ToolArguments>,
+    arguments: Vec<FlaggedArguments>,
 }
 
 #[derive(Debug, Clone)]
-struct ToolArguments {
+struct FlaggedArguments {
     tool: String,
     json: Value,
 }
 
-fn known(text: &str) -> Result<ToolArguments, String> {
+fn known(text: &str) -> Result<FlaggedArguments, String> {
     let help = r#"write for example `get_user={"id": "u1"}`"#;
     let (tool, json) = text.split_once('=').ok_or_else(|| format!("there is no `=` after the tool; {help}"))?;
     let json: Value = serde_json::from_str(json).map_err(|error| format!("invalid JSON ({error}); {help}"))?;
     if json.is_object() {
-        Ok(ToolArguments { tool: tool.trim().to_owned(), json })
+        Ok(FlaggedArguments { tool: tool.trim().to_owned(), json })
     } else {
         Err(format!("arguments must be a JSON object; {help}"))
     }

@@ -1,4 +1,4 @@
-//! What surrounds the program, read once.
+//! The environment of the program, read once.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -29,7 +29,7 @@ impl Environment {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let columns = variables.get("COLUMNS").and_then(|columns| columns.parse().ok());
-        let terminal = console_width();
+        let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         Self {
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             output_is_terminal: std::io::stdout().is_terminal(),
@@ -44,8 +44,4 @@ impl Environment {
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
-}
-
-fn console_width() -> Option<usize> {
-    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }

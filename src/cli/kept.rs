@@ -24,14 +24,15 @@ pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError>
             Some(earlier) => stored.met_again(&earlier),
             None => stored,
         };
-        write(&folder, &stored)?;
+        write_to(state, &stored)?;
     }
     Ok(count)
 }
 
 /// Writes one finding into its place.
 pub(super) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
-    write(&state.join(FOLDER), stored)
+    let path = state.join(FOLDER).join(file_name(&stored.id));
+    state::write_whole(&path, &stored.text()).map_err(|reason| SinkError { path, reason })
 }
 
 /// Forgets one finding.
@@ -47,17 +48,18 @@ pub(super) fn prepare(state: &Path) -> io::Result<()> {
 
 /// Every kept finding of a folder for state, of a folder of findings, or of a file that was exported.
 ///
-/// What a file of a folder cannot be read for is in its place.
+/// A file that cannot be read is represented by the reason.
 pub(super) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
-    let told = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
+    let unreadable = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
     if place.is_file() {
-        let text = read_text(place, WRITTEN).map_err(told)?;
+        let text = read_text(place, WRITTEN).map_err(unreadable)?;
         let found = exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()))?;
         return Ok(found.into_iter().map(Ok).collect());
     }
     let inner = [place.join(FOLDER), place.join(".mcprove").join(FOLDER)].into_iter().find(|folder| folder.is_dir());
     let folder = inner.unwrap_or_else(|| place.to_owned());
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder).map_err(told)?.flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&folder).map_err(unreadable)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "json"));
     files.sort();
     Ok(files.iter().map(|file| read_one(file)).collect())
@@ -71,13 +73,11 @@ pub(super) fn kept(state: &Path) -> Result<Vec<Result<Stored, String>>, String> 
 
 /// The folder from which the folders of suites are seen.
 pub(super) fn base(state: &Path) -> PathBuf {
-    let beside = state.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::canonicalize(beside).unwrap_or_else(|_| beside.to_owned())
+    state::whole(state.parent().unwrap_or(Path::new("")))
 }
 
 fn seen_from(base: &Path, folder: &Path) -> PathBuf {
-    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let whole = fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
+    let whole = state::whole(folder);
     whole.strip_prefix(base).map(Path::to_owned).unwrap_or(whole)
 }
 
@@ -88,21 +88,9 @@ fn exported(text: &str) -> Result<Vec<Stored>, String> {
 }
 
 fn read_one(file: &Path) -> Result<Stored, String> {
-    let told = |why: String| format!("`{}` cannot be read: {why}", file.display());
-    let text = read_text(file, WRITTEN).map_err(|error| told(error.to_string()))?;
-    Stored::read(&text).map_err(told)
-}
-
-/// Nobody ever sees half a file.
-fn write(folder: &Path, stored: &Stored) -> Result<(), SinkError> {
-    let name = file_name(&stored.id);
-    let (file, draft) = (folder.join(&name), folder.join(format!(".{name}.{}", std::process::id())));
-    let written = fs::write(&draft, stored.text()).and_then(|()| fs::rename(&draft, &file));
-    written.map_err(|reason| {
-        // What is left of the draft is of no use to anybody.
-        let _ = fs::remove_file(&draft);
-        SinkError { path: file, reason }
-    })
+    let text = read_text(file, WRITTEN).map_err(|error| error.to_string());
+    let read = text.and_then(|text| Stored::read(&text));
+    read.map_err(|reason| format!("`{}` cannot be read: {reason}", file.display()))
 }
 
 /// Ids are made of digits; one that was not made here leads nowhere.

@@ -12,7 +12,7 @@ use crate::source::file;
 /// Folders that hold no suites of the user's.
 const PASSED_OVER: [&str; 3] = ["node_modules", "target", "venv"];
 
-/// What was found.
+/// The suites that the words of the command line name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundSuites {
     /// Suite files in the order in which they were named; those of a folder or a glob in alphabetical order.

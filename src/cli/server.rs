@@ -76,16 +76,17 @@ impl ServerArgs {
                 let no_header = || console.fail(Exit::Usage, format!("`{text}` is not a header"), Some(help));
                 pair(text, ':').ok_or_else(no_header)
             });
-            server["headers"] = read.map(|pair| pair.map(Pair::into_member)).collect::<Result<Map<_, _>, _>>()?.into();
+            server["headers"] =
+                read.map(|pair| pair.map(NamedValue::into_member)).collect::<Result<Map<_, _>, _>>()?.into();
         }
         if !self.env.is_empty() {
-            let passed = |name: &String| Pair { name: name.clone(), value: format!("{{{{ env.{name} }}}}") };
+            let passed = |name: &String| NamedValue { name: name.clone(), value: format!("{{{{ env.{name} }}}}") };
             let set: Vec<_> = self.env.iter().map(|text| pair(text, '=').unwrap_or_else(|| passed(text))).collect();
             let secrets: Vec<&String> = set.iter().filter(|pair| pair.is_hidden()).map(|pair| &pair.name).collect();
             if !secrets.is_empty() {
                 server["secrets"] = json!(secrets);
             }
-            server["env"] = set.into_iter().map(Pair::into_member).collect::<Map<_, _>>().into();
+            server["env"] = set.into_iter().map(NamedValue::into_member).collect::<Map<_, _>>().into();
         }
         if let Some(folder) = &self.cwd {
             server["cwd"] = folder.display().to_string().into();
@@ -112,8 +113,8 @@ impl ServerArgs {
 
     fn public_flags(&self) -> Vec<String> {
         let hide = |texts: &[String], mark: char, separator: &str| {
-            let public = |text: &String| match pair(text, mark).filter(Pair::is_hidden) {
-                Some(Pair { name, .. }) => format!("{name}{separator}{TO_FILL_IN}"),
+            let public = |text: &String| match pair(text, mark).filter(NamedValue::is_hidden) {
+                Some(NamedValue { name, .. }) => format!("{name}{separator}{TO_FILL_IN}"),
                 None => text.clone(),
             };
             texts.iter().map(public).collect()
@@ -154,17 +155,17 @@ pub(super) fn flags<const N: usize>(named: [(&str, Vec<String>); N]) -> Vec<Stri
 }
 
 /// A header or a variable.
-struct Pair {
+struct NamedValue {
     name: String,
     value: String,
 }
 
-fn pair(text: &str, mark: char) -> Option<Pair> {
+fn pair(text: &str, mark: char) -> Option<NamedValue> {
     let (name, value) = text.split_once(mark)?;
-    Some(Pair { name: name.trim().to_owned(), value: value.trim().to_owned() })
+    Some(NamedValue { name: name.trim().to_owned(), value: value.trim().to_owned() })
 }
 
-impl Pair {
+impl NamedValue {
     fn into_member(self) -> (String, Value) {
         (self.name, self.value.into())
     }

@@ -1,4 +1,4 @@
-//! What is remembered between runs, under `.mcprove`.
+//! The failures of the last run, remembered under `.mcprove`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use crate::source::file::{WRITTEN, read_text};
 struct LastRun {
     /// The version of this file.
     format: u32,
-    /// What did not pass, by suite file: the ids without the file, whose spelling differs from run to run.
+    /// The cases that did not pass, by suite file: their ids without the file, whose spelling differs from run to run.
     not_passed: BTreeMap<String, BTreeSet<String>>,
     /// The suite files of which something failed that is no case.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -30,19 +30,19 @@ const FILE: &str = "last-run.json";
 const LOCK: &str = "last-run.lock";
 const FORMAT: u32 = 2;
 
-/// What a run is to be remembered for.
+/// A run that is to be remembered.
 pub(super) struct Ran<'a> {
     /// The suite files as they were named.
     pub(super) files: &'a [&'a str],
     pub(super) summary: &'a Summary,
     /// Whether a case that passed only after a retry failed.
     pub(super) fails_on_flaky: bool,
-    /// What was asked for; what is known of the others still holds.
+    /// The selected cases; those that were not selected keep their state.
     pub(super) selection: &'a Selection,
     pub(super) exit: Exit,
 }
 
-/// What failed in these files the last time; `Err` says why there is nothing to know.
+/// The failures of the last run of these files; `Err` says why they are unknown.
 pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, String> {
     let last = read(folder)?;
     let mut failed = Failed::default();
@@ -60,7 +60,7 @@ pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, St
     Ok(failed)
 }
 
-/// Remembers what failed. Losing this to a power cut costs nothing, so nobody waits for the disk.
+/// Remembers the failures of a run.
 pub(super) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
     let write = || -> io::Result<()> {
         prepare(folder)?;
@@ -70,9 +70,7 @@ pub(super) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
         let mut last = read(folder).unwrap_or_default();
         last.take_in(folder, ran);
         let text = serde_json::to_string_pretty(&last).unwrap_or_default();
-        let draft = folder.join(format!("{FILE}.{}", std::process::id()));
-        let written = fs::write(&draft, format!("{text}\n")).and_then(|()| fs::rename(&draft, folder.join(FILE)));
-        written.inspect_err(|_| drop(fs::remove_file(&draft)))
+        write_whole(&folder.join(FILE), &format!("{text}\n"))
     };
     write().map_err(|reason| SinkError { path: folder.to_owned(), reason })
 }
@@ -116,6 +114,13 @@ impl LastRun {
     }
 }
 
+/// Writes a file that appears whole or not at all. Losing it in a power cut costs little, so it is not synced.
+pub(super) fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+    let draft = file.with_extension(format!("{}.part", std::process::id()));
+    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, file));
+    written.inspect_err(|_| drop(fs::remove_file(&draft)))
+}
+
 /// Makes the folder, and keeps it out of version control.
 pub(super) fn prepare(folder: &Path) -> io::Result<()> {
     let ignore = folder.join(".gitignore");
@@ -132,13 +137,14 @@ fn read(folder: &Path) -> Result<LastRun, String> {
     serde_json::from_str(&text).map_err(|_| format!("`{}` is no record of a run", path.display()))
 }
 
+/// A path without links and `..`, if it exists; the empty path is the current folder.
+pub(super) fn whole(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// One name for all spellings of a file: its path from where the folder for state stands.
 fn key(file: &Path, folder: &Path) -> String {
-    let whole = |path: &Path| {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-    };
-    let file = whole(file);
-    let beside = whole(folder.parent().unwrap_or(Path::new("")));
+    let (file, beside) = (whole(file), whole(folder.parent().unwrap_or(Path::new(""))));
     file.strip_prefix(&beside).unwrap_or(&file).display().to_string()
 }

@@ -11,19 +11,19 @@ pub(super) fn check<'a>(
     let mut taken: Vec<PathBuf> = Vec::new();
     for path in targets {
         let place = place(path);
-        // What is written to a device such as `/dev/null` overwrites nothing.
+        // A device such as `/dev/null` is not overwritten.
         if place.exists() && !place.is_file() {
             continue;
         }
         if inputs.contains(&place) {
             return Err(format!(
-                "`{}` would be overwritten, and this run reads it; write to another file",
+                "`{}` is an input of this run and would be overwritten; write to another file",
                 path.display()
             ));
         }
         if taken.contains(&place) {
             return Err(match path.to_str() {
-                Some("-") => "two documents cannot both be standard output; write one of them to a file".to_owned(),
+                Some("-") => "two documents cannot both go to standard output; write one of them to a file".to_owned(),
                 _ => format!("two documents would be written to `{}`; give each a file of its own", path.display()),
             });
         }

@@ -1,4 +1,4 @@
-//! What stands in the place of a secret that is sent again, so that nothing that a server wrote can pass for it.
+//! Marks for secrets that are sent again, which no text of a server can imitate.
 //!
 //! A mark is `{{ env.MCPROVE_SECRET_NAME }}`. A text that reads like the beginning of one gets one more `'` in front of
 //! `env`, and loses it where it is said again.
@@ -15,7 +15,7 @@ pub const RESTORED_FROM: &str = "MCPROVE_SECRET_";
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static MARK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{\{ env\.(MCPROVE_SECRET_[A-Z0-9_]+) \}\}").unwrap());
 
-/// What could become one.
+/// A text that could become a mark.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static ALIKE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{\{ ('*)env\.MCPROVE_SECRET_").unwrap());
 
@@ -26,7 +26,7 @@ static TAKEN_LITERALLY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{\{ '('
 /// A part of a text with marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// What was said, as it was said.
+    /// Literal text.
     Said(Cow<'a, str>),
     /// The variable from which a secret is taken back.
     Secret(&'a str),

@@ -17,7 +17,7 @@ pub use self::guess::{is_secret, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
 use self::spelled::Spelled;
 
-/// What stands where a secret was.
+/// Stands in the place of a secret.
 pub const MASK: &str = "[redacted]";
 
 /// Values shorter than this are no secrets: masking them would make every report unreadable.
@@ -127,18 +127,18 @@ impl Redactor {
         Self { known: Arc::clone(&self.known), named: named.into() }
     }
 
-    /// What was said, with a mark in the place of each secret that has a name, and without the others: whoever knows
-    /// the secrets says it again from its [`parts`]. Called once for a text; nothing in it is taken for a mark.
+    /// Replaces each secret that has a name by a mark, and masks the others: with the secrets, the text can be restored
+    /// from its [`parts`]. Called once for a text; nothing in it is taken for a mark.
     pub fn restorable(&self, text: &str) -> String {
         with_marks(&self.named, text, &|part| marks::literal(&self.text(part)))
     }
 
-    /// What somebody wrote in templates, with one in the place of each secret that has a name, and without the others.
+    /// Replaces each secret that has a name by a template, and masks the others.
     pub fn in_templates(&self, text: &str) -> String {
         with_marks(&self.named, text, &|part| self.text(part))
     }
 
-    /// What [`Self::restorable`] returned, without the secrets that were learned since.
+    /// Masks the secrets in a result of [`Self::restorable`] that were learned since.
     pub fn still_restorable(&self, text: &str) -> String {
         marks::around(text, &|part| self.text(part))
     }

@@ -19,9 +19,9 @@ const LONGEST_SPELLING: usize = 32;
 /// A secret as it is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spelled {
-    /// What it stands for, in small letters.
+    /// Its decoded text, in small letters.
     folded: String,
-    /// What it stands for, where its case counts.
+    /// Its decoded text, if its case counts.
     exact: Option<String>,
 }
 
@@ -74,7 +74,7 @@ enum LetterCase {
     Kept,
 }
 
-/// What a text stands for.
+/// The decoded form of a text.
 struct DecodedText {
     meaning: String,
     /// For each byte of the meaning, where its spelling begins; at the end, where the text ends.
@@ -145,11 +145,11 @@ fn is_spelled(byte: u8) -> bool {
 /// Takes letters and their accents apart.
 static NFD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizerBorrowed::new_nfd();
 
-/// What a spelling stands for, if anything, and how long it is.
-type Spelling = (Option<char>, usize);
+/// A decoded character, if any, and the length of its spelling.
+type DecodedCharacter = (Option<char>, usize);
 
-/// What follows backslashes, however often they were escaped themselves: `\u00f6`, `\/`, `\xc3\xb6`, `\n`, `\"`.
-fn after_backslashes(text: &str) -> Spelling {
+/// Decodes an escape after backslashes, however often they were escaped themselves: `\u00f6`, `\/`, `\xc3\xb6`, `\n`, `\"`.
+fn after_backslashes(text: &str) -> DecodedCharacter {
     let slashes = text.bytes().take_while(|byte| *byte == b'\\').count();
     let rest = &text[slashes..];
     let Some(next) = rest.chars().next() else { return (Some('\\'), slashes) };
@@ -207,7 +207,7 @@ fn hexadecimal(text: &str, before: usize) -> Option<(u8, usize)> {
 }
 
 /// A character in the codes of its bytes; a byte that is none in UTF-8 is taken for one of Latin-1.
-fn byte_codes(text: &str, code: impl Fn(&str) -> Option<(u8, usize)>) -> Option<Spelling> {
+fn byte_codes(text: &str, code: impl Fn(&str) -> Option<(u8, usize)>) -> Option<DecodedCharacter> {
     let (first, first_length) = code(text)?;
     let (mut bytes, mut length) = (vec![first], first_length);
     let wanted = match first {
@@ -229,12 +229,12 @@ fn byte_codes(text: &str, code: impl Fn(&str) -> Option<(u8, usize)>) -> Option<
 }
 
 /// The end of a line that goes on (RFC 2045, section 6.7).
-fn soft_break(text: &str) -> Option<Spelling> {
+fn soft_break(text: &str) -> Option<DecodedCharacter> {
     ["=\r\n", "=\n"].into_iter().find(|end| text.starts_with(end)).map(|end| (None, end.len()))
 }
 
 /// `&amp;`, `&#246;` or `&#xf6;`.
-fn entity(text: &str) -> Option<Spelling> {
+fn entity(text: &str) -> Option<DecodedCharacter> {
     let name = &text[1..text.bytes().take(12).position(|byte| byte == b';')?];
     let number = |name: &str| match name.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),

@@ -1,7 +1,6 @@
 //! A suite and the servers to run it on.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +15,7 @@ use crate::plan::{self, Block, Filter, Selection};
 use crate::recorded;
 use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop};
 use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, file, render_all};
-use crate::suite::{self, Files, LoadedSuite, Server, Servers, SuiteSource, Target};
+use crate::suite::{self, LoadedSuite, Server, Servers, SuiteSource, Target};
 use crate::taxonomy::Registry;
 
 /// The name under which messages mention a suite that is no file.
@@ -58,7 +57,7 @@ impl Suite {
     /// # Ok::<(), mcprove::testing::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::read(path.as_ref(), &DiskFiles { inline: None })
+        Self::read(path.as_ref(), None)
     }
 
     /// Reads a suite from text; what it includes is read from the current folder.
@@ -69,20 +68,24 @@ impl Suite {
     ///
     /// Fails with every mistake in the suite.
     pub fn parse(yaml: &str) -> Result<Self, Error> {
-        Self::read(Path::new(INLINE), &DiskFiles { inline: Some(yaml) })
+        Self::read(Path::new(INLINE), Some(yaml))
     }
 
-    fn read(path: &Path, files: &DiskFiles<'_>) -> Result<Self, Error> {
+    fn read(path: &Path, inline: Option<&str>) -> Result<Self, Error> {
+        let files = |path: &Path| match inline {
+            Some(text) if path == Path::new(INLINE) => Ok(text.to_owned()),
+            Some(_) | None => file::read_text(path, file::WRITTEN),
+        };
         let style = Style::new(Color::Never, WIDTH);
         let (mut sources, mut warnings) = (Sources::default(), Vec::new());
-        let from = SuiteSource { path, servers: Servers::Given, files, grammar: &block::GRAMMAR };
+        let from = SuiteSource { path, servers: Servers::Given, files: &files, grammar: &block::GRAMMAR };
         let LoadedSuite { suite: read, blocks } = suite::load(&from, &mut sources, &mut warnings)
             .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
         let (given, environment, filters) = (Vec::new(), BTreeMap::new(), Vec::new());
         Ok(Self { read, blocks, sources, warnings, given, environment, filters, parallel: 1, style })
     }
 
-    /// What is legal in the suite and unwise, as text; empty where there is nothing.
+    /// The warnings about the suite, as text; empty without any.
     pub fn warnings(&self) -> String {
         render_all(&self.warnings, &self.sources, "", self.style)
     }
@@ -285,18 +288,4 @@ fn not_given(name: &str, server: &Server, servers: usize) -> Diagnostic {
     };
     let message = format!("the server `{name}` is not in this process");
     Diagnostic::error("missing-server", message, server.span).with_help(help)
-}
-
-/// The disk, and a text that is no file.
-struct DiskFiles<'a> {
-    inline: Option<&'a str>,
-}
-
-impl Files for DiskFiles<'_> {
-    fn read(&self, path: &Path) -> io::Result<String> {
-        match self.inline {
-            Some(text) if path == Path::new(INLINE) => Ok(text.to_owned()),
-            Some(_) | None => file::read_text(path, file::WRITTEN),
-        }
-    }
 }

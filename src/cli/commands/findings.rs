@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::parsing::duration;
-use super::replaying::Replay;
+use super::replaying::FindingReplay;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
@@ -123,7 +123,7 @@ struct DiffArgs {
 
 pub(in crate::cli) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, Exit> {
     let state = args.state_dir.as_path();
-    let replay = |playing| Replay { state, playing, console };
+    let replay = |playing| FindingReplay { state, playing, console };
     match &args.action {
         FindingsAction::List { json } => list(state, *json, console),
         FindingsAction::Show(wanted) => show(&one(state, &wanted.id, console)?, wanted, console),

@@ -26,7 +26,7 @@ use crate::wire::{Catalog, Tool};
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The replays of one command.
-pub(super) struct Replay<'a> {
+pub(super) struct FindingReplay<'a> {
     pub(super) state: &'a Path,
     pub(super) playing: &'a PlayingArgs,
     pub(super) console: &'a Console,
@@ -67,7 +67,7 @@ struct Tries {
 }
 
 impl FindingPlayer {
-    fn new(replay: &Replay<'_>, stored: &Stored, urgency: watch::Receiver<Urgency>) -> Result<Self, String> {
+    fn new(replay: &FindingReplay<'_>, stored: &Stored, urgency: watch::Receiver<Urgency>) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("the system provides no async runtime: {error}"))?;
         let plan = stored.start.plan(&kept::base(replay.state))?;
@@ -169,7 +169,7 @@ enum ReplayVerdict {
     Shows,
 }
 
-impl Replay<'_> {
+impl FindingReplay<'_> {
     pub(super) fn replay(&self, chosen: &[Stored], times: u32) -> Result<Exit, Exit> {
         if chosen.is_empty() {
             let help = Some("a run keeps the findings of its failures");
@@ -340,7 +340,7 @@ fn listen() -> watch::Receiver<Urgency> {
     signals::listen(wish, RunEnding::Plain, None, None)
 }
 
-/// What the sequences of a finding showed; the minimised one comes first.
+/// The verdict on the sequences of a finding; the minimised one comes first.
 fn verdict(player: &FindingPlayer, seen: &[Tries], times: u32, doubt: Option<Doubt>) -> (String, ReplayVerdict) {
     let whole = if seen.len() > 1 { " with the requests of the last run, but not in its minimised form" } else { "" };
     let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));

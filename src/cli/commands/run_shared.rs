@@ -76,7 +76,7 @@ impl SharedWatch {
     pub(super) fn abandon(&self, console: &Console) {
         self.0.is_abandoned.store(true, Ordering::Release);
         match self.taken() {
-            // What could not be written was told, and there is nothing else to do about it.
+            // A report that could not be written has caused an error message already.
             Some(watch) => drop(watch.finish(console)),
             None => wait_for_the_end(),
         }

@@ -57,7 +57,7 @@ impl Consent {
         Err(console.fail(Exit::Usage, message, Some(help)))
     }
 
-    /// What the runner does with differences.
+    /// How the runner treats differences.
     pub(super) fn purpose(self) -> Purpose {
         if self == Self::None { Purpose::Compare } else { Purpose::Update }
     }
@@ -191,7 +191,7 @@ impl Deed {
         Ok(())
     }
 
-    /// What was done.
+    /// The message after it was done.
     fn done(&self) -> String {
         match self {
             Self::Write(change) => format!("wrote `{}`", change.file.display()),
@@ -199,7 +199,7 @@ impl Deed {
         }
     }
 
-    /// What would be done, with the difference.
+    /// The message before it is done, with the difference.
     fn shown(&self, style: Style) -> String {
         match self {
             Self::Write(SnapshotChange { file, known, wanted, .. }) => {

@@ -56,7 +56,7 @@ pub(super) struct RunWatch {
     logs: Vec<EventLog>,
     transcripts: Option<PathBuf>,
     sessions: usize,
-    /// What a baseline could excuse.
+    /// The failures that a baseline could list.
     failures: Writer,
     /// Writes the run down, where it is to be played back.
     pub(super) recorder: Option<RunRecorder>,
@@ -120,7 +120,7 @@ impl RunWatch {
         self.view = view;
     }
 
-    /// What was written down, secrets included, and what takes them out.
+    /// The recording, secrets included, and the redactor for them.
     pub(super) fn recording(&mut self) -> Option<(RunRecording, Redactor)> {
         let redactor = self.redactor.clone();
         self.recorder.take().map(|recorder| (recorder.finish(), redactor))

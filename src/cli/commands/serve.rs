@@ -100,7 +100,12 @@ pub(in crate::cli) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit,
 }
 
 /// Runs a server on one thread, until its input or a signal ends it; flags only add to the settings of `reference`.
-pub(super) fn start(args: &StartArgs, reference: Settings, fault: ServerFault, console: &Console) -> Result<Exit, Exit> {
+pub(super) fn start(
+    args: &StartArgs,
+    reference: Settings,
+    fault: ServerFault,
+    console: &Console,
+) -> Result<Exit, Exit> {
     let own = args.settings(console)?;
     let settings = Settings {
         conformance_fixtures: own.conformance_fixtures || reference.conformance_fixtures,
@@ -133,7 +138,12 @@ fn failed(error: &ServeError, console: &Console) -> Exit {
 }
 
 /// Serves until a signal ends the program.
-async fn serve_http(address: SocketAddr, settings: Settings, fault: Arc<ServerFault>, console: &Console) -> Result<(), Exit> {
+async fn serve_http(
+    address: SocketAddr,
+    settings: Settings,
+    fault: Arc<ServerFault>,
+    console: &Console,
+) -> Result<(), Exit> {
     let bound = demo::http::Bound::new(address).await.map_err(|error| {
         let message = format!("the server cannot listen at `{address}`: {error}");
         console.fail(Exit::Environment, message, Some("use `--http 127.0.0.1:0` for a free port"))

@@ -1,5 +1,4 @@
-//! Whether servers served what was asked of them, tool by tool: one that refuses every call keeps many promises, and
-//! shows nothing by it.
+//! Whether servers served the calls of their tools: one that refuses every call breaks few rules, and proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +23,7 @@ pub(super) const MOST_NAMES: usize = 5;
 /// The most refusals of a tool that are told apart.
 const MOST_REFUSALS: usize = 20;
 
-/// What a server must serve at least, so that something is known of it.
+/// The calls that a server must serve at least, so that it counts as judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ServingRequirement {
     /// A call, where generated cases called tools.
@@ -48,7 +47,7 @@ pub(super) struct ObservedCalls {
     servers: BTreeMap<(String, String), AnswerCounts>,
 }
 
-/// What is known of one server.
+/// The tools of one server, and how it answered their calls.
 #[derive(Debug, Default)]
 struct AnswerCounts {
     declares_tools: bool,
@@ -69,7 +68,7 @@ struct AnswerCounts {
 struct ToolTally {
     sent: usize,
     served: usize,
-    /// What it said to calls that it did not serve.
+    /// Its messages to calls that it did not serve.
     refusals: BTreeMap<String, RefusedCallExample>,
 }
 
@@ -82,7 +81,7 @@ struct RefusedCallExample {
 }
 
 impl ToolTally {
-    /// What it said most often to calls that are valid by its schema: what breaks that was meant to be refused.
+    /// Its most frequent message to calls that are valid by its schema: others were meant to be refused.
     fn refusal(&self, schema: Option<&Value>) -> &str {
         let judge = schema.and_then(|schema| Judge::of(schema).ok());
         let is_meant = |refusal: &RefusedCallExample| {
@@ -346,7 +345,7 @@ mod tests {
         check(ServingRequirement::Served, true, &["add"], &[("by hand", "add")], 0, true);
         check(ServingRequirement::Served, true, &[], &[], 0, false);
         check(ServingRequirement::ServedAndListed, true, &[], &[], 0, true);
-        // What has resources only need not list tools.
+        // A server that has only resources need not list tools.
         check(ServingRequirement::ServedAndListed, false, &[], &[], 0, false);
     }
     #[test]

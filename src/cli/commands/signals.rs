@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: the first asks the run to end well, the second ends it at once, the third ends the program.
 //!
 //! Listens in a thread of its own for as long as the program lives, so that nothing can keep a signal from being heard.
-//! What runs may be too busy to come to an end: then the program ends without it.
+//! A run may be too busy to stop: then the program exits without it.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -44,7 +44,7 @@ const CLEANUP_TIME: Duration = Duration::from_secs(5);
 /// How long after it the run is cut off.
 const OVERTIME: Duration = Duration::from_secs(5);
 
-/// What is still done once somebody has asked for the end.
+/// The work that is still done after a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunEnding {
     /// Teardown runs, and reports are written.
@@ -54,7 +54,7 @@ pub(super) enum RunEnding {
 }
 
 impl RunEnding {
-    /// What is said where what runs does not come to an end.
+    /// The message where the run does not stop.
     fn stuck_words(self) -> &'static str {
         match self {
             Self::Reports => {
@@ -64,7 +64,7 @@ impl RunEnding {
         }
     }
 
-    /// What is said to the first signal, and to the second.
+    /// The messages at the first signal, and at the second.
     fn words(self) -> [&'static str; 2] {
         match self {
             Self::Reports => [
@@ -79,11 +79,11 @@ impl RunEnding {
     }
 }
 
-/// What has to give others their turn once a signal came, or the program ends.
+/// The runtime that must not be stuck once a signal came, or else the program exits.
 pub(super) struct RunningTask {
     /// The one runtime that everything runs on.
     pub(super) on: Handle,
-    /// What is done all the same before the program ends.
+    /// Runs in any case before the program exits.
     pub(super) last: Box<dyn FnOnce() + Send>,
 }
 
@@ -190,9 +190,8 @@ fn tell(words: &str) {
     let _ = writeln!(std::io::stderr().lock(), "\n{words}");
 }
 
-/// What is listened for, without a gap between one signal and the next.
-#[cfg(unix)]
-struct Signals([tokio::signal::unix::Signal; 3]);
+/// Listens without a gap between one signal and the next.
+struct Signals(#[cfg(unix)] [tokio::signal::unix::Signal; 3], #[cfg(windows)] tokio::signal::windows::CtrlC);
 
 #[cfg(unix)]
 impl Signals {
@@ -224,9 +223,6 @@ fn survive_full_files() {
 
 #[cfg(not(unix))]
 fn survive_full_files() {}
-
-#[cfg(windows)]
-struct Signals(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
 impl Signals {

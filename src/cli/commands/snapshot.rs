@@ -248,7 +248,7 @@ impl SnapshotArgs {
         ToolSelection::Named(self.tool.iter().map(|name| Located::new(name.clone(), place)).collect())
     }
 
-    /// What to record of a server; calls of an earlier recording are made again.
+    /// The parts of a server to record; calls of an earlier snapshot are repeated.
     fn wanted(&self, before: Option<&Recorded>) -> Wanted {
         let calls = before.into_iter().flat_map(|recorded| &recorded.answers);
         Wanted {

@@ -1,4 +1,4 @@
-//! What was recorded and what has changed, as people read it.
+//! Snapshots and changes of servers as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ const MANY: usize = 6;
 /// How many of them are told.
 const FEW: usize = 3;
 
-/// What a file holds.
+/// The servers in a snapshot.
 pub(super) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &Path) -> String {
     let mut text = String::new();
     for recorded in &snapshot.servers {
@@ -53,7 +53,7 @@ pub(super) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &P
     text
 }
 
-/// What has changed, the worst first, and how much.
+/// The changes, the worst first, and their number.
 pub(super) fn of_changes(told: &[ChangeText<'_>]) -> String {
     let mut text = String::new();
     for ChangeText { name, protocol, changes } in told {

@@ -116,8 +116,8 @@ async fn a_secret_is_not_sent_where_others_can_read_it() {
         ];
         let heard = ["POST /mcp", "GET /about", "GET /.well-known/oauth-authorization-server/as"];
         let expected = format!(
-            "failed 1: no token could be fetched for the server: tokens are said to be given at `{at}`, and the secret is sent \
-             nowhere without TLS but on this machine"
+            "failed 1: no token could be fetched for the server: the token endpoint `{at}` has no TLS; the \
+             client secret is sent without TLS only within this machine"
         );
         check(None, scripts, &[&expected], &heard).await;
     }
