@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Reason, RequirementLevel, RuleInfo};
 
-/// What identifies a case and where it stands.
+/// The identity of a case and its place in the suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseInfo {
     /// `file::test name[row]@server/revision`, unique in a run.
@@ -79,7 +79,7 @@ impl Outcome {
 /// One case with everything a report may want to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
-    /// What it is.
+    /// The identity of the case.
     pub case: CaseInfo,
     /// How it ended.
     pub outcome: Outcome,
@@ -94,9 +94,9 @@ pub struct CaseResult {
     /// Every run of the case in order where it was repeated; it passes only if all of them pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<Attempt>,
-    /// What went wrong in the last attempt, or in the repetition that is shown: the first of the worst.
+    /// The findings of the last attempt, or of the repetition that is shown: the first of the worst.
     pub findings: Vec<Finding>,
-    /// What was sent and answered, in order; long texts cut.
+    /// The messages that were sent and answered, in order; long texts cut.
     pub exchanges: Vec<Exchange>,
     /// The negotiated revision; empty where nothing was sent.
     pub protocol_revision: String,
@@ -165,7 +165,7 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// In microseconds.
     pub duration_us: u64,
-    /// What went wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 

@@ -11,9 +11,9 @@ pub struct CheckResult {
     pub outcome: Outcome,
     /// Why it was skipped, inconclusive or errored, or a note on a case that passed.
     pub reason: Option<Reason>,
-    /// What went wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// What was sent and answered, in order.
+    /// The messages that were sent and answered, in order.
     pub exchanges: Vec<Exchange>,
     /// The negotiated revision; empty where nothing was sent.
     pub protocol_revision: String,

@@ -1,4 +1,4 @@
-//! What went wrong, with its evidence.
+//! Findings with their evidence.
 
 use std::fmt;
 
@@ -94,9 +94,9 @@ pub struct Finding {
     pub quote: Option<Quote>,
     /// The place in the answer.
     pub path: Option<String>,
-    /// What was expected there.
+    /// The value that was expected there.
     pub expected: Option<String>,
-    /// What was found there.
+    /// The value that was found there.
     pub actual: Option<String>,
     /// The difference, line by line, where the values are long.
     pub diff: Option<String>,
@@ -106,7 +106,7 @@ pub struct Finding {
     pub frame: Option<u32>,
     /// Evidence: exit status, standard error, stray output, as name and text.
     pub evidence: Vec<(String, String)>,
-    /// What to do.
+    /// The cure.
     pub help: Option<String>,
     /// The reason in the baseline that excuses it; `None` for a new finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What a finding is, how bad it is, and the name under which it is known from run to run.
+//! The kind and severity of a finding, and the name by which it is recognised from run to run.
 
 use super::{CaseResult, Exchange, FailureClass, Finding, FindingKind, RequirementLevel, SessionJudged, Severity};
 use crate::source::{FNV, fnv};
@@ -10,7 +10,7 @@ const OF_SCHEMAS: [&str; 5] =
 /// The code of a finding about cases that depend on one another.
 pub const NOT_ISOLATED: &str = "not-isolated";
 
-/// What stays the same about a finding, however often it is met.
+/// The properties of a finding that do not change from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindingIdentity {
     /// The name: the same finding on the same server has the same one in every run.
@@ -19,12 +19,12 @@ pub struct FindingIdentity {
     pub kind: FindingKind,
     /// The tool that was called last, or the method where it was no call; empty where nothing was asked.
     pub tool: String,
-    /// What tells it from others of its kind at that tool.
+    /// The detail that tells it from others of its kind at that tool.
     pub signature: String,
 }
 
 impl FindingIdentity {
-    /// What must stay so that it is still the same finding.
+    /// The identity without the id; it must not change while a finding is minimised.
     pub fn class(&self) -> String {
         let parts = [self.kind.as_str(), &self.tool, &self.signature];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -32,7 +32,7 @@ impl FindingIdentity {
 }
 
 impl Finding {
-    /// What the server did, as far as the finding itself says.
+    /// The kind of failure, as far as the finding itself says.
     pub fn kind(&self) -> FindingKind {
         if let Some(reproduction) = &self.reproduction {
             return reproduction.kind;
@@ -55,7 +55,7 @@ impl Finding {
         })
     }
 
-    /// What tells a finding of a kind from others: how the server ended, or which rule it broke.
+    /// The detail that tells a finding from others of its kind: how the server ended, or which rule it broke.
     pub fn signature(&self, kind: FindingKind) -> String {
         match kind {
             FindingKind::Crash => {
@@ -71,7 +71,7 @@ impl Finding {
 }
 
 impl CaseResult {
-    /// What stays the same about one of its findings.
+    /// The identity of one of its findings.
     pub fn identity(&self, finding: &Finding) -> FindingIdentity {
         let kind = self.kind_of(finding);
         let tool = finding.reproduction.as_ref().and_then(|found| found.tool.clone());
@@ -79,7 +79,7 @@ impl CaseResult {
             || self.exchange_of(finding).map(|exchange| exchange.tool.as_ref().unwrap_or(&exchange.title).clone());
         let tool = tool.or_else(asked).unwrap_or_default();
         let signature = finding.signature(kind);
-        // What a suite says of answers is told apart by who says it.
+        // Expectations of a suite are told apart by their case.
         let said_by = match kind {
             FindingKind::PropertyFailure | FindingKind::SchemaViolation => self.case.name.as_str(),
             FindingKind::Crash | FindingKind::Hang | FindingKind::ProtocolError | FindingKind::StateLeak => "",
@@ -97,7 +97,7 @@ impl CaseResult {
         })
     }
 
-    /// What the server did, seen from the case that found it.
+    /// The kind of failure, as far as the case says.
     pub fn kind_of(&self, finding: &Finding) -> FindingKind {
         let kind = finding.kind();
         let is_probe = |name: &str| self.case.probes.iter().any(|probe| probe == name);
@@ -124,7 +124,7 @@ impl CaseResult {
 }
 
 impl SessionJudged {
-    /// What stays the same about one of its findings.
+    /// The identity of one of its findings.
     pub fn identity(&self, finding: &Finding) -> FindingIdentity {
         let kind = finding.kind();
         let signature = finding.signature(kind);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 
-/// What `--verify-isolation` found.
+/// The result of `--verify-isolation`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IsolationReport {
     /// The seed of the shuffled order.

@@ -57,7 +57,7 @@ pub enum Event {
     RunFinished(Box<RunFinished>),
 }
 
-/// What is known before the first case.
+/// Facts known before the first case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     /// The version of the event vocabulary.
@@ -90,7 +90,7 @@ pub struct SuiteInfo {
     pub command: Option<AdHocCommand>,
 }
 
-/// What is known of a server once it answers.
+/// Facts known of a server once it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerReady {
     /// The suite's file.
@@ -120,7 +120,7 @@ pub struct ToolsChosen {
     pub writing: Vec<String>,
     /// Tools that are not called, since they may change or destroy data.
     pub left_alone: Vec<String>,
-    /// What would allow calling those.
+    /// How to allow calling those.
     pub help: String,
 }
 
@@ -133,7 +133,7 @@ pub struct CaseStarted {
     pub attempt: u32,
 }
 
-/// What the scans found in frames that belong to no case.
+/// The results of scans in frames that belong to no case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionJudged {
     /// The suite's file.
@@ -191,7 +191,7 @@ pub struct RunFinished {
     pub interrupted: bool,
     /// The number of cases that were planned and not reached.
     pub not_run: usize,
-    /// What the run says about fault coverage.
+    /// The fault coverage of the run.
     pub coverage: Option<Coverage>,
     /// Recorded answers that no test uses any more.
     #[serde(default)]
@@ -199,18 +199,18 @@ pub struct RunFinished {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
-    /// What blocks add to the summary.
+    /// The sections that blocks add to the summary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<Section>,
-    /// What it took to start servers.
+    /// The number and duration of server starts.
     #[serde(default, skip_serializing_if = "ServerStarts::are_none")]
     pub starts: ServerStarts,
-    /// What the suite would catch, where that was proven.
+    /// The result of a proof, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<Proof>>,
 }
 
-/// What it took to start servers.
+/// The number and duration of server starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerStarts {
     /// How many processes were started.
@@ -231,7 +231,7 @@ impl ServerStarts {
     }
 }
 
-/// What a run says about fault coverage.
+/// The fault coverage of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// From the plan.

@@ -1,4 +1,4 @@
-//! What was proven: which imitated faults turned a suite red, and which nobody noticed.
+//! The result of a proof: which mutants turned a suite red, and which survived.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::Gate;
 use crate::taxonomy::score::Score;
 
-/// What became of every mutant.
+/// The verdict on every mutant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
-    /// What the run without any mutant showed.
+    /// The baseline run: the replay without any mutant.
     pub control: Control,
-    /// What the run in front of the real servers showed, without any mutant; absent where none was wanted or needed.
+    /// The baseline run against the real servers; absent if none was requested or needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Control>,
     /// The mutants in the order of the registry.
@@ -47,7 +47,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What became of a mutant.
+/// The verdict on a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -70,13 +70,13 @@ pub enum Verdict {
 pub struct MutantResult {
     /// Its id.
     pub id: String,
-    /// What it does.
+    /// Its effect.
     pub meaning: String,
     /// The fault that it imitates.
     pub variant: String,
     /// The leaf of that fault.
     pub leaf: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Whether it was tried in front of the real server rather than in the recording.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -86,7 +86,7 @@ pub struct MutantResult {
     pub reason: Option<String>,
     /// How many exchanges it changed.
     pub places: usize,
-    /// What it changed on the wire at the first of them, line by line.
+    /// The first message that it changed, as a diff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<String>,
     /// The cases that turned red, the first failure of each.
@@ -104,7 +104,7 @@ pub struct MutantResult {
 pub struct Kill {
     /// The case id, or that of a session which broke the protocol.
     pub case: String,
-    /// What turned it red.
+    /// The reason why a case turned red.
     pub by: By,
     /// The code of the finding.
     pub code: String,
@@ -112,7 +112,7 @@ pub struct Kill {
     pub message: String,
 }
 
-/// What turns a case red.
+/// The reason why a case turned red.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -122,12 +122,12 @@ pub enum By {
     Scan,
 }
 
-/// What became of a mutant at one tool.
+/// The verdict on a mutant at one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AtTool {
     /// The tool.
     pub tool: String,
-    /// What became of it there.
+    /// The verdict there.
     pub verdict: Verdict,
 }
 
@@ -140,7 +140,7 @@ pub struct Missing {
     pub file: String,
     /// The server's name in the suite.
     pub server: String,
-    /// What the server could do wrong without any test noticing, as a sentence without a final period.
+    /// The mistake of the server that no test would notice, as a sentence without a final period.
     pub could: String,
     /// The YAML that kills it: an entry of `tests:`, or a block of the suite.
     pub yaml: String,

@@ -65,7 +65,7 @@ pub enum Reason {
     NoSessionId,
     /// A request was answered before it was cancelled.
     NotCancelled(String),
-    /// What follows a cancellation cannot be seen over HTTP in this revision.
+    /// Messages after a cancellation cannot be seen over HTTP in this revision.
     CancellationUnseen,
     /// An expectation could not be evaluated.
     NotEvaluated(String),
@@ -109,7 +109,7 @@ pub enum Reason {
     SeenInSessions(usize),
 }
 
-/// What ended a run before its last case.
+/// The event that ended a run before its last case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {
@@ -128,11 +128,11 @@ pub struct RefusedCall {
     pub answer: String,
     /// How to give arguments that the server serves.
     pub help: String,
-    /// What the call was to show.
+    /// The purpose of the call.
     pub purpose: CallPurpose,
 }
 
-/// What a valid call is made for.
+/// The purpose of a valid call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallPurpose {

@@ -1,4 +1,4 @@
-//! What it takes to see a finding again.
+//! The data that reproduces a finding.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ pub enum FindingKind {
     Crash,
     /// A request was never answered.
     Hang,
-    /// What came is not the protocol.
+    /// A message violates the protocol.
     ProtocolError,
     /// An answer is not what its schema declares, or a call that a schema forbids was served.
     SchemaViolation,
     /// Something that the suite says of all calls does not hold.
     PropertyFailure,
-    /// What one call left behind shows in the answer to another one that has nothing to do with it.
+    /// An answer shows data of an earlier call that has nothing to do with it.
     StateLeak,
 }
 
@@ -85,10 +85,10 @@ impl Severity {
     }
 }
 
-/// What was said to a server until it showed, and what to look for.
+/// The requests that reproduce a finding, and the symptom to look for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
-    /// What the server did.
+    /// The kind of failure.
     pub kind: FindingKind,
     /// The tool that was called last; `None` where it was no call.
     pub tool: Option<String>,

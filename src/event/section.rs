@@ -19,7 +19,7 @@ pub struct Section {
     pub revision: String,
     /// One line.
     pub heading: String,
-    /// What stands under the heading, in order.
+    /// The content below the heading, in order.
     pub parts: Vec<SectionPart>,
     /// The same as the block's own figures, for programs.
     #[serde(default)]

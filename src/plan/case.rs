@@ -15,7 +15,7 @@ use crate::suite::{Answers, Handshake, Protocol, Rule, Step, Suite, Test};
 pub struct Plan {
     /// The suites in the order in which they run.
     pub suites: Vec<SuitePlan>,
-    /// What was asked for; also picks among cases that are made later.
+    /// The selection of the user; it also applies to cases that are made later.
     pub selection: Selection,
     /// The texts that spans refer to.
     pub sources: Arc<Sources>,
@@ -94,7 +94,7 @@ pub struct Case {
     pub names: Names,
     /// Names that many cases share, since they can be large: what the server offers, and hints.
     pub offered: Arc<Names>,
-    /// What the client answers.
+    /// The client's answers to requests of the server.
     pub answers: Answers,
     /// Whether it shares a session.
     pub session: SessionNeed,
@@ -108,7 +108,7 @@ pub struct Case {
     pub known: Option<String>,
     /// How often it is tried again.
     pub retries: u32,
-    /// What it does.
+    /// The work of the case.
     pub body: Body,
 }
 
@@ -145,7 +145,7 @@ pub enum SessionNeed {
     Own,
 }
 
-/// What a case does.
+/// The work of a case.
 #[derive(Debug, Clone)]
 pub enum Body {
     /// It runs these steps.
@@ -167,11 +167,11 @@ pub enum Body {
 pub struct Mistake {
     /// A stable kebab-case name.
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// The mistake in one sentence.
     pub message: String,
-    /// What to do.
+    /// The cure.
     pub help: Option<String>,
-    /// What to quote.
+    /// The place to quote.
     pub span: Span,
 }
 
@@ -191,7 +191,7 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// Steps after, whatever happened.
     pub teardown: Vec<Step>,
-    /// What the judged steps run in rounds with; `None` where they run once.
+    /// The generated values of the judged steps' rounds; `None` if they run once.
     pub rounds: Option<Arc<Rounds>>,
 }
 
@@ -204,7 +204,7 @@ pub enum Vouched {
     NoArguments,
 }
 
-/// What becomes cases once the catalog is known.
+/// A template of cases, expanded once the catalog is known.
 #[derive(Debug, Clone)]
 pub enum Template {
     /// A test with `for_each`.

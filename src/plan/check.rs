@@ -32,7 +32,7 @@ pub trait Servers: Send + Sync {
     fn stopped(&self) -> Eventually<'_, ()>;
 }
 
-/// What a check can look at and use, and the way to its servers.
+/// The facts that a check can use, and the way to its servers.
 #[derive(Clone, Copy)]
 pub struct CheckContext<'a> {
     /// The id of the case: frames belong to it.
@@ -41,9 +41,9 @@ pub struct CheckContext<'a> {
     pub suite: &'a Suite,
     /// The name of the server in the suite.
     pub server_name: &'a str,
-    /// What the server offers.
+    /// The server's lists.
     pub catalog: &'a Catalog,
-    /// What the server said of itself in its first session; `None` where it said nothing.
+    /// The server's identity from its first session; `None` if it gave none.
     pub server: Option<&'a ServerIdentity>,
     /// A value of the suite with its templates filled in; `None` where it names what only a step captures.
     pub filled: &'a (dyn Fn(&Node) -> Option<Value> + Sync),

@@ -13,7 +13,7 @@ pub struct ChosenTools {
     pub writing: Vec<String>,
     /// They are not called.
     pub left_alone: Vec<String>,
-    /// What would allow calling those, as something to do.
+    /// How to allow calling those.
     pub help: String,
 }
 

@@ -53,7 +53,7 @@ const FIELDS: [(&str, Field, &str); 9] = [
 pub(super) struct Wanted<'a> {
     pub(super) word: &'a Text,
     pub(super) field: Field,
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     pub(super) noun: &'static str,
 }
 
@@ -93,7 +93,7 @@ impl Field {
         matches!(self, Self::Tag | Self::Probe | Self::Variant | Self::Server | Self::Revision)
     }
 
-    /// What a case has.
+    /// The properties of a case that filters look at.
     pub(super) fn values<'a>(self, case: &'a Case, suite: &'a Suite, lane: &'a Lane) -> Vec<Cow<'a, str>> {
         let one = |text: &'a str| vec![Cow::Borrowed(text)];
         match self {

@@ -40,7 +40,7 @@ pub fn misgiven(
     unknown.chain(broken).filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes)).collect()
 }
 
-/// What is wrong with the name of a tool that no server lists.
+/// A failed case for the name of a tool that no server lists.
 fn unlisted(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let offered: Vec<&str> = catalogs.iter().flat_map(|catalog| &catalog.tools).map(|tool| &*tool.name).collect();
     if offered.contains(&name.value.as_str()) {
@@ -51,7 +51,7 @@ fn unlisted(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake
     Some(if catalogs.len() > 1 { Mistake { message, ..mistake } } else { mistake })
 }
 
-/// What is wrong with arguments that no tool of that name takes.
+/// A failed case for arguments that no tool of that name accepts.
 fn broken((name, args): (&str, &Node), value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let tools: Vec<&Tool> = catalogs.iter().filter_map(|catalog| catalog.tool(name)).collect();
     let objections: Option<Vec<String>> = tools.iter().map(|tool| objection(tool, value)).collect();

@@ -25,7 +25,7 @@ pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) ->
 pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>, offer: &Offer<'_>) -> Vec<Case> {
     let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
     let needs = || over.iter().chain(&test.needs);
-    // What an expression asks for may differ from row to row.
+    // The value of an expression may differ from row to row.
     let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::Assert { .. });
     let lacking = needs().filter(of_all).find_map(|need| unmet(need, (names, offer), test.span));
     let of_row = |row: &Row| {
@@ -53,7 +53,7 @@ fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
     hint.ends_with("_tool") && value["name"].as_str().is_none_or(|name| offer.catalog.tool(name).is_none())
 }
 
-/// What becomes of a case whose need is not met; the place is that of the test.
+/// The body of a case whose need is not met; the place is that of the test.
 fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Option<Body> {
     let reason = match need {
         Need::Hint(hint) if names["hints"].get(hint).is_none() => {

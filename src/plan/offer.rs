@@ -1,4 +1,4 @@
-//! What a server offers, as far as it decides which cases there are and what they work on.
+//! The offer of a server, as far as it decides which cases there are and what they work on.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,12 +10,12 @@ use crate::suite::{Suite, Target};
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision, Tool};
 
-/// What a server said in its first session.
+/// The answers of a server in its first session.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer<'a> {
     /// Its four lists.
     pub catalog: &'a Catalog,
-    /// What it declared.
+    /// The declared capabilities.
     pub capabilities: &'a Json,
     /// `stdio`, `memory`, `http` or `sse`; empty where nobody knows.
     pub transport: Option<TransportKind>,
@@ -70,7 +70,7 @@ impl Offer<'_> {
         self.catalog.tools.iter().filter(|tool| is_meant(tool)).map(|tool| tool.name.as_str()).collect()
     }
 
-    /// What somebody said about what to test with; a tool comes with arguments.
+    /// The hints of the suite; a tool comes with arguments.
     fn hints(&self, planner: &Planner<'_>) -> Json {
         let said = planner.blocks.iter().filter_map(|block| block.settings.hints()).flatten();
         said.map(|(name, value)| {

@@ -13,10 +13,10 @@ use crate::source::template::{Names, fill_text, text_of};
 use crate::suite::{Hazard, Property, Step, Test};
 use crate::wire::Catalog;
 
-/// What a case runs its rounds with.
+/// The generated values of a case's rounds.
 #[derive(Debug, Clone)]
 pub struct Rounds {
-    /// What is generated, and how often.
+    /// The generators, and the number of rounds.
     pub property: Arc<Property>,
     /// Tools that may do what nobody allowed: no round calls them.
     pub forbidden: BTreeMap<String, Hazard>,
@@ -24,7 +24,7 @@ pub struct Rounds {
     pub known: BTreeMap<String, Node>,
     /// The folder that the server was started with.
     pub folder: Option<String>,
-    /// What the draws of this case are told apart by.
+    /// The text that tells the draws of this case from those of others.
     pub key: String,
 }
 

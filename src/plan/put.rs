@@ -21,7 +21,7 @@ pub(super) struct Place<'a> {
     pub(super) tool: &'a Tool,
     /// Valid arguments, of which one is replaced.
     pub(super) base: &'a Json,
-    /// What templates call the arguments.
+    /// The name of the arguments in templates.
     pub(super) name: &'a str,
     /// Picks parameters.
     pub(super) into: Option<&'a Located<String>>,
@@ -143,7 +143,7 @@ fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
     Vec::new()
 }
 
-/// What a schema that only refers to another place of the same document refers to.
+/// The target of a schema that only refers to another place of the same document.
 fn resolved<'a>(schema: &'a Json, root: &'a Json) -> &'a Json {
     let mut schema = schema;
     for _ in 0..DEEPEST {
@@ -158,7 +158,7 @@ fn is_picked(place: &Place<'_>, parameter: &Json) -> bool {
     let Some(into) = place.into else { return true };
     let mut names = place.names.clone();
     names.insert("parameter".to_owned(), parameter.clone());
-    // What a schema does not say is no mistake of the expression.
+    // An expression may use names that the schema leaves open.
     holds(&into.value, &names).unwrap_or(false)
 }
 

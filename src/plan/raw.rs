@@ -1,4 +1,4 @@
-//! What raw steps need and what they judge.
+//! The needs of raw steps, and the variants that they judge.
 
 use std::collections::BTreeSet;
 

@@ -46,7 +46,7 @@ enum Source {
     Listed(Vec<Names>),
 }
 
-/// What is drawn.
+/// The source of the values.
 #[derive(Debug)]
 enum Drawn {
     /// A value, whatever the suite does with it.
@@ -175,7 +175,7 @@ impl Values {
         })
     }
 
-    /// What a round was tried with, by name, as messages tell it.
+    /// The values of a round by name, as messages show them.
     pub fn told(&self, names: &Names) -> Vec<(String, Json)> {
         let told = self.sources.iter().filter_map(|(name, source)| {
             let parameter = names.get("parameter").filter(|_| is_put(source)).and_then(|one| one["name"].as_str());
@@ -200,7 +200,7 @@ pub(super) fn with_fixed(mut value: Json, with: &Map<String, Json>) -> Json {
     value
 }
 
-/// What values are made from.
+/// The schema and limits of the values.
 struct Making<'a> {
     rounds: &'a Rounds,
     names: &'a Names,

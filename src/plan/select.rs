@@ -7,7 +7,7 @@ use super::case::{Body, Case, Lane};
 use crate::redact;
 use crate::suite::Suite;
 
-/// What was asked for; empty keeps everything.
+/// The selection of the user; empty keeps everything.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// `--filter`; all of them must hold.
@@ -20,7 +20,7 @@ pub struct Selection {
     pub failed: Option<Failed>,
 }
 
-/// What failed in an earlier run.
+/// The cases that failed in an earlier run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failed {
     /// The ids of cases.

@@ -1,4 +1,4 @@
-//! What was asked for that no case has: misspelt words of `--filter`, rows, and lines without a case.
+//! Selections that match no case: misspelt words of `--filter`, rows, and lines without a case.
 //!
 //! Looks at what the suites would plan if nothing in particular were asked for.
 
@@ -20,7 +20,7 @@ pub fn unmatched_places(plan: &Plan) -> Vec<Diagnostic> {
     }
     let whole = unselected(plan);
     let mut found: Vec<Diagnostic> = lines.iter().filter_map(|line| line_without_case(line, &whole)).collect();
-    // What a loop becomes may have any row.
+    // A case of a loop may have any row.
     let is_loop = |template: &Template| matches!(template, Template::ForEach(_));
     if !has_templates(&whole, &is_loop) {
         let known: BTreeSet<&str> = whole.cases().filter_map(|case| case.row.as_deref()).collect();

@@ -50,7 +50,7 @@ pub fn vouched(suite: &Suite, tool: &Tool) -> Option<Vouched> {
         return None;
     }
     match suite.arguments.get(&tool.name) {
-        // What breaks the schema is a case of its own.
+        // Arguments that break the schema have a case of their own.
         Some(args) if !has_template(args) && objection(tool, &args.to_json()).is_some() => None,
         Some(_) => Some(Vouched::Arguments),
         None => takes_nothing(tool).then_some(Vouched::NoArguments),

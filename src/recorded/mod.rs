@@ -40,7 +40,7 @@ pub fn roots(plan: &Plan) -> Roots {
 pub fn inside(file: &Path, suite: &Path) -> io::Result<()> {
     let suite = if suite.as_os_str().is_empty() { Path::new(".") } else { suite };
     let root = fs::canonicalize(suite)?;
-    // What is not there yet stands in the nearest folder that is.
+    // A file that does not exist yet stands in the nearest folder that does.
     let existing = file.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
     let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(suite);
     let real = fs::canonicalize(existing).map_err(|_| outside("it is a link to nothing"))?;

@@ -2,7 +2,7 @@
 
 use crate::event::{CaseResult, FailureClass, Finding, Outcome};
 
-/// What failures have in common that have one cause.
+/// The common traits of failures that have one cause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cause {
     outcome: Outcome,

@@ -11,7 +11,7 @@ use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
 
 use super::terminal;
 
-/// What `fault-coverage` prints: families, the figure, what is missing, what was claimed.
+/// The output of `fault-coverage`: families, the figure, what is missing, what was claimed.
 /// A figure that misses its gate is not rounded up to it.
 pub fn fault_coverage(score: &Score, gates: &[Gate], style: &Style) -> String {
     let width = name_width(score);
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// What `examples/negative-path.yml --probe fuzz` plans and claims.
+    /// The plan and claims of `examples/negative-path.yml --probe fuzz`.
     fn example() -> Planned {
         Planned {
             probes: ["negative-path".to_owned()].into(),

@@ -1,4 +1,4 @@
-//! What a run amounts to, folded from its events.
+//! The report of a run, folded from its events.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -123,7 +123,7 @@ impl Report {
         self.totals
     }
 
-    /// What was known before the first case.
+    /// The facts known before the first case.
     pub fn started(&self) -> Option<&RunStarted> {
         self.events.iter().find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None })
     }
@@ -166,7 +166,7 @@ impl Report {
         self.events.iter().filter_map(|event| if let Event::ServerReady(ready) = event { Some(ready) } else { None })
     }
 
-    /// What was found outside of any case, in order.
+    /// The findings outside of any case, in order.
     pub fn judgements(&self) -> impl Iterator<Item = &SessionJudged> {
         self.events.iter().filter_map(|event| if let Event::SessionJudged(found) = event { Some(found) } else { None })
     }
@@ -229,7 +229,7 @@ fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
     a.line.cmp(&b.line).then_with(|| a.position.cmp(&b.position)).then_with(|| a.id.cmp(&b.id))
 }
 
-/// What was found in a session, as if it were a case of its own, so that every document shows it in the same way.
+/// The findings of a session as a case of its own, so that every document shows them in the same way.
 pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
     let must = judged.findings.iter().any(|finding| finding.level == RequirementLevel::Must);
     let outcome = if must { Outcome::Failed } else { Outcome::Warned };

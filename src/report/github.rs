@@ -100,7 +100,7 @@ fn more_with_this_cause(more: usize) -> String {
     }
 }
 
-/// What is wrong, on a few lines.
+/// The failure on a few lines.
 fn told(case: &CaseResult) -> String {
     if case.is_flaky() {
         let earlier = case.earlier.first().map(|attempt| wording::message(&attempt.findings, None));

@@ -45,7 +45,7 @@ struct ReportDocument<'a> {
     servers: Vec<&'a ServerReady>,
     /// The suites, in the order of the command line.
     suites: Vec<SuiteDocument<'a>>,
-    /// What the run says about fault coverage.
+    /// The fault coverage of the run.
     coverage: Option<&'a Coverage>,
     /// Recorded answers that no test uses any more.
     stale_snapshots: &'a [String],
@@ -58,10 +58,10 @@ struct ReportDocument<'a> {
     /// Whether cases depend on one another, where that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<&'a IsolationReport>,
-    /// What blocks add to the summary, each with its own figures under `data`.
+    /// The sections that blocks add to the summary, each with its own figures under `data`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     sections: &'a [Section],
-    /// What the suite would catch, where that was proven.
+    /// The result of a proof, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<proven::ProofDocument<'a>>,
 }
@@ -78,7 +78,7 @@ struct SuiteDocument<'a> {
     totals: Totals,
     /// Its cases, in declared order.
     cases: Vec<&'a CaseResult>,
-    /// What servers did wrong outside of any case.
+    /// The findings outside of any case.
     sessions: Vec<&'a SessionJudged>,
     /// Where cases end differently on different servers or in different revisions.
     #[serde(skip_serializing_if = "Option::is_none")]

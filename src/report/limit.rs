@@ -7,7 +7,7 @@ use crate::event::{Attempt, CaseResult, Event, Exchange, Finding, Proof, Reason}
 /// The longest text in any report, in bytes.
 pub const TEXT_LIMIT: usize = 8 * 1024;
 
-/// What is set aside for the words between both ends.
+/// The room for the words between both ends.
 const NOTE: usize = 64;
 
 /// The text itself, or both of its ends with its length between them where it is too long.

@@ -1,4 +1,4 @@
-//! What a person sees while a run lasts: a bar, the cases that run, and failures as they come.
+//! The display while a run lasts: a bar, the cases that run, and failures as they come.
 //!
 //! Draws only where standard error is a terminal; logs get a few lines every few seconds, and the summary at the end.
 

@@ -43,9 +43,9 @@ pub use self::terminal::{Cases, Failures, Families, ProofView, Survivors, View, 
 /// A kind of document.
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
-    /// What is typed before the `=` of `--report`.
+    /// The word before the `=` of `--report`.
     pub name: &'static str,
-    /// What it is good for, for `--help`.
+    /// Its purpose, for `--help`.
     pub about: &'static str,
     /// Makes the document; formats for machines have no use for the style.
     pub render: fn(&Report, &Style) -> String,

@@ -25,7 +25,7 @@ const PROBLEMS: usize = 10;
 pub struct EventRecording {
     /// In order.
     pub events: Vec<Event>,
-    /// What is odd about the recording and does not keep it from being used.
+    /// The oddities of a recording that can be used all the same.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -55,7 +55,7 @@ pub(super) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
         let is_whole = known.len() == lanes.len();
         known.dedup();
         match known.as_slice() {
-            // What nobody ran, nobody can compare.
+            // A case that nobody ran cannot be compared.
             [] | [Outcome::Skipped] => {}
             [_] if is_whole => parity.agreeing += 1,
             [_] => parity.partial += 1,

@@ -56,7 +56,7 @@ impl Drop for Ticker {
     }
 }
 
-/// What a log is told of a run while it lasts.
+/// The lines that a log receives while a run lasts.
 #[derive(Debug)]
 pub(super) struct Progress {
     state: Arc<Mutex<ProgressState>>,
@@ -72,7 +72,7 @@ struct ProgressState {
     /// The file of the suite that runs, and how its cases ended.
     suite: Option<(String, Totals)>,
     groups: Groups,
-    /// What has not been written yet.
+    /// The lines that have not been written yet.
     news: String,
 }
 
@@ -139,7 +139,7 @@ impl ProgressState {
         }
     }
 
-    /// What went wrong, each cause once.
+    /// The failures, each cause once.
     fn tell(&mut self, result: &CaseResult) {
         if !terminal::is_trouble(result) || self.groups.admit(result) == CaseDetail::Name {
             return;
@@ -155,7 +155,7 @@ impl ProgressState {
         self.news.push('\n');
     }
 
-    /// What is to be written next.
+    /// The next line to write.
     fn take_text(&mut self, elapsed: Duration) -> String {
         let Totals { failed, errored, .. } = self.totals;
         let done = self.totals.cases();

@@ -1,4 +1,4 @@
-//! What a proof adds up to: how many mutants ended in which way, and what happened to them at each tool.
+//! The sums of a proof: how many mutants ended in which way, in all and at each tool.
 //!
 //! Plain data that every format shows in its own way.
 
@@ -17,9 +17,9 @@ use super::coverage;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProofReport")]
 pub(super) struct ProofDocument<'a> {
-    /// What the run without any mutant showed.
+    /// The baseline run: the replay without any mutant.
     control: &'a Control,
-    /// What the run in front of the real servers showed, without any mutant; absent where none was wanted or needed.
+    /// The baseline run against the real servers; absent if none was requested or needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<&'a Control>,
     /// How many mutants ended in which way.
@@ -61,7 +61,7 @@ pub(super) struct MutantCounts {
     pub(super) undecided: usize,
     /// Without anything that they could change.
     pub(super) unreached: usize,
-    /// What the healthy server does anyway.
+    /// Faults that the healthy server has already.
     pub(super) redundant: usize,
     /// Planted with the real server only.
     pub(super) live_only: usize,
@@ -131,7 +131,7 @@ fn counted(parts: &[(usize, &str)]) -> String {
     told.map(|(count, word)| word.replace('#', &count.to_string())).collect()
 }
 
-/// What happened at one tool.
+/// The verdicts at one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct ToolRow {
     /// The tool.
@@ -174,7 +174,7 @@ pub(super) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
     found
 }
 
-/// What is known of the fault that a mutant imitates.
+/// The facts about the fault that a mutant imitates.
 pub(super) fn variant<'a>(proof: &'a Proof, mutant: &MutantResult) -> Option<&'a VariantScore> {
     let mut variants =
         proof.proven.families.iter().flat_map(|family| &family.by_leaf).flat_map(|leaf| &leaf.by_variant);
@@ -186,7 +186,7 @@ pub(super) fn survived_at(mutant: &MutantResult) -> impl Iterator<Item = &str> {
     mutant.tools.iter().filter(|at| at.verdict == Verdict::Survived).map(|at| at.tool.as_str())
 }
 
-/// What a survivor means: what the server could do wrong, or what the mutant does where that is not known.
+/// The meaning of a survivor: the server's mistake, or the effect of the mutant if that is not known.
 pub(super) fn could(mutant: &MutantResult) -> &str {
     mutant.missing.first().map_or(mutant.meaning.as_str(), |missing| missing.could.as_str())
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::event::CaseResult;
 
-/// What repetitions say together.
+/// The results of repetitions as one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
     /// How often every case ran.

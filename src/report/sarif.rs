@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// The rule of a case that could not be judged.
 const INCONCLUSIVE: &str = "inconclusive";
-/// What stands where code scanning wants a file, and there is none.
+/// The path of a finding without a file; code scanning wants one.
 const NO_FILE: &str = "no-file";
 /// The most results that code scanning takes of a run:
 /// <https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>.
@@ -217,7 +217,7 @@ fn encoded(path: &str) -> String {
     uri
 }
 
-/// What a finding is, and how bad.
+/// The kind and severity of a finding.
 struct SarifSeverity {
     kind: FindingKind,
     severity: Severity,
@@ -253,7 +253,7 @@ struct Met {
     id: String,
     help: String,
     link: Option<String>,
-    /// What its first finding is and how bad; `None` where it is about no finding of a server.
+    /// The kind and severity of its first finding; `None` if it is about no finding of a server.
     weight: Option<SarifSeverity>,
 }
 
@@ -309,7 +309,7 @@ fn rule_id(case: &CaseResult, finding: &Finding) -> String {
     rule.map_or_else(|| finding.code.clone(), |rule| format!("{}/{}", rule.revision, rule.id))
 }
 
-/// What a code is about, in one sentence.
+/// The description of a code, in one sentence.
 fn help(finding: &Finding) -> String {
     if let Some(class) = finding.class {
         return format!("The conversation with the server broke: {class}.");

@@ -158,7 +158,7 @@ fn replace_file(path: &Path, document: &str) -> io::Result<()> {
     create_folder(path)?;
     let beside = beside(path);
     let written = write_beside(&beside, document).and_then(|()| fs::rename(&beside, path));
-    // What went wrong is told; that this cannot be removed either is not.
+    // The error of writing is reported, not that of removing the file.
     written.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 

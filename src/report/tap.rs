@@ -59,7 +59,7 @@ fn directive(case: &CaseResult) -> String {
     let reason = wording::message(&case.findings, case.reason.as_ref());
     match case.outcome {
         Outcome::Skipped => format!(" # SKIP {}", escaped(&reason)),
-        // What was not judged must not count as passed.
+        // A case that was not judged must not count as passed.
         Outcome::Inconclusive => format!(" # SKIP inconclusive: {}", escaped(&reason)),
         Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => String::new(),
     }

@@ -58,7 +58,7 @@ pub(super) struct TargetServers<'a> {
     target: &'a Arc<TargetSessions>,
     case: &'a Case,
     stop: &'a Stop,
-    /// What the suite's setup captured in the session that was opened last.
+    /// The captures of the suite's setup in the session that was opened last.
     learned: Mutex<Names>,
 }
 

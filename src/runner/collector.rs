@@ -12,9 +12,9 @@ use crate::plan::{CaseSource, Plan};
 /// Sees every message once, in order.
 pub(super) struct RunCollector<'a> {
     pub(super) judge: CoverageCollector,
-    /// What is recorded of answers.
+    /// The recorded answers.
     pub(super) recorded: snapshot::SnapshotLedger,
-    /// What is known to fail.
+    /// The known failures.
     pub(super) known: baseline::Ledger<'a>,
     pub(super) summary: Summary,
     /// The settings of all blocks.
@@ -89,7 +89,7 @@ impl RunCollector<'_> {
         self.summary.failed += verdict.broken.len();
         self.summary.unmatched = verdict.unmatched;
         if !verdict.broken.is_empty() {
-            // What an entry says shows where all cases that it may name run.
+            // An entry can be judged only if all cases that it may name have run.
             self.summary.beyond_cases.extend(plan.suites.iter().map(|planned| planned.suite.file.clone()));
         }
         for broken in verdict.broken {

@@ -36,23 +36,23 @@ pub(super) struct Conversation<'a> {
     pub(super) redactor: &'a Redactor,
     /// Compares answers with recorded ones; `None` where nothing is judged.
     pub(super) recorder: Option<SnapshotRecorder<'a>>,
-    /// What is doubtful and fails nothing.
+    /// Doubts that fail nothing.
     pub(super) warnings: Vec<Finding>,
     /// Why expectations that were met prove nothing, or cannot be judged.
     pub(super) inconclusive_reason: Option<Reason>,
-    /// What went wrong with steps that ran during another one.
+    /// Failures of steps that ran during another one.
     pub(super) concurrent_failures: Vec<Finding>,
-    /// What its steps run in rounds with, and must not call.
+    /// The values of a round, and the tools that the steps must not call.
     pub(super) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
     pub(super) served: u64,
     /// By tool: a failure that was answered as if it were none.
     pub(super) unflagged: BTreeMap<String, Finding>,
-    /// What the steps of a rule found so far.
+    /// The findings of a rule's steps so far.
     pub(super) broken: Vec<Finding>,
     /// Where somebody gives arguments.
     pub(super) cure: Cure,
-    /// What the server has served so far; `None` where no generated case has to know.
+    /// The calls that were served so far; `None` if no generated case has to know.
     pub(super) history: Option<&'a History>,
     /// The names that no answer provided: those of the suite and of the case.
     pub(super) given: [Option<&'a Names>; 3],

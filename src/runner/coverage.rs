@@ -1,4 +1,4 @@
-//! What a run says about fault coverage.
+//! The fault coverage of a run.
 
 use std::collections::BTreeSet;
 

@@ -31,7 +31,7 @@ pub(super) struct StepResponse {
     pub(super) reply: SessionReply,
 }
 
-/// What a step wants to send, filled in.
+/// The message that a step sends, filled in.
 pub(super) enum Intent {
     Request { method: String, params: Option<Value> },
     List(ListKind),
@@ -49,7 +49,7 @@ pub(super) enum IntentError {
     Unfilled(Unfilled),
 }
 
-/// What a step wants to say, and the exchange that it begins; `Err` says why it cannot be said.
+/// The message that a step sends, and the exchange that it begins; `Err` says why it cannot be sent.
 pub(super) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Result<Intent, IntentError>) {
     match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
         Ok(intent) => {
@@ -294,7 +294,7 @@ fn sent_text(intent: &Intent) -> String {
     }
 }
 
-/// What a step does, where it could not be filled in.
+/// The action of a step that could not be filled in.
 fn step_title(step: &Step) -> String {
     match &step.action {
         Action::Call { tool, .. } => format!("tools/call {}", tool.text().unwrap_or_default()),
@@ -324,12 +324,12 @@ pub(super) fn blank(phase: Phase, title: String) -> Exchange {
     }
 }
 
-/// What is kept of a value that was sent or received.
+/// The part of a value that an exchange keeps.
 fn cut_json(value: &Value) -> String {
     beginning_of_json(value, KEPT)
 }
 
-/// What is kept of a text that was sent or received.
+/// The part of a text that an exchange keeps.
 pub(super) fn cut(text: &str) -> String {
     beginning(text, KEPT)
 }

@@ -7,7 +7,7 @@ use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
 use crate::wire::Repeated;
 
-/// What is said at a template that cannot be filled in.
+/// The label of a template that cannot be filled in.
 pub(super) const UNFILLED_HERE: &str = "cannot be filled in";
 
 /// The code of a finding about a value that an answer lacks and a later step uses.

@@ -34,7 +34,7 @@ impl Fresh {
         Self { target, redactor, stop: options.stop.clone() }
     }
 
-    /// What the server offers; asked once, in a session that is over afterwards. Nothing where it cannot be asked.
+    /// The server's catalog, from a session of its own; `None` if it cannot be listed.
     pub async fn catalog(&self) -> Arc<Catalog> {
         let catalog = self.target.catalog().await;
         self.target.finish().await;

@@ -16,7 +16,7 @@ pub(super) const JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
 /// More suspects than this say nothing.
 const SUSPECTS: usize = 3;
 
-/// What one way of running the cases came to.
+/// The result of one way of running the cases.
 #[derive(Debug, Default)]
 struct IsolationRun {
     /// The ids in the order in which the cases began.
@@ -87,7 +87,7 @@ pub(super) async fn verify(
         run_suites(&plan, &alone, &recordings, &mut |message| match message {
             RunMessage::Event(event) => way.note(&event),
             RunMessage::Session(_) | RunMessage::Section(_) | RunMessage::Started(_) => collector.on_message(message),
-            // What the first way saw is what is recorded, and counted.
+            // The answers of the first way are recorded, and counted.
             RunMessage::Snapshot(_)
             | RunMessage::SnapshotFiles(_)
             | RunMessage::SuiteCheck(_)

@@ -69,7 +69,7 @@ pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
 pub use self::visit::{ServerVisit, Visitor, visit_servers};
 
-/// What a run comes to; the exit code follows from it.
+/// The result of a run; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Cases that failed, sessions with violations included.
@@ -91,7 +91,7 @@ pub struct Summary {
     pub not_passed: Vec<String>,
     /// The files of suites of which something failed that is no case.
     pub beyond_cases: BTreeSet<String>,
-    /// What the run says about recorded answers.
+    /// The counts of recorded answers.
     pub snapshots: SnapshotNews,
     /// The ids of all cases that are decided.
     pub decided: Vec<String>,
@@ -101,7 +101,7 @@ pub struct Summary {
     pub unmatched: usize,
 }
 
-/// What tasks tell the one that tells the observer.
+/// A message to the task that calls the observer.
 enum RunMessage {
     Event(Event),
     /// So many more cases are planned.

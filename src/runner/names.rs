@@ -68,7 +68,7 @@ fn mentions(text: &str) -> impl Iterator<Item = Mention> {
 /// under the same options.
 pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
     let read = mentioned(plan, &options.environment);
-    // What stands in the name of a suite, where everybody sees it, is hidden nowhere unless it reads like a secret.
+    // A value that stands in the name of a suite, for everybody to see, is masked only if it reads like a secret.
     let is_seen = |value: &str| plan.suites.iter().any(|planned| planned.suite.file.contains(value));
     let hidden = read.clone().into_iter().filter(|(name, value)| !is_seen(value) || is_secret(name, value));
     let mut secrets: Vec<(String, String)> = hidden.map(unprefixed).collect();

@@ -17,7 +17,7 @@ use crate::suite::{Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
-/// What a session is opened with.
+/// The settings of a new session.
 #[derive(Clone, Copy)]
 pub(super) struct Opening<'a> {
     /// The client's answers to requests of the server.

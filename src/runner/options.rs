@@ -1,4 +1,4 @@
-//! What a run is told, and who watches it.
+//! The options of a run, and its observer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Options {
     pub repeat: u32,
     /// The order of cases, whatever the suites say.
     pub order: Option<Order>,
-    /// What a shuffled order follows from.
+    /// The seed of a shuffled order.
     pub seed: u32,
     /// Whether cases are also run alone and in another order.
     pub isolation: Isolation,
@@ -46,7 +46,7 @@ pub struct Options {
     pub keeps_frames: bool,
     /// Recordings that stand in for all servers.
     pub replay: Option<Replay>,
-    /// What stands between the run and its servers.
+    /// The link between the run and its servers.
     pub tamper: Option<Tamper>,
     /// The least exercised coverage; reports say whether it was reached.
     pub thresholds: Thresholds,
@@ -56,7 +56,7 @@ pub struct Options {
     pub started_unix_ms: u64,
     /// The secrets that runs with these options learn, such as captured ones.
     pub secrets: Redactor,
-    /// What is recorded of answers.
+    /// The treatment of recorded answers.
     pub snapshots: Arc<Snapshots>,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,

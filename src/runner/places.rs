@@ -1,4 +1,4 @@
-//! What belongs to this machine and would differ on another: folders and search paths in what servers say.
+//! Folders and search paths of this machine in messages of servers, which would differ on another machine.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What follows where a step did not go well that has to, before the others say anything.
+//! The consequences of a failed precondition or valid call.
 
 use super::conversation::Conversation;
 use super::finding;

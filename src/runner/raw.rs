@@ -65,7 +65,7 @@ impl FilledSend {
         })
     }
 
-    /// What is sent, for people.
+    /// The bytes that are sent, for people.
     pub(super) fn text(&self) -> String {
         let lines: Vec<_> = self.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
         lines.join("\n")

@@ -87,7 +87,7 @@ impl FilledHttp {
         format!("{} {path}", self.method).trim().to_owned()
     }
 
-    /// What is sent beside the usual, for people.
+    /// The body as text, for people.
     pub(super) fn text(&self) -> String {
         let bytes = self.raw.as_ref().or(self.body.as_ref());
         bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
@@ -262,7 +262,7 @@ fn headers(http: &HttpHead) -> Value {
     headers.into()
 }
 
-/// What came, in one line.
+/// The response in one line.
 fn shown(exchanged: &RawExchange) -> String {
     let response = &exchanged.response;
     let Some(head) = &response.head else { return String::new() };

@@ -49,7 +49,7 @@ fn field(name: &str, text: &str) -> String {
     if text.contains(')') { format!("{name}(/^{}$/)", regex::escape(text)) } else { format!("{name}(={text})") }
 }
 
-/// What tells the case's target from the others; nothing where there is only one.
+/// The part of a filter that selects the case's target; empty if there is only one.
 fn lane_filter(planned: &SuitePlan, case: &Case) -> Option<String> {
     let target = &planned.lanes[case.lane];
     let has_servers = planned.lanes.iter().any(|other| other.server != target.server);

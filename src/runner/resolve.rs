@@ -18,7 +18,7 @@ use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTran
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
 
-/// What every child gets of our environment.
+/// The variables of our environment that every child inherits.
 const PASSED_ON: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
 
 /// How many bytes may wait between this program and a server inside it.
@@ -39,7 +39,7 @@ pub(super) enum Reachable {
     Served(Box<Served>),
 }
 
-/// What a connection to a fresh server starts.
+/// The program that a connection to a fresh server starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Starts {
     /// A process, and the connection is its streams.
@@ -50,7 +50,7 @@ pub(super) enum Starts {
     Nothing,
 }
 
-/// What it takes to start a server over HTTP.
+/// The settings that start a server over HTTP.
 #[derive(Debug, Clone)]
 pub(super) struct Served {
     server: Server,
@@ -75,7 +75,7 @@ pub(super) fn server(
         Target::Url(_) => {
             let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
             let started = Served { server, names, environment, redactor: redactor.clone(), tamper: None };
-            // What cannot be filled in is told before anything starts.
+            // Unfilled templates are reported before anything starts.
             started.with_port(1)?;
             Ok(Reachable::Served(Box::new(started)))
         }
@@ -83,7 +83,7 @@ pub(super) fn server(
 }
 
 impl Reachable {
-    /// What a connection to it starts.
+    /// The program that a connection to it starts.
     pub(super) fn starts(&self) -> Starts {
         match self {
             Self::Command(_) => Starts::WithStream,

@@ -1,4 +1,4 @@
-//! What the scans of all sessions of a target found, kept for the cases that stand for a rule each.
+//! The results of the scans of all sessions of a target, kept for the cases that stand for a rule each.
 //!
 //! A case that stands for one rule, or that a block derived, is not to fail because another rule was broken meanwhile:
 //! where a case of the target looks for a code, whatever breaks it is that case's to tell, wherever it came up.
@@ -15,7 +15,7 @@ use crate::wire::Frame;
 /// How many findings of one code a case tells.
 const MOST_TOLD: usize = 3;
 
-/// What was found in a target so far.
+/// The violations in a target so far.
 #[derive(Default)]
 pub(super) struct ScanResults(Mutex<ScanState>);
 

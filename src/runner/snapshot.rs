@@ -25,7 +25,7 @@ pub struct Snapshots {
     pub purpose: Purpose,
 }
 
-/// What is done about a difference.
+/// The treatment of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
     /// It fails the case.
@@ -35,7 +35,7 @@ pub enum Purpose {
     Update,
 }
 
-/// What a run says about recordings.
+/// The counts of a run's recordings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SnapshotNews {
     /// Recordings to write; only for [`Purpose::Update`].
@@ -53,13 +53,13 @@ pub struct SnapshotChange {
     pub file: PathBuf,
     /// The ids of the cases that saw it.
     pub cases: Vec<String>,
-    /// What is there, without secrets; `None` where nothing is.
+    /// The current answer, without secrets; `None` if there is none.
     pub known: Option<String>,
-    /// What should be there.
+    /// The recorded answer.
     pub wanted: String,
 }
 
-/// What a case tells about a snapshot.
+/// The result of a comparison with a recording.
 pub(super) struct SnapshotCheck {
     case: String,
     file: PathBuf,
@@ -68,7 +68,7 @@ pub(super) struct SnapshotCheck {
     differs: bool,
 }
 
-/// What cases need to compare.
+/// The settings of comparisons.
 #[derive(Default)]
 pub(super) struct Recordings {
     pub(super) snapshots: Arc<Snapshots>,
@@ -85,7 +85,7 @@ pub(super) struct SnapshotRecorder<'a> {
 }
 
 impl SnapshotRecorder<'_> {
-    /// What is wrong with an answer, or doubtful about the snapshot.
+    /// The findings about an answer, and the doubts about the snapshot.
     pub(super) fn check(
         &mut self,
         snapshot: &Snapshot,
@@ -184,7 +184,7 @@ impl SnapshotLedger {
         }
     }
 
-    /// What is to be said at the end.
+    /// The counts that are reported at the end.
     pub(super) fn news(&self, was_whole: bool) -> SnapshotNews {
         let mut news = SnapshotNews::default();
         for (file, seen) in &self.seen {

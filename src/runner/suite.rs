@@ -18,7 +18,7 @@ use crate::wire::Catalog;
 /// How long it may take to find out what a template stands for on a server.
 const DERIVATION_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What became of a template.
+/// The result of expanding a template.
 enum Expansion {
     Cases(Vec<Arc<Case>>),
     Interrupted,

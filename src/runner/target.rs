@@ -46,13 +46,13 @@ pub(super) struct TargetSessions {
     pub(super) shared: Mutex<SharedSession>,
     pub(super) pool: ServerPool,
     pub(super) reusable: ReusableSessions,
-    /// What the scans found.
+    /// The results of the scans.
     pub(super) scan_results: ScanResults,
-    /// What the server has served; `None` where no generated case has to know.
+    /// The calls that the server has served; `None` if no generated case has to know.
     pub(super) history: Option<History>,
     /// Whether generated calls may change the server's data.
     writes: AtomicBool,
-    /// What the server said of itself in the first session.
+    /// The server's identity from the first session.
     identity: OnceCell<ServerIdentity>,
     emitter: Emitter,
     pub(super) tamper: Option<Tamper>,
@@ -141,7 +141,7 @@ impl TargetSessions {
         }
     }
 
-    /// What a connection to a fresh server starts.
+    /// The program that a connection to a fresh server starts.
     pub(super) fn starts(&self) -> Starts {
         self.server.as_ref().map_or(Starts::Nothing, Reachable::starts)
     }
@@ -178,12 +178,12 @@ impl TargetSessions {
         self.places.without(self.emitter.recordings.redactor.value(value))
     }
 
-    /// What the server said of itself in the first session.
+    /// The server's identity from the first session.
     pub(super) fn identity(&self) -> Option<&ServerIdentity> {
         self.identity.get()
     }
 
-    /// What the server offers; asks it where nobody has.
+    /// The server's catalog; requested on first use.
     pub(super) async fn catalog(&self) -> Result<Arc<Catalog>, SessionError> {
         if let Some(known) = self.catalog.get() {
             return known.clone().map_err(|found| SessionError::Broken(Box::new(found)));
@@ -196,7 +196,7 @@ impl TargetSessions {
         }
     }
 
-    /// What cases may be made of; the catalog is the one that was asked for.
+    /// The offer from which templates are expanded; the catalog is the one that was requested.
     pub(super) fn offer<'a>(&'a self, catalog: &'a Catalog) -> Offer<'a> {
         static NOTHING: Value = Value::Null;
         let identity = self.identity.get();
@@ -208,17 +208,17 @@ impl TargetSessions {
         }
     }
 
-    /// What is known of the server's offer without asking.
+    /// The part of the server's offer that is known without a request.
     pub(super) fn known_catalog(&self) -> Arc<Catalog> {
         self.listed().unwrap_or_default()
     }
 
-    /// What the server lists; `None` where nobody has asked it, or it cannot say.
+    /// The server's catalog; `None` if it was not requested or could not be listed.
     pub(super) fn listed(&self) -> Option<Arc<Catalog>> {
         self.catalog.get()?.clone().ok()
     }
 
-    /// What blocks add to the summary about the tools that the server lists; nothing where they are not known.
+    /// The sections that blocks write about the listed tools; empty if the list is not known.
     pub(super) fn sections(&self) -> Vec<Section> {
         let (planned, catalog) = (self.planned(), self.known_catalog());
         let Some(revision) = self.known_revision() else { return Vec::new() };
@@ -349,7 +349,7 @@ impl TargetSessions {
 
     async fn ask_for_catalog(&self, session: &Session) -> Result<Arc<Catalog>, Finding> {
         let revision = session.server.revision.to_string();
-        // What happens once per server is kept out of the futures of cases, which are copied around.
+        // Work that is done once per server is kept out of the futures of cases, which are copied around.
         match Box::pin(session.catalog()).await {
             Ok(catalog) => {
                 let found = catalog.repeated().into_iter().map(finding::repeated).map(|found| self.at_server(found));

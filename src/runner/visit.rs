@@ -14,7 +14,7 @@ use crate::source::template::fill;
 
 /// A server of a plan in one revision, as it is visited.
 pub struct ServerVisit<'a> {
-    /// What a check of a case could use.
+    /// The context of a check.
     pub context: CheckContext<'a>,
     /// The revision that the suite asks for.
     pub protocol: &'static str,
@@ -22,7 +22,7 @@ pub struct ServerVisit<'a> {
 
 /// Makes something of every server of a plan.
 pub trait Visitor: Sync {
-    /// What it makes of one.
+    /// The result of visiting one server.
     type Output: Send;
 
     /// Works with a server in one revision.

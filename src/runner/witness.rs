@@ -29,8 +29,8 @@ pub(super) struct ValidCallRefusal {
 }
 
 impl Conversation<'_> {
-    /// Does steps that must be served before anything else counts; `Err` says which was not.
-    /// What a served one does not fulfil is returned.
+    /// Makes calls that must be served before anything else counts, and returns the expectations that they violate;
+    /// `Err` says which was not served.
     pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {

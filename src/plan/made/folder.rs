@@ -35,7 +35,7 @@ pub(super) fn is_path(name: &str) -> bool {
     words(name).iter().any(|word| PATHS.contains(&word.as_str()))
 }
 
-/// What `--flag=value` gives.
+/// The value of `--flag=value`.
 fn value(word: &str) -> &str {
     match word.split_once('=') {
         Some((flag, value)) if flag.starts_with('-') => value,

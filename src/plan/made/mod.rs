@@ -125,7 +125,7 @@ pub fn arguments_of_asked(suite: &Suite, server: &str, tool: &Tool) -> Result<No
     }
 }
 
-/// What makes arguments of a tool, for a server that was started with that folder.
+/// The generator of a tool's arguments, for a server that was started with that folder.
 ///
 /// # Errors
 ///

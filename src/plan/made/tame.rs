@@ -32,7 +32,7 @@ pub struct Tamer {
 struct Change {
     /// JSON pointer; the member may be absent.
     at: String,
-    /// What may be there, the best first.
+    /// Candidates in the order of preference.
     instead: Vec<Value>,
 }
 
@@ -55,7 +55,7 @@ impl Tamer {
         Self { smallest, ..tamer }
     }
 
-    /// What makes arguments as the schema takes them.
+    /// The generator of values that the schema accepts.
     pub fn maker(&self) -> &Generator {
         &self.maker
     }
@@ -112,7 +112,7 @@ impl Tamer {
         changed(value, wild, |value| self.maker.is_valid(value))
     }
 
-    /// What an argument is given that may be left out; `None` where it may be left out indeed.
+    /// The value of an argument that is not required; `None` if it is left out.
     fn given(&self, name: &str, schema: &Value) -> Option<Vec<Value>> {
         let is_number = schema["type"] == "integer" || schema["type"] == "number";
         let instead = if is_number && pace::most(name).is_some() {
@@ -202,7 +202,7 @@ fn changed(value: Value, changes: Vec<Change>, is_kept: impl Fn(&Value) -> bool)
     kept
 }
 
-/// What is wrong with a value: where, and by which keyword; `None` where finding out takes too long.
+/// The place and keyword that a value violates; `None` if finding out takes too long.
 fn faults(judge: &Judge, value: &Value) -> Option<BTreeSet<(String, String)>> {
     let errors = judge.errors(value)?;
     Some(errors.map(|error| (error.instance_path().to_string(), error.schema_path().to_string())).collect())

@@ -105,7 +105,7 @@ fn status(result: &CaseResult) -> TestCaseStatus {
     status
 }
 
-/// What the terminal shows.
+/// The text that the terminal shows.
 fn body(result: &CaseResult) -> String {
     limit::cut(&format!("\n{}", terminal::failure(result, &Style::new(Color::Never, WIDTH)))).into_owned()
 }
@@ -144,7 +144,7 @@ fn rerun(result: &CaseResult, attempt: &Attempt) -> TestRerun {
     rerun
 }
 
-/// What was sent and answered, the last exchanges where there are many.
+/// The messages that were sent and answered, the last exchanges if there are many.
 fn system_out(result: &CaseResult) -> String {
     if !terminal::is_trouble(result) && !result.is_known() {
         return String::new();

@@ -73,7 +73,7 @@ fn test_suite(report: &Report, suite: &SuiteReport<'_>) -> TestSuite {
     element
 }
 
-/// What the run proved, as properties: a mutant is no test, and would spoil the counts.
+/// The result of a proof as properties: a mutant is no test, and would spoil the counts.
 fn proof(report: &Report) -> Vec<(&'static str, String)> {
     let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return Vec::new() };
     let (score, mutants) = (&proof.proven, MutantCounts::of(&proof.mutants));

@@ -68,7 +68,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         Some(_) => "",
     };
     said += cut;
-    // What was not reached may have failed.
+    // A mutant that was not reached may have failed.
     let mark = if mark == "✅" && !cut.is_empty() { "⚠️" } else { mark };
     format!("## {mark} mcprove: {said}\n")
 }
@@ -115,7 +115,7 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     text
 }
 
-/// What blocks add to the summary.
+/// The sections that blocks add to the summary.
 fn sections(run: &RunFinished) -> String {
     run.sections.iter().map(section).collect()
 }

@@ -1,4 +1,4 @@
-//! What a server answered, in the words of a tester.
+//! The answer of a server, in the words of a tester.
 
 use serde_json::Value;
 

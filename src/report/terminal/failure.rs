@@ -82,7 +82,7 @@ pub(super) fn name(info: &CaseInfo) -> String {
     layout::crop(&format!("{}{row}", info.name), NAME)
 }
 
-/// What is said first about a case: its first finding, or why it did not end as it should.
+/// The headline of a case: its first finding, or why it did not end as it should.
 pub(crate) fn said(result: &CaseResult) -> Option<String> {
     let first = |findings: &[Finding]| findings.first().map(|finding| format!("{}: {}", finding.code, finding.message));
     let earlier = || result.earlier.first().and_then(|attempt| first(&attempt.findings));
@@ -140,7 +140,7 @@ impl<'a> Selected<'a> {
         selected
     }
 
-    /// What is said of the others.
+    /// The other findings.
     fn others(&self) -> String {
         let times = |count: usize| if count == 1 { "once".to_owned() } else { format!("{count} times") };
         let repeated =
@@ -187,7 +187,7 @@ fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchan
     }
 }
 
-/// What was sent: the requests that the findings name, or the last one before it went wrong.
+/// The requests that the findings name, or the last one before the failure.
 fn requests(result: &CaseResult, selected: &Selected<'_>, style: &Style) -> String {
     let shown = selected.findings.iter().take(FINDINGS);
     let named: BTreeSet<usize> = shown.filter_map(|found| found.exchange).collect();
@@ -202,7 +202,7 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     let took = duration_text(Duration::from_micros(exchange.elapsed_us));
     let right = match exchange.frame {
         0 => "not sent".to_owned(),
-        // What was cut off took no time that anybody knows.
+        // A request that was cut off has no duration.
         frame if exchange.elapsed_us == 0 => format!("frame {frame}"),
         frame => format!("frame {frame}, {took}"),
     };
@@ -218,7 +218,7 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     format!("  {}   {left}{}\n", layout::paint("sent", DIM, style), layout::paint(&right, DIM, style))
 }
 
-/// What the title does not say: the server where a revision was asked for, and the attempts.
+/// Details that the title leaves out: the server if a revision was asked for, and the attempts.
 fn circumstances(result: &CaseResult, style: &Style) -> String {
     let mut parts: Vec<String> = wording::target(&result.case).into_iter().collect();
     if !result.earlier.is_empty() {

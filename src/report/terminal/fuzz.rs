@@ -1,4 +1,4 @@
-//! What generated calls came to, a line for each tool.
+//! The results of generated calls, a line for each tool.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ fn name_revisions(lines: &mut [Line<'_>]) {
     }
 }
 
-/// What is told of one tool.
+/// The line of one tool.
 struct Line<'a> {
     result: &'a CaseResult,
     tool: String,

@@ -45,7 +45,7 @@ pub(crate) struct Groups {
 /// The cases with one cause.
 #[derive(Debug, Default)]
 struct CaseGroup {
-    /// What is said of the last one that is shown.
+    /// The failure of the last one that is shown.
     said: String,
     /// The block, or what stands before the row, that the names of shown cases begin with.
     family: String,
@@ -55,7 +55,7 @@ struct CaseGroup {
     target: Option<String>,
     /// The ids of those that are shown.
     ids: Vec<String>,
-    /// What is shown: a further row of the same test with the same answer shows nothing new.
+    /// The failures that are shown: a further row of the same test with the same answer shows nothing new.
     sights: Vec<Sight>,
     /// Those that are not shown.
     names: Vec<String>,
@@ -176,7 +176,7 @@ fn rule(result: &CaseResult) -> Option<&str> {
     result.case.rule.as_ref().map(|rule| rule.id.as_str())
 }
 
-/// What the name of a generated case begins with, such as `negative_path / `; empty for the names of tests.
+/// The beginning of a generated case's name, such as `negative_path / `; empty for the names of tests.
 fn family(name: &str) -> &str {
     let blocks = ["negative_path / ", "output_schema: ", "fuzz: ", "schema_lint: "];
     blocks.into_iter().find(|block| name.starts_with(block)).unwrap_or_default()

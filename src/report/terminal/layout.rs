@@ -11,9 +11,9 @@ pub(super) const GREEN: anstyle::Style = AnsiColor::Green.on_default().bold();
 pub(super) const RED: anstyle::Style = AnsiColor::BrightRed.on_default().bold();
 /// Doubts.
 pub(super) const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default().bold();
-/// What is read last.
+/// The style of what is read last.
 pub(super) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
-/// What is read first.
+/// The style of what is read first.
 pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// Which lines of a long text stay.
@@ -57,13 +57,13 @@ fn crop_frame(line: &str, width: usize) -> String {
     let is_path = |word: &&str| word.contains(['/', '\\']) && (!word.contains("://") || word.starts_with("file:"));
     let path = line.split(ends).filter(is_path).max_by_key(|word| columns(word));
     let Some(path) = path.filter(|_| excess > 0) else { return crop(&line, width) };
-    // What stays begins at a separator; `…` takes one of the columns that become free.
+    // The part that stays begins at a separator; `…` takes one of the columns that become free.
     let mut kept = path.match_indices(['/', '\\']).map(|(at, _)| path.split_at(at));
     let kept = kept.clone().find(|(dropped, _)| columns(dropped) > excess).or(kept.next_back());
     crop(&kept.map_or(line.to_string(), |(_, kept)| line.replacen(path, &format!("…{kept}"), 1)), width)
 }
 
-/// What follows `left` so that `right` stands at the right edge; on the next line where there is no room.
+/// The space and text after `left` that put `right` at the right edge; on the next line if there is no room.
 pub(super) fn flush_right(left: &str, right: &str, style: &Style) -> String {
     if right.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! What a person reads: failures quoted like compile errors, then the totals and what to type next.
+//! The report for people: failures quoted like compile errors, then the totals and the next command to type.
 //!
 //! Every case that needs attention has a mark, so that no colour is needed: `✗` failed, `!` errored, `~` passed with a
 //! doubt (flaky, or a SHOULD was broken), `?` not judged, `-` skipped, `✓` passed.

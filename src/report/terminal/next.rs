@@ -1,4 +1,4 @@
-//! What to type next.
+//! The next command to type.
 
 use crate::event::{CaseResult, NOT_ISOLATED, Outcome};
 use crate::source::{Style, visible_line};
@@ -22,7 +22,7 @@ pub(super) fn files(report: &Report) -> String {
     visible_line(&files).into_owned()
 }
 
-/// What to suggest where a command made the suite, so that there is no file to run again.
+/// The suggestion if a command made the suite, so that there is no file to run again.
 enum Suggestion {
     /// Cases say themselves how to run them.
     Nothing,

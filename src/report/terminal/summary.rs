@@ -60,7 +60,7 @@ fn order(report: &Report) -> String {
     seed.map(|seed| format!("  shuffled with seed {seed}\n")).unwrap_or_default()
 }
 
-/// What repetitions and order add to the totals.
+/// The part of the totals about repetitions and order.
 fn repetition(report: &Report) -> String {
     let percent = |share: Option<&f64>| share.map_or(0.0, |share| (share * 100.0).floor());
     let repeated = report.repetition().map(|found| {
@@ -85,7 +85,7 @@ fn servers(report: &Report, style: &Style) -> String {
 /// How many starts of servers go without being told.
 const FEW_STARTS: usize = 2;
 
-/// What it cost to start servers again and again.
+/// The cost of starting servers again and again.
 fn further_starts(report: &Report, style: &Style) -> String {
     let starts = report.finished().map(|finished| finished.starts).unwrap_or_default();
     if starts.processes <= report.servers().count().max(FEW_STARTS) {
@@ -246,7 +246,7 @@ fn trouble(case: &CaseResult, shown: &CaseDetail, groups: &Groups, style: &Style
     Some(text + &groups.more(case, style))
 }
 
-/// What a case that is not shown is told by: whether it was skipped or recorded or its failure is known, and why.
+/// The line of a case that is not shown: whether it was skipped or recorded or its failure is known, and why.
 pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> {
     if let Some(reason) = case.known() {
         return Some(("known", reason.into()));
@@ -296,7 +296,7 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
     }
 }
 
-/// What the run says about fault coverage, and what was proven.
+/// The fault coverage of the run, and the result of the proof.
 fn coverage(report: &Report, families: Families, style: &Style) -> String {
     let Some(finished) = report.finished() else { return String::new() };
     let mut scores: Vec<&Score> = Vec::new();
@@ -313,7 +313,7 @@ fn coverage(report: &Report, families: Families, style: &Style) -> String {
     levels(&scores, &proof.gates, style) + &proof::figures(proof, style)
 }
 
-/// What became of the mutants.
+/// The verdicts on the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
     let command = format!("mcprove prove {}", next::files(report));
@@ -339,7 +339,7 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
     }
     told.push_str(&ending(report));
     let (mark, look) = match totals_mark(&all) {
-        // What was not reached may have failed.
+        // A mutant that was not reached may have failed.
         ("✗", look) => ("✗", look),
         _ if report.finished().is_none_or(|run| run.interrupted) => ("!", RED),
         other => other,
@@ -352,7 +352,7 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
     format!("{mark} {}{time}\n{}{next}", lines.join("\n  "), repetition(report))
 }
 
-/// What an unfinished run left undone.
+/// The work that an unfinished run left undone.
 fn ending(report: &Report) -> String {
     match report.finished() {
         None => "; the recording ends before the run does".to_owned(),

@@ -31,7 +31,7 @@ pub enum Survivors {
 pub struct ProofView<'a> {
     /// How many survivors are shown in full.
     pub survivors: Survivors,
-    /// What is typed for such a proof, such as `mcprove prove users.yml`; flags that show more are added to it.
+    /// The command of such a proof, such as `mcprove prove users.yml`; flags that show more are added to it.
     pub command: &'a str,
 }
 
@@ -44,7 +44,7 @@ pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
     layout::without_commands(&sections.join("\n"))
 }
 
-/// What stands below the levels of coverage: the mutants by verdict, and who takes no part.
+/// The lines below the levels of coverage: the mutants by verdict, and those that take no part.
 pub(super) fn figures(proof: &Proof, style: &Style) -> String {
     let mutants = format!("mutants: {}", MutantCounts::of(&proof.mutants).told());
     let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
@@ -81,7 +81,7 @@ fn item(mark: &str, text: &str, lines: usize, style: &Style) -> String {
     format!("{} {}\n", layout::paint(mark, DIM, style), text.replace('\n', "\n  "))
 }
 
-/// What belongs to an item, below it.
+/// The details of an item, below it.
 fn below(text: &str, lines: usize, style: &Style) -> String {
     let text = layout::wrap_some(&visible_line(text), style.width - 6, lines).replace('\n', "\n  ");
     layout::indent(&text, "    ")

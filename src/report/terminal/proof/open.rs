@@ -1,4 +1,4 @@
-//! What a proof leaves open: undecided and unreached mutants with what to do, and everything that takes no part.
+//! The open ends of a proof: undecided and unreached mutants with their cure, and mutants that take no part.
 
 use indexmap::IndexMap;
 
@@ -75,7 +75,7 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
     text
 }
 
-/// What to write so that the suite says something that a mutant could change.
+/// The test to write so that the suite says something that a mutant could change.
 fn reach(proof: &Proof, mutant: &MutantResult) -> String {
     let said = mutant.reason.clone().unwrap_or_default();
     let Some(block) = block(proof, &mutant.leaf) else { return said };
@@ -83,7 +83,7 @@ fn reach(proof: &Proof, mutant: &MutantResult) -> String {
     format!("{said}{joint}add `{block}`")
 }
 
-/// What plans the first probe of a leaf that this version can run.
+/// The key that plans the first probe of a leaf that this version can run.
 pub(super) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
     let mut leaves = proof.proven.families.iter().flat_map(|family| &family.by_leaf);
     let probes = &leaves.find(|one| one.id == leaf)?.probes;
@@ -109,7 +109,7 @@ fn names<'a>(found: impl Iterator<Item = (String, &'a str)>, style: &Style) -> S
     }
 }
 
-/// What is left out by reason, the most frequent first.
+/// The mutants that are left out by reason, the most frequent first.
 fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style) -> String {
     let mut groups: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for LeftOut { id, reason } in left_out {
@@ -117,7 +117,7 @@ fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Styl
     }
     groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
     let line = |(reason, ids): (&&str, &Vec<&str>)| {
-        // What somebody left out on purpose is known to them.
+        // The user knows which mutants were left out on purpose.
         let named = if reason.starts_with("`--") { String::new() } else { format!(": {}", listed(ids)) };
         item("-", &format!("{}: {reason}{named}", counted(ids.len())), 4, style)
     };

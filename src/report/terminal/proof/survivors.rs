@@ -91,7 +91,7 @@ fn at(mutant: &MutantResult) -> String {
     }
 }
 
-/// What the server could do, and the lines that notice it, indented as they are pasted.
+/// The mistake of the server, and the lines that notice it, indented as they are pasted.
 fn test<'a>(missing: &'a Missing, mutant: &'a MutantResult, seen: &mut ShownKills<'a>, style: &Style) -> String {
     let text = said(&format!("unnoticed: {}", missing.could), style);
     let file = visible_line(&missing.file);
@@ -115,7 +115,7 @@ fn line(mutant: &MutantResult, style: &Style) -> String {
     format!("{} {}\n", layout::paint("~", YELLOW, style), layout::crop(&told, style.width - 2))
 }
 
-/// What was left out, and how to get all of it.
+/// The number of survivors that are left out, and how to see all of them.
 fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &Style) -> String {
     let mut text = String::new();
     let unshown = found.len().saturating_sub(in_full + AT_ALL);
