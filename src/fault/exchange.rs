@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::wire::{Catalog, HttpHead};
 
 /// One message of the client and everything that came because of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageExchange {
     /// The case that it belongs to; empty for handshakes and discovery.
     pub owner: String,
@@ -23,7 +24,8 @@ pub struct MessageExchange {
 }
 
 /// What the client sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ClientMessage {
     /// A request or a notification.
     Message {
@@ -35,32 +37,34 @@ pub enum ClientMessage {
         params: Value,
     },
     /// Bytes that a raw step wrote: a message, something like it, or nothing of the kind.
-    Raw(Vec<u8>),
+    Raw(#[serde(with = "readable_bytes")] Vec<u8>),
 }
 
 /// One thing that came.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerReply {
     /// How long after the message of the client.
     pub after: Duration,
     /// What it was.
     pub content: ReplyContent,
     /// The head of the response that carried it, over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Arc<HttpHead>>,
 }
 
 /// What came from a server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ReplyContent {
     /// A line of JSON, a message or not. An `id` that is the one of the request, as a number or as text, follows the id
     /// of the request to which the reply is played back.
     Message(Value),
     /// Any other line, or the body of a response that is no JSON.
-    Bytes(Vec<u8>),
+    Bytes(#[serde(with = "readable_bytes")] Vec<u8>),
     /// The same at the end of the stream, in the middle of a line.
-    Torn(Vec<u8>),
+    Torn(#[serde(with = "readable_bytes")] Vec<u8>),
     /// A line of standard error.
-    Stderr(Vec<u8>),
+    Stderr(#[serde(with = "readable_bytes")] Vec<u8>),
     /// The server says nothing more in this session, ever, and takes nothing in.
     Stalled,
     /// The server is gone.
@@ -68,7 +72,8 @@ pub enum ReplyContent {
 }
 
 /// How a server went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ServerEnd {
     /// It closed its output, or the connection.
     Closed,
@@ -76,6 +81,32 @@ pub enum ServerEnd {
     Status(i32),
     /// A signal ended it.
     Signal(i32),
+}
+
+/// Bytes as text where they are text, so that a recording can be read.
+mod readable_bytes {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => text.serialize(to),
+            Err(_) => bytes.serialize(to),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        Ok(match Written::deserialize(from)? {
+            Written::Text(text) => text.into_bytes(),
+            Written::Bytes(bytes) => bytes,
+        })
+    }
 }
 
 /// What is known of a server in one revision: its offer, and what it answered so far.

@@ -1,4 +1,4 @@
-//! The control run: without any mutant, every case must end as it was recorded, or it cannot prove anything.
+//! The baseline run: without any mutant, every case must end as it was recorded, or it cannot kill a mutant.
 
 use std::collections::BTreeSet;
 
@@ -7,73 +7,70 @@ use super::run::RunResults;
 use crate::event::{CaseResult, Control, LeftOut, Outcome, SessionJudged};
 use crate::plan::Plan;
 
-/// What the control run showed.
+/// The cases that take part in mutation testing.
 #[derive(Debug)]
 pub(super) struct BaselineRun {
     /// The ids of the cases that can kill.
     pub(super) green: BTreeSet<String>,
-    /// What servers do wrong anyway, as session and code.
+    /// Violations that occur without any mutant, as session and code.
     pub(super) known: BTreeSet<(String, String)>,
     pub(super) control: Control,
 }
 
-/// Compares the control run with the recording.
-pub(super) fn check_baseline(recording: &RunRecording, results: &RunResults) -> BaselineRun {
-    let mut baseline = BaselineRun {
-        green: BTreeSet::new(),
-        known: results.judged.iter().flat_map(broken).collect(),
-        control: Control { cases: 0, green: 0, left_out: Vec::new() },
-    };
-    for recorded in &recording.cases {
-        if !matches!(recorded.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
-            continue;
-        }
-        baseline.control.cases += 1;
-        let reason = match results.cases.get(&recorded.id) {
-            _ if recorded.outcome == Outcome::Failed => {
-                Some("it failed against the server itself, so it cannot turn red".to_owned())
-            }
-            None => Some("the suite has no such case any more".to_owned()),
-            Some(result) => unlike(recording, recorded.outcome, result, results),
-        };
-        match reason {
-            Some(reason) => baseline.control.left_out.push(LeftOut { id: recorded.id.clone(), reason }),
-            None => drop(baseline.green.insert(recorded.id.clone())),
-        }
+impl BaselineRun {
+    fn new(known: BTreeSet<(String, String)>) -> Self {
+        Self { green: BTreeSet::new(), known, control: Control { cases: 0, green: 0, left_out: Vec::new() } }
     }
-    baseline.control.green = baseline.green.len();
+
+    /// Adds a case; one with a reason cannot kill.
+    fn add(&mut self, id: &str, reason: Option<String>) {
+        self.control.cases += 1;
+        match reason {
+            Some(reason) => self.control.left_out.push(LeftOut { id: id.to_owned(), reason }),
+            None => drop(self.green.insert(id.to_owned())),
+        }
+        self.control.green = self.green.len();
+    }
+}
+
+/// Compares the baseline run on the recording with the recorded run.
+pub(super) fn check_baseline(recording: &RunRecording, results: &RunResults) -> BaselineRun {
+    let mut baseline = BaselineRun::new(results.judged.iter().flat_map(broken).collect());
+    for recorded in &recording.cases {
+        let reason = match (recorded.outcome, results.cases.get(&recorded.id)) {
+            (Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored, _) => continue,
+            (Outcome::Failed, _) => {
+                Some("it failed against the server itself, so no mutant can make it fail".to_owned())
+            }
+            (_, None) => Some("the suite no longer has this case".to_owned()),
+            (outcome, Some(result)) => unlike(recording, outcome, result, results),
+        };
+        baseline.add(&recorded.id, reason);
+    }
     baseline
 }
 
-/// What a run in front of the real servers showed, without any mutant: which of the cases that can kill pass there.
+/// Runs on the real servers: of the cases that can kill, those that pass there without a mutant still can.
 pub(super) fn check_live_baseline(before: &BaselineRun, plan: &Plan, results: &RunResults) -> BaselineRun {
-    let mut known = before.known.clone();
-    known.extend(results.judged.iter().flat_map(broken));
-    let mut control = Control { cases: 0, green: 0, left_out: Vec::new() };
-    let mut green = BTreeSet::new();
+    let known = results.judged.iter().flat_map(broken).chain(before.known.iter().cloned());
+    let mut baseline = BaselineRun::new(known.collect());
     for id in plan.cases().map(|case| &case.id).filter(|id| before.green.contains(*id)) {
-        control.cases += 1;
         let result = results.cases.get(id);
-        if result.is_some_and(|result| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
-            green.insert(id.clone());
-            continue;
-        }
+        let has_passed = result.is_some_and(|result| matches!(result.outcome, Outcome::Passed | Outcome::Warned));
         let outcome = result.map_or("was not reached", |result| result.outcome.as_str());
         let found = result.and_then(|result| Some(&result.findings.first()?.message));
         let found = found.map(|message| format!(": {message}")).unwrap_or_default();
-        let reason = format!("in front of its server it {outcome} without any mutant{found}");
-        control.left_out.push(LeftOut { id: id.clone(), reason });
+        baseline.add(id, (!has_passed).then(|| format!("on the real server it {outcome} without any mutant{found}")));
     }
-    control.green = green.len();
-    BaselineRun { green, known, control }
+    baseline
 }
 
-/// What servers did wrong in a session, as session and code.
+/// The violations of a session, as session and code.
 pub(super) fn broken(judged: &SessionJudged) -> Vec<(String, String)> {
     judged.findings.iter().map(|finding| (judged.id(), finding.code.clone())).collect()
 }
 
-/// Why a case that was green did not end from the recording as it was recorded.
+/// The difference between a recorded case and its replay.
 fn unlike(recording: &RunRecording, recorded: Outcome, result: &CaseResult, results: &RunResults) -> Option<String> {
     let id = &result.case.id;
     if let Some(reason) = recording.lanes.values().find_map(|lane| lane.unplayable.get(id)) {

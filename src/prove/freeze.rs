@@ -23,13 +23,7 @@ pub(super) fn frozen(plan: &Plan, recording: &RunRecording) -> Plan {
                 vec![Arc::clone(case)]
             }
         });
-        let cases = cases.collect();
-        SuitePlan {
-            suite: Arc::clone(&planned.suite),
-            blocks: Arc::clone(&planned.blocks),
-            lanes: planned.lanes.clone(),
-            cases,
-        }
+        with_cases(planned, cases.collect())
     });
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
 }
@@ -64,12 +58,12 @@ impl RecordedOffer {
 pub(super) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Plan {
     let suites = plan.suites.iter().filter_map(|planned| {
         let cases: Vec<Arc<Case>> = planned.cases.iter().filter(|case| picks(planned, case)).cloned().collect();
-        (!cases.is_empty()).then(|| SuitePlan {
-            blocks: Arc::clone(&planned.blocks),
-            suite: Arc::clone(&planned.suite),
-            lanes: planned.lanes.clone(),
-            cases,
-        })
+        (!cases.is_empty()).then(|| with_cases(planned, cases))
     });
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
+}
+
+fn with_cases(planned: &SuitePlan, cases: Vec<Arc<Case>>) -> SuitePlan {
+    let (suite, blocks) = (Arc::clone(&planned.suite), Arc::clone(&planned.blocks));
+    SuitePlan { suite, blocks, lanes: planned.lanes.clone(), cases }
 }

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::recording::{RunRecording, TargetRecording};
 use super::replay::MutatedReplies;
-use crate::fault::{ExchangeHistory, Fault, Match, MessageExchange, NotApplied};
+use crate::fault::{ExchangeHistory, Match, MessageExchange, NotApplied};
+use crate::taxonomy::Mutant;
 use crate::wire::Catalog;
 
 /// A recorded lane, with what its server offers.
@@ -88,17 +89,14 @@ pub(super) struct InjectionSite {
 }
 
 impl Injection {
-    /// Plants a fault everywhere in these lanes, but for cases that cannot kill.
+    /// Injects a mutant into every exchange of these targets that it matches and whose case passed the baseline run.
     ///
-    /// What a healthy server shows at one tool says nothing of its others, so the mutant is left out at that tool only.
-    pub(super) fn new(
-        (fault, shown_by): (&Fault, Option<&Match>),
-        targets: &[&RecordedTarget<'_>],
-        green: &BTreeSet<String>,
-    ) -> Self {
+    /// A tool at which the healthy server already shows the fault is left out; the other tools are not.
+    pub(super) fn new(mutant: &Mutant, targets: &[&RecordedTarget<'_>], green: &BTreeSet<String>) -> Self {
         let mut injection = Self::default();
+        let Some(fault) = &mutant.fault else { return injection };
         for target in targets {
-            let shown = shown_by.map(|shown_by| target.shown(shown_by)).unwrap_or_default();
+            let shown = mutant.shown_by.as_ref().map(|shown_by| target.shown(shown_by)).unwrap_or_default();
             for (at, exchange) in target.recorded.exchanges.iter().enumerate() {
                 // A suite's setup that goes wrong is no verdict on the server.
                 let counts =

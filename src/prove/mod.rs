@@ -1,8 +1,8 @@
-//! Proves what a suite would catch: faults are imitated in the recorded traffic, and the suite must turn red.
+//! Mutation testing of suites: faults are imitated in the recorded traffic, and a case of the suite must fail.
 //!
-//! A [`RunRecorder`] watches a run; [`prove`] runs the recorded plan again for every mutant, against a server that answers
-//! from the recording with the mutant's changes, in a time of its own. What nobody notices is a survivor. What cannot be
-//! told from a recording is tried in front of the real servers where that is wanted.
+//! A [`RunRecorder`] records a run; [`prove`] runs the recorded plan again for every mutant, against a server that answers
+//! from the recording with the mutant's changes, in virtual time. A mutant that no case notices survives. Mutants that a
+//! recording cannot decide are tried on the real servers with `--live`.
 //! Start reading in [`prove`].
 
 mod baseline_run;
@@ -30,7 +30,7 @@ use self::injection::{RecordedTarget, targets};
 use self::live::{LaunchCommands, decide};
 use self::mutation_runner::MutationRunner;
 use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
-use self::run::{EventCapture, paused_runtime, run_on_replay};
+use self::run::{EventCapture, PlanRunner, paused_runtime};
 use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
@@ -53,7 +53,7 @@ pub enum RecordedSecrets {
 }
 
 impl ProveSettings<'_> {
-    /// Takes out of live messages what the recording does not hold.
+    /// Masks in live messages what is masked in the recording.
     fn concealing(&self) -> Redactor {
         match self.secrets {
             RecordedSecrets::Kept => Redactor::default(),
@@ -62,12 +62,12 @@ impl ProveSettings<'_> {
     }
 }
 
-/// What is to be proven, and how.
+/// The input of a proof.
 #[derive(Debug)]
 pub struct ProveSettings<'a> {
     /// The plan that was recorded.
     pub plan: &'a Plan,
-    /// What the recorded run was told; times and the environment are needed again.
+    /// The options of the recorded run: its timeouts and environment apply again.
     pub options: &'a Options,
     /// The mutants.
     pub registry: &'a Registry,
@@ -88,14 +88,14 @@ pub struct ProveSettings<'a> {
 pub struct ProveResult {
     /// The proof.
     pub proof: Proof,
-    /// What the control run told, for whoever has seen no run.
+    /// The events of the baseline run.
     pub events: Vec<Event>,
 }
 
-/// Why nothing was proven.
+/// An error that prevents a proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
-    /// Somebody wished to stop.
+    /// The run was interrupted.
     #[error("the run was interrupted")]
     Interrupted,
     /// The system gives no runtime.
@@ -111,8 +111,9 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     let plan = only(&plan, &|_, case| recorded.contains(&case.id));
     let indexed = Arc::new(IndexedRecording::new(recording, settings.concealing()));
     let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
-    let run = (settings.options, settings.registry);
-    let results = run_on_replay(&paused_runtime()?, plan.clone(), &server, run, EventCapture::Everything);
+    let (runtime, capture) = (&paused_runtime()?, EventCapture::Everything);
+    let plan_runner = PlanRunner { runtime, options: settings.options, registry: settings.registry, capture };
+    let results = plan_runner.replay(plan.clone(), &server);
     let baseline = check_baseline(&indexed.recording, &results);
     let targets = targets(&indexed.recording);
     let eligible_cases = only(&plan, &|_, case| baseline.green.contains(&case.id));
@@ -124,15 +125,15 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         targets: &targets,
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
-    let selection = MutantSelection::of(settings, &plan, (&targets, &launch_commands));
+    let selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
     let mut mutants =
-        each((settings.workers, &settings.options.stop), &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
-    let live = if settings.live { decide(&runner, (&selection.jobs, &launch_commands), &mut mutants)? } else { None };
+        each(settings.workers, &settings.options.stop, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
+    let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut mutants)? } else { None };
     if settings.options.stop.is_set() {
         return Err(ProveError::Interrupted);
     }
     let proved = Proved::of(&mutants, &selection.left_out);
-    let proof = Proof {
+    let mut proof = Proof {
         proven: coverage::proven(settings.registry, &planned(&plan, &targets), &proved),
         control: baseline.control.clone(),
         live,
@@ -141,12 +142,10 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         gates: Vec::new(),
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
-    let mut proof = proof;
     proof.change_texts(&|text| settings.redactor.text(text));
     Ok(ProveResult { proof, events: results.events })
 }
 
-/// What was planned where.
 fn planned(plan: &Plan, targets: &[RecordedTarget<'_>]) -> Planned {
     let (probes, variants) = declared(plan);
     let agents = probes.contains("agent");

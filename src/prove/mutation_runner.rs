@@ -1,4 +1,4 @@
-//! One mutant on trial: planted everywhere, then at each tool alone.
+//! The run of one mutant: injected everywhere, then at each tool alone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::baseline_run::BaselineRun;
 use super::freeze::only;
 use super::injection::{Injection, InjectionSite, RecordedTarget};
 use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
-use super::run::{EventCapture, run_on_replay};
+use super::run::{EventCapture, PlanRunner};
 use super::suggest::{Survivor, missing};
 use super::verdict::{MutantVerdict, judge_run};
 use crate::event::{AtTool, Kill, Missing, MutantResult, Verdict};
@@ -25,7 +25,7 @@ pub(super) struct MutantJob<'a> {
     pub(super) mutant: &'a Mutant,
 }
 
-/// Everything that all trials share.
+/// Runs mutants one by one.
 #[derive(Debug)]
 pub(super) struct MutationRunner<'a> {
     pub(super) settings: &'a ProveSettings<'a>,
@@ -37,7 +37,6 @@ pub(super) struct MutationRunner<'a> {
 }
 
 impl MutationRunner<'_> {
-    /// What becomes of a mutant.
     pub(super) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> MutantResult {
         let MutantJob { variant, mutant, .. } = job;
         let targets: Vec<&RecordedTarget<'_>> =
@@ -45,10 +44,10 @@ impl MutationRunner<'_> {
         if mutant.start.is_some() {
             return job.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
         }
-        let Some(fault) = &mutant.fault else {
+        if mutant.fault.is_none() {
             return job.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
-        };
-        let injection = Injection::new((fault, mutant.shown_by.as_ref()), &targets, &self.baseline.green);
+        }
+        let injection = Injection::new(mutant, &targets, &self.baseline.green);
         if injection.sites.is_empty() {
             return job.unplanted(&injection);
         }
@@ -69,8 +68,8 @@ impl MutationRunner<'_> {
         }
     }
 
-    /// What becomes of it in the calls of one tool; known already where that is all there is, or where a case turned red
-    /// that calls nothing else.
+    /// The verdict on the mutant in the calls of one tool. No run is needed where the mutant is injected nowhere else, or
+    /// where a case that calls no other tool killed it.
     fn at_tool(
         &self,
         runtime: &Runtime,
@@ -91,7 +90,7 @@ impl MutationRunner<'_> {
         self.judge(runtime, sites, injection.at(sites)).verdict
     }
 
-    /// What would have noticed it: for every tool in whose calls nobody did, and for what is no tool's.
+    /// Tests that kill the mutant: one for every tool at which it survived, and one for exchanges that call no tool.
     pub(super) fn missing(
         &self,
         variant: &Variant,
@@ -103,18 +102,18 @@ impl MutationRunner<'_> {
             Some(tool) => tools.iter().find(|at| at.tool == *tool).map_or(whole, |at| at.verdict),
             None => whole,
         };
-        let mut lessons: Vec<Missing> = Vec::new();
+        let mut missing_tests: Vec<Missing> = Vec::new();
         for site in injection.sites.iter().filter(|site| verdict(site) == Verdict::Survived) {
             let Some(target) = self.targets.iter().find(|target| target.name == site.lane) else { continue };
             let Some(changed) = injection.changes.get(&site.lane).and_then(|lane| lane.get(&site.at)) else { continue };
             let lane = target.recorded;
-            let is_taught =
+            let is_suggested =
                 |known: &Missing| known.file == lane.file && known.server == lane.server && known.tool == site.tool;
-            if lessons.iter().any(is_taught) {
+            if missing_tests.iter().any(is_suggested) {
                 continue;
             }
             let suite = self.plan.suites.iter().find(|planned| planned.suite.file == lane.file);
-            let lesson = missing(&Survivor {
+            let suggestion = missing(&Survivor {
                 lane,
                 lane_count: suite.map_or(1, |planned| planned.suite.servers.len()),
                 catalog: &target.catalog,
@@ -122,20 +121,20 @@ impl MutationRunner<'_> {
                 changed,
                 variant: &variant.id,
             });
-            // A test that would hold a secret is none to show.
+            // A test that holds a secret cannot be shown.
             let redactor = &self.settings.redactor;
-            lessons.extend(lesson.filter(|lesson| redactor.text(&lesson.yaml) == lesson.yaml));
+            missing_tests.extend(suggestion.filter(|test| redactor.text(&test.yaml) == test.yaml));
         }
-        lessons
+        missing_tests
     }
 
     /// Runs the cases that a mutant reaches, with the mutant.
     fn judge(&self, runtime: &Runtime, sites: &[&InjectionSite], changes: MutatedReplies) -> MutantVerdict {
         let plan = self.reached(sites);
         let server = ReplayServer::new(Arc::clone(&self.indexed), changes);
-        let run = (self.settings.options, self.settings.registry);
-        let results = run_on_replay(runtime, plan.clone(), &server, run, EventCapture::VerdictsOnly);
-        judge_run(&plan, self.baseline, &results)
+        let (options, registry) = (self.settings.options, self.settings.registry);
+        let plan_runner = PlanRunner { runtime, options, registry, capture: EventCapture::VerdictsOnly };
+        judge_run(&plan, self.baseline, &plan_runner.replay(plan.clone(), &server))
     }
 
     /// The cases that a mutant reaches.

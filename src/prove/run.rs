@@ -13,20 +13,18 @@ use crate::runner::{self, Bail, Isolation, Observer, Options, Replay, SessionFra
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
-/// What a replayed run came to.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub(super) struct RunResults {
-    /// How each case ended.
     pub(super) cases: BTreeMap<String, CaseResult>,
-    /// What servers did wrong outside of cases.
+    /// Findings that belong to no case.
     pub(super) judged: Vec<SessionJudged>,
     /// The log of the replayed server.
     pub(super) log: ReplayLog,
-    /// Everything that was told, where somebody wants to hear it.
+    /// Every event, where [`EventCapture::Everything`] asks for them.
     pub(super) events: Vec<Event>,
 }
 
-/// Whether anybody wants to hear everything that a replayed run tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventCapture {
     VerdictsOnly,
@@ -38,18 +36,29 @@ pub(super) fn paused_runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_time().start_paused(true).build()
 }
 
-/// Runs cases one at a time, each once, in declared order.
-pub(super) fn run_on_replay(
-    runtime: &Runtime,
-    plan: Plan,
-    server: &Arc<ReplayServer>,
-    (options, registry): (&Options, &Registry),
-    capture: EventCapture,
-) -> RunResults {
-    let playing = Arc::clone(server);
-    let options = Options { replay: Some(Replay::new(move |lane| playing.connect(lane))), ..once(options) };
-    let seen = seen(runtime, plan, (&options, registry), capture);
-    RunResults { log: server.log(), ..seen }
+/// Runs plans and collects their results.
+#[derive(Clone, Copy)]
+pub(super) struct PlanRunner<'a> {
+    pub(super) runtime: &'a Runtime,
+    pub(super) options: &'a Options,
+    pub(super) registry: &'a Registry,
+    pub(super) capture: EventCapture,
+}
+
+impl PlanRunner<'_> {
+    /// Runs cases against a replayed server.
+    pub(super) fn replay(&self, plan: Plan, server: &Arc<ReplayServer>) -> RunResults {
+        let playing = Arc::clone(server);
+        let options = Options { replay: Some(Replay::new(move |lane| playing.connect(lane))), ..once(self.options) };
+        let results = PlanRunner { options: &options, ..*self }.run(plan);
+        RunResults { log: server.log(), ..results }
+    }
+
+    pub(super) fn run(&self, plan: Plan) -> RunResults {
+        let mut observer = RunObserver { results: RunResults::default(), capture: self.capture };
+        self.runtime.block_on(runner::run(plan, self.options.clone(), self.registry, &mut observer));
+        observer.results
+    }
 }
 
 /// The same options, for cases one at a time, each once, in declared order.
@@ -66,18 +75,6 @@ pub(super) fn once(options: &Options) -> Options {
         secrets: options.secrets.apart(),
         ..options.clone()
     }
-}
-
-/// Runs a plan and keeps what it tells.
-pub(super) fn seen(
-    runtime: &Runtime,
-    plan: Plan,
-    (options, registry): (&Options, &Registry),
-    capture: EventCapture,
-) -> RunResults {
-    let mut seen = RunObserver { results: RunResults::default(), capture };
-    runtime.block_on(runner::run(plan, options.clone(), registry, &mut seen));
-    seen.results
 }
 
 struct RunObserver {

@@ -19,7 +19,8 @@ impl<'a> MutantSelection<'a> {
     pub(super) fn of(
         settings: &ProveSettings<'a>,
         plan: &Plan,
-        (targets, launch_commands): (&[RecordedTarget<'_>], &LaunchCommands),
+        targets: &[RecordedTarget<'_>],
+        launch_commands: &LaunchCommands,
     ) -> Self {
         let has_agents = declared(plan).0.contains("agent");
         let mut selection = Self::default();

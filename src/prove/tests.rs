@@ -115,13 +115,9 @@ fn a_hundred_replays_end_as_the_run_did() {
     let runtime = paused_runtime().unwrap();
     for _ in 0..100 {
         let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
-        let again = run_on_replay(
-            &runtime,
-            frozen.clone(),
-            &server,
-            (&options, Registry::builtin()),
-            EventCapture::VerdictsOnly,
-        );
+        let (registry, capture) = (Registry::builtin(), EventCapture::VerdictsOnly);
+        let plan_runner = PlanRunner { runtime: &runtime, options: &options, registry, capture };
+        let again = plan_runner.replay(frozen.clone(), &server);
         let control = check_baseline(&indexed.recording, &again).control;
         let failed: Vec<&str> = control.left_out.iter().map(|left| left.id.as_str()).collect();
         assert_eq!(failed, ["s.yml::fails@server/auto"], "{:?}", control.left_out);

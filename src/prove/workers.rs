@@ -9,9 +9,10 @@ use tokio::runtime::Runtime;
 use super::run::paused_runtime;
 use crate::runner::Stop;
 
-/// What `work` makes of each item, in the order of the items, until somebody wants to stop; `Err` where the system gives no runtime.
+/// Applies `work` to every item on several threads until the run is stopped; results have the order of the items. Fails where the system gives no runtime.
 pub(super) fn each<T: Sync, R: Send>(
-    (workers, stop): (usize, &Stop),
+    workers: usize,
+    stop: &Stop,
     items: &[T],
     work: &(dyn Fn(&Runtime, &T) -> R + Sync),
 ) -> std::io::Result<Vec<R>> {
@@ -53,9 +54,9 @@ mod tests {
     fn results_are_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         for workers in [0, 1, 2, 7, 200] {
-            let doubled = super::each((workers, &never()), &items, &|_, item| item * 2).unwrap();
+            let doubled = super::each(workers, &never(), &items, &|_, item| item * 2).unwrap();
             assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
         }
-        assert!(super::each((3, &never()), &[], &|_, item: &usize| *item).unwrap().is_empty());
+        assert!(super::each(3, &never(), &[], &|_, item: &usize| *item).unwrap().is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::recording::{ExchangeKey, RequestKey};
+use super::super::recording::{ExchangeKey, redacted};
 use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, ServerReply};
 use crate::redact::Redactor;
 use crate::wire::Catalog;
@@ -27,26 +27,13 @@ impl RecordedConversation {
         exchanges: Vec<MessageExchange>,
         redactor: Redactor,
     ) -> Self {
-        let key = |exchange: &MessageExchange| ExchangeKey {
-            owner: exchange.owner.clone(),
-            request: RequestKey::of(&exchange.sent),
-        };
-        let keys = exchanges.iter().map(key).collect();
+        let keys = exchanges.iter().map(|exchange| ExchangeKey::of(&exchange.owner, &exchange.sent)).collect();
         Self { catalog, capabilities, exchanges, keys, redactor }
     }
 
-    /// What was said, as a recording has it.
-    pub(super) fn without_secrets(&self, said: &ClientMessage) -> ClientMessage {
-        match said {
-            _ if self.redactor.is_empty() => said.clone(),
-            ClientMessage::Message { id, method, params } => {
-                let params = self.redactor.value(params.clone());
-                ClientMessage::Message { id: id.clone(), method: method.clone(), params }
-            }
-            ClientMessage::Raw(bytes) => {
-                ClientMessage::Raw(self.redactor.text(&String::from_utf8_lossy(bytes)).into_bytes())
-            }
-        }
+    /// The key under which the recording knows a message.
+    pub(super) fn key(&self, owner: &str, said: &ClientMessage) -> ExchangeKey {
+        ExchangeKey::of(owner, &redacted(said.clone(), &self.redactor))
     }
 }
 

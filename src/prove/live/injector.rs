@@ -2,38 +2,30 @@
 //!
 //! What the mutant is not about travels on at once and byte by byte; without a mutant everything does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::super::recording::{ExchangeKey, RequestKey, asked};
+use super::super::recording::{MessageNumber, SessionCounter, read_message};
 use super::super::replay::{ReplayLog, ReplayMoment, ReplyEncoder, RequestContext};
 use super::conversation::{LiveConversation, RecordedConversation};
 use crate::fault::{ClientMessage, Fault, MessageExchange, ReplyContent, ServerReply};
 use crate::transport::relay::Interceptor;
-use crate::transport::{Incoming, MessageRole, Outgoing, OutgoingMessage, Scheduled, TransportKind};
+use crate::transport::{Incoming, Outgoing, OutgoingMessage, Scheduled, TransportKind};
 use crate::wire::{HttpHead, RpcMessage as Meaning, classify};
 
 /// What a mutant knows of a server before it stands in front of it.
 #[derive(Debug, Clone)]
 pub(super) struct FaultContext {
-    /// What it does; nothing in a control run.
+    /// What it does; nothing in a baseline run.
     pub(super) fault: Option<Fault>,
     pub(super) recorded: Arc<RecordedConversation>,
     /// The recorded exchanges that it is expected to change.
     pub(super) expected: Arc<BTreeSet<usize>>,
-    pub(super) run_log: Arc<Mutex<RunLog>>,
-}
-
-/// What all sessions of a run have in common.
-#[derive(Debug, Default)]
-pub(super) struct RunLog {
-    pub(super) log: ReplayLog,
-    /// How many sessions of a lane each owner has spoken in.
-    sessions: BTreeMap<(String, String), u32>,
+    pub(super) log: Arc<Mutex<ReplayLog>>,
 }
 
 pub(super) struct FaultInjector {
@@ -42,9 +34,7 @@ pub(super) struct FaultInjector {
     transport: TransportKind,
     conversation: LiveConversation,
     pending: Vec<PendingRequest>,
-    asked: BTreeMap<ExchangeKey, u32>,
-    /// The session of each owner.
-    ordinals: BTreeMap<String, u32>,
+    counter: SessionCounter,
     /// Whether the server gave the session an id.
     has_session_id: bool,
     is_over: bool,
@@ -73,43 +63,25 @@ impl FaultInjector {
             transport,
             conversation,
             pending: Vec::new(),
-            asked: BTreeMap::new(),
-            ordinals: BTreeMap::new(),
+            counter: SessionCounter::default(),
             has_session_id: false,
             is_over: false,
         }
     }
 
-    fn run_log(&self) -> MutexGuard<'_, RunLog> {
-        self.fault_context.run_log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Which session of its owner this is.
-    fn ordinal(&mut self, owner: &str) -> u32 {
-        if let Some(known) = self.ordinals.get(owner) {
-            return *known;
-        }
-        let mut run_log = self.run_log();
-        let next = run_log.sessions.entry((self.lane.clone(), owner.to_owned())).or_default();
-        let ordinal = *next;
-        *next += 1;
-        drop(run_log);
-        self.ordinals.insert(owner.to_owned(), ordinal);
-        ordinal
+    fn log(&self) -> MutexGuard<'_, ReplayLog> {
+        self.fault_context.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in what the client said; one that expects no answer may be struck at once.
     fn said(&mut self, owner: &str, said: ClientMessage, context: RequestContext) -> Vec<Scheduled> {
-        let session = self.ordinal(owner);
-        let key = ExchangeKey {
-            owner: owner.to_owned(),
-            request: RequestKey::of(&self.fault_context.recorded.without_secrets(&said)),
-        };
-        let count = self.asked.entry(key.clone()).or_default();
-        let occurrence = *count;
-        *count += 1;
+        let key = self.fault_context.recorded.key(owner, &said);
+        let mut counter = std::mem::take(&mut self.counter);
+        let number = counter.count(&self.lane, &key, &mut self.log().sessions);
+        self.counter = counter;
         let id = if let ClientMessage::Message { id, .. } = &said { id.clone() } else { None };
         let freed = self.freed_by(&said);
+        let MessageNumber { session, occurrence } = number;
         let exchange =
             MessageExchange { owner: owner.to_owned(), session, occurrence, sent: said, replies: Vec::new() };
         let at = self.conversation.begin(&key, exchange);
@@ -155,7 +127,7 @@ impl FaultInjector {
         }
         self.is_over |=
             struck.replies.iter().any(|reply| matches!(reply.content, ReplyContent::Stalled | ReplyContent::Ended(_)));
-        self.run_log().log.struck.push(moment);
+        self.log().struck.push(moment);
         Some(played)
     }
 
@@ -202,22 +174,16 @@ impl FaultInjector {
     }
 
     fn sent(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
-        let Some(said) = read(&message.bytes) else { return Vec::new() };
-        let context = RequestContext {
-            frame: message.frame,
-            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
-            in_session: message.role != MessageRole::Handshake && self.has_session_id,
-        };
-        self.said(&message.owner, said, context)
+        let Some(said) = read_message(&message.bytes) else { return Vec::new() };
+        self.said(&message.owner, said, RequestContext::of(message, self.has_session_id))
     }
 
     /// A raw message is one message, or one a line.
     fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
-        let context = RequestContext { frame: 0, expects_an_answer: true, in_session: false };
         let is_one = serde_json::from_slice::<Value>(bytes).is_ok();
         let lines = bytes.split(|byte| *byte == b'\n' && !is_one).filter(|line| !line.trim_ascii().is_empty());
-        let said = lines.map(|line| read(line).unwrap_or_else(|| ClientMessage::Raw(line.to_vec())));
-        said.collect::<Vec<_>>().into_iter().flat_map(|said| self.said(owner, said, context)).collect()
+        let said = lines.map(|line| read_message(line).unwrap_or_else(|| ClientMessage::Raw(line.to_vec())));
+        said.collect::<Vec<_>>().into_iter().flat_map(|said| self.said(owner, said, RequestContext::RAW)).collect()
     }
 }
 
@@ -260,10 +226,6 @@ impl Interceptor for FaultInjector {
             }
         }
     }
-}
-
-fn read(bytes: &[u8]) -> Option<ClientMessage> {
-    serde_json::from_slice::<Value>(bytes).ok().as_ref().and_then(asked)
 }
 
 fn at_once(incoming: Incoming) -> Scheduled {

@@ -16,15 +16,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 
 use self::conversation::RecordedConversation;
-use self::injector::{FaultContext, FaultInjector, RunLog};
+use self::injector::{FaultContext, FaultInjector};
 pub(super) use self::launch_commands::LaunchCommands;
+use self::start::StartMutant;
 use super::baseline_run::{BaselineRun, check_live_baseline};
 use super::freeze::only;
 use super::injection::{Injection, RecordedTarget};
 use super::mutation_runner::{MutantJob, MutationRunner, can_occur};
-use super::run::{EventCapture, RunResults, once, seen};
+use super::replay::ReplayLog;
+use super::run::{EventCapture, PlanRunner, RunResults, once};
 use super::verdict::{MutantVerdict, judge_run};
-use crate::event::{Control, Kill, MutantResult, Verdict};
+use crate::event::{AtTool, Control, Kill, MutantResult, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::{Options, Tamper};
@@ -34,7 +36,8 @@ use crate::transport::relay::intercept;
 /// nothing where there was nothing to try.
 pub(super) fn decide(
     runner: &MutationRunner<'_>,
-    (jobs, launch_commands): (&[MutantJob<'_>], &LaunchCommands),
+    jobs: &[MutantJob<'_>],
+    launch_commands: &LaunchCommands,
     mutants: &mut [MutantResult],
 ) -> std::io::Result<Option<Control>> {
     let is_open =
@@ -47,7 +50,7 @@ pub(super) fn decide(
     let mut cases = BTreeSet::new();
     for (job, _) in &open {
         cases.extend(match &job.mutant.start {
-            Some(start) => start::eligible_cases(runner, (job, start), launch_commands),
+            Some(start) => start::eligible_cases(runner, StartMutant { job, start }, launch_commands),
             None => reached(runner, job, &runner.baseline.green).1.cases().map(|case| case.id.clone()).collect(),
         });
     }
@@ -60,7 +63,7 @@ pub(super) fn decide(
             continue;
         }
         match &job.mutant.start {
-            Some(start) => start::trial(&live_runner, (job, start), launch_commands, result),
+            Some(start) => start::trial(&live_runner, StartMutant { job, start }, launch_commands, result),
             None => live_runner.trial(job, result),
         }
         result.live = true;
@@ -77,16 +80,21 @@ fn runtime() -> std::io::Result<Runtime> {
 fn reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>, green: &BTreeSet<String>) -> (Injection, Plan) {
     let targets: Vec<&RecordedTarget<'_>> =
         runner.targets.iter().filter(|target| can_occur(job.variant, target)).collect();
-    let injection = match &job.mutant.fault {
-        Some(fault) => Injection::new((fault, job.mutant.shown_by.as_ref()), &targets, green),
-        None => Injection::default(),
-    };
+    let injection = Injection::new(job.mutant, &targets, green);
     let plan = runner.reached(&injection.sites.iter().collect::<Vec<_>>());
     let plan = only(&plan, &|_, case| green.contains(&case.id));
     (injection, plan)
 }
 
-/// What all live trials share.
+/// A mutant with the exchanges that it changes.
+#[derive(Clone, Copy)]
+struct InjectedMutant<'a> {
+    fault: &'a Fault,
+    injection: &'a Injection,
+    job: &'a MutantJob<'a>,
+}
+
+/// Runs mutants on the real servers, one by one.
 struct LiveRunner<'a> {
     runner: &'a MutationRunner<'a>,
     runtime: Runtime,
@@ -106,12 +114,12 @@ impl LiveRunner<'_> {
             result.reason = Some("no case that it reaches passed in front of the server without it".to_owned());
             return;
         };
-        let results = self.front(&plan, Some((fault, &injection, job)));
+        let results = self.run_behind_proxy(&plan, Some(InjectedMutant { fault, injection: &injection, job }));
         let judged = self.confirmed(&plan, judge_run(&plan, self.baseline(), &results));
         let survived = result.tools.iter().filter(|at| at.verdict == Verdict::Survived);
         let survived: BTreeSet<String> = survived.map(|at| at.tool.clone()).collect();
         for at in &mut result.tools {
-            at.verdict = at_tool(&judged, &injection, (&at.tool, &survived), at.verdict);
+            at.verdict = at_tool(&judged, &injection, &survived, at);
         }
         result.missing = self.runner.missing(job.variant, &injection, judged.verdict, &result.tools);
         (result.verdict, result.kills, result.reason) = (judged.verdict, judged.kills, judged.reason);
@@ -139,31 +147,30 @@ impl LiveRunner<'_> {
         }
     }
 
-    /// Runs cases through the relay without any mutant.
+    /// Runs cases behind the proxy without a mutant.
     fn healthy(&self, plan: &Plan) -> RunResults {
-        self.front(plan, None)
+        self.run_behind_proxy(plan, None)
     }
 
-    /// Runs cases with somebody in front of their servers.
-    fn front(&self, plan: &Plan, mutant: Option<(&Fault, &Injection, &MutantJob<'_>)>) -> RunResults {
-        let run_log: Arc<Mutex<RunLog>> = Arc::default();
+    /// Runs cases with a proxy in front of their servers, which applies the mutant.
+    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>) -> RunResults {
+        let log: Arc<Mutex<ReplayLog>> = Arc::default();
         let fault_context: BTreeMap<String, FaultContext> = self
             .runner
             .targets
             .iter()
             .map(|target| {
-                let mutant = mutant.filter(|(_, _, job)| can_occur(job.variant, target));
-                let expected =
-                    mutant.map(|(_, injection, _)| injection.changes.get(target.name).cloned().unwrap_or_default());
+                let mutant = mutant.filter(|mutant| can_occur(mutant.job.variant, target));
+                let expected = mutant.and_then(|mutant| mutant.injection.changes.get(target.name).cloned());
                 let (catalog, capabilities) = (target.catalog.clone(), target.capabilities.clone());
                 let redactor = self.runner.settings.concealing();
                 let recorded =
                     RecordedConversation::new(catalog, capabilities, target.recorded.exchanges.clone(), redactor);
                 let fault_context = FaultContext {
-                    fault: mutant.map(|(fault, _, _)| fault.clone()),
+                    fault: mutant.map(|mutant| mutant.fault.clone()),
                     recorded: Arc::new(recorded),
                     expected: Arc::new(expected.unwrap_or_default().into_keys().collect()),
-                    run_log: Arc::clone(&run_log),
+                    log: Arc::clone(&log),
                 };
                 (target.name.to_owned(), fault_context)
             })
@@ -179,7 +186,7 @@ impl LiveRunner<'_> {
             },
         );
         let results = self.run(plan, tamper);
-        let log = run_log.lock().unwrap_or_else(PoisonError::into_inner).log.clone();
+        let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
         RunResults { log, ..results }
     }
 
@@ -187,28 +194,25 @@ impl LiveRunner<'_> {
     fn run(&self, plan: &Plan, tamper: Tamper) -> RunResults {
         let settings = self.runner.settings;
         let options = Options { tamper: Some(tamper), ..once(settings.options) };
-        seen(&self.runtime, plan.clone(), (&options, settings.registry), EventCapture::VerdictsOnly)
+        let (registry, capture) = (settings.registry, EventCapture::VerdictsOnly);
+        PlanRunner { runtime: &self.runtime, options: &options, registry, capture }.run(plan.clone())
     }
 }
 
-/// What the verdict on a mutant everywhere says about one tool, where nothing was noticed at some others.
-fn at_tool(
-    judged: &MutantVerdict,
-    injection: &Injection,
-    (tool, survived): (&str, &BTreeSet<String>),
-    before: Verdict,
-) -> Verdict {
+/// The verdict at one tool that follows from the verdict everywhere, where the mutant survived at some other tools.
+fn at_tool(judged: &MutantVerdict, injection: &Injection, survived: &BTreeSet<String>, at: &AtTool) -> Verdict {
+    let AtTool { tool, verdict: before } = at;
     let is_due_to_it = |case: &str| {
         let struck = injection.sites.iter().filter(|site| site.owner == case || site.owner.is_empty());
         let mut tools = struck.map(|site| site.tool.as_deref()).peekable();
         tools.peek().is_some()
-            && tools.all(|struck| struck.is_some_and(|struck| struck == tool || survived.contains(struck)))
+            && tools.all(|struck| struck.is_some_and(|struck| struck == *tool || survived.contains(struck)))
     };
     match judged.verdict {
-        _ if before != Verdict::Undecided => before,
+        _ if *before != Verdict::Undecided => *before,
         Verdict::Killed if judged.kills.iter().any(|kill| is_due_to_it(&kill.case)) => Verdict::Killed,
         // What nobody noticed everywhere, nobody notices at one tool.
         Verdict::Survived => Verdict::Survived,
-        Verdict::Killed | Verdict::Undecided | Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => before,
+        Verdict::Killed | Verdict::Undecided | Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => *before,
     }
 }

@@ -11,24 +11,37 @@ use crate::event::{By, Kill, MutantResult, Outcome, Verdict};
 use crate::runner::Tamper;
 use crate::taxonomy::{Alteration, Start};
 
-/// The cases that could notice a mutant.
-pub(super) fn eligible_cases(
-    runner: &MutationRunner<'_>,
-    mutant: (&MutantJob<'_>, &Start),
-    launch_commands: &LaunchCommands,
-) -> BTreeSet<String> {
-    let lanes = lanes(runner, mutant, launch_commands);
-    lanes.into_iter().flat_map(|(_, _, cases)| cases).collect()
+/// A mutant that changes how a server starts.
+#[derive(Clone, Copy)]
+pub(super) struct StartMutant<'a> {
+    pub(super) job: &'a MutantJob<'a>,
+    pub(super) start: &'a Start,
 }
 
-/// The lanes whose start can be different, with what can be, and the cases that could notice it.
-fn lanes(
+/// A target whose start can be altered.
+struct AlterableTarget {
+    lane: String,
+    alterations: Vec<Alteration>,
+    /// The cases that can notice an alteration.
+    cases: BTreeSet<String>,
+}
+
+/// The cases that can notice a mutant.
+pub(super) fn eligible_cases(
     runner: &MutationRunner<'_>,
-    (job, start): (&MutantJob<'_>, &Start),
+    mutant: StartMutant<'_>,
     launch_commands: &LaunchCommands,
-) -> Vec<(String, Vec<Alteration>, BTreeSet<String>)> {
+) -> BTreeSet<String> {
+    alterable_targets(runner, mutant, launch_commands).into_iter().flat_map(|target| target.cases).collect()
+}
+
+fn alterable_targets(
+    runner: &MutationRunner<'_>,
+    StartMutant { job, start }: StartMutant<'_>,
+    launch_commands: &LaunchCommands,
+) -> Vec<AlterableTarget> {
     let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
-    let lanes = targets.map(|target| {
+    let alterable = targets.map(|target| {
         let known = target.known();
         let has_shown = |case: &str| {
             let own = |at: &usize| known.exchanges[*at].owner == case;
@@ -39,21 +52,25 @@ fn lanes(
         let of_lane =
             of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == target.name && has_shown(&case.id));
         let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
-        (target.name.to_owned(), launch_commands.alterations(start, target.name), cases)
+        AlterableTarget {
+            lane: target.name.to_owned(),
+            alterations: launch_commands.alterations(start, target.name),
+            cases,
+        }
     });
-    lanes.filter(|(_, alterations, _)| !alterations.is_empty()).collect()
+    alterable.filter(|target| !target.alterations.is_empty()).collect()
 }
 
-/// What becomes of a mutant: killed where any of its alterations is noticed.
+/// Runs a mutant: it is killed where any of its alterations is noticed.
 pub(super) fn trial(
     live_runner: &LiveRunner<'_>,
-    mutant: (&MutantJob<'_>, &Start),
+    mutant: StartMutant<'_>,
     launch_commands: &LaunchCommands,
     result: &mut MutantResult,
 ) {
     let mut whole = MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
     let redactor = &live_runner.runner.settings.redactor;
-    for (lane, alterations, cases) in lanes(live_runner.runner, mutant, launch_commands) {
+    for AlterableTarget { lane, alterations, cases } in alterable_targets(live_runner.runner, mutant, launch_commands) {
         for alteration in alterations {
             let what = redactor.text(&alteration.what);
             let judged = noticed(live_runner, &lane, alteration, &cases);
@@ -70,7 +87,7 @@ pub(super) fn trial(
         Verdict::Killed | Verdict::Survived => None,
         Verdict::Undecided => whole.reason,
         Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => {
-            Some(format!("no case that passes does what shows it: {}", mutant.0.variant.provoke))
+            Some(format!("no case that passes does what shows it: {}", mutant.job.variant.provoke))
         }
     };
     (result.verdict, result.kills, result.reason) = (whole.verdict, whole.kills, whole.reason);

@@ -51,7 +51,7 @@ fn named(name: &str, yaml: &str) -> Fault {
 fn fronted(link: Link, fault: Option<Fault>) -> Link {
     let recorded = RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
     let fault_context =
-        FaultContext { fault, recorded: Arc::new(recorded), expected: Arc::default(), run_log: Arc::default() };
+        FaultContext { fault, recorded: Arc::new(recorded), expected: Arc::default(), log: Arc::default() };
     intercept(link, FaultInjector::new(fault_context, "lane", TransportKind::Memory))
 }
 
@@ -173,20 +173,20 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
     let tests = format!(
         "tests:\n  - name: sums\n    call: add\n    args: {{ a: '{{{{ n % 50 }}}}', b: 1 }}\n    expect: []\n    rows:\n{rows}"
     );
-    let run_log: Vec<Arc<Mutex<RunLog>>> = faults.iter().map(|_| Arc::default()).collect();
+    let log: Vec<Arc<Mutex<ReplayLog>>> = faults.iter().map(|_| Arc::default()).collect();
     let faults: Vec<Fault> =
         faults.iter().enumerate().map(|(at, yaml)| named(&format!("f{}", faults.len() - at), yaml)).collect();
-    let logs = run_log.clone();
+    let logs = log.clone();
     let tamper = Tamper::new(
         |_, _| {},
         move |lane, link| {
             let mut link = link;
-            for (fault, run_log) in faults.iter().zip(&logs) {
+            for (fault, log) in faults.iter().zip(&logs) {
                 let recorded =
                     RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
-                let (recorded, run_log) = (Arc::new(recorded), Arc::clone(run_log));
+                let (recorded, log) = (Arc::new(recorded), Arc::clone(log));
                 let fault_context =
-                    FaultContext { fault: Some(fault.clone()), recorded, expected: Arc::default(), run_log };
+                    FaultContext { fault: Some(fault.clone()), recorded, expected: Arc::default(), log };
                 link = intercept(link, FaultInjector::new(fault_context, lane, TransportKind::Memory));
             }
             link
@@ -194,8 +194,8 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
     );
     let options = Options { parallel: Some(parallel), tamper: Some(tamper), ..super::super::tests::options() };
     super::super::tests::recorded(&super::super::tests::plan(&tests), &options);
-    let last = run_log.last().unwrap().lock().unwrap();
-    last.log.struck.iter().map(|moment| moment.owner.clone()).collect()
+    let last = log.last().unwrap().lock().unwrap();
+    last.struck.iter().map(|moment| moment.owner.clone()).collect()
 }
 
 #[test]

@@ -1,20 +1,32 @@
 //! A recording as a file: lines of JSON, each sealed together with all before it, so that nothing is missing or changed.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::line::{exchange_from, exchange_json, lane_from, lane_json, outcome_from};
-use super::{RecordedCase, RunRecording};
+use super::{RecordedCase, RunRecording, TargetRecording};
+use crate::fault::MessageExchange;
 use crate::source::{FNV, fnv};
 
 /// The version of this format.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// What begins the seal of a line.
 const SEAL: &str = ",\"seal\":\"";
 
-/// What a recording is a recording of.
+/// A line after the first one; exchanges belong to the target above them.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RecordingLine<'a> {
+    Target(Cow<'a, str>, Cow<'a, TargetRecording>),
+    Exchange(Cow<'a, MessageExchange>),
+    Case(Cow<'a, RecordedCase>),
+    End(usize),
+}
+
+/// The suites that a recording was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordingHeader {
     /// The suite files as they were typed.
@@ -29,22 +41,22 @@ pub type InvalidRecording = String;
 /// The file's text.
 pub fn write(of: &RecordingHeader, recording: &RunRecording) -> String {
     let mut sealed = SealedWriter { text: String::new(), seal: 0 };
-    sealed.line(&json!({
+    sealed.line(json!({
         "recording": FORMAT,
         "program": PROGRAM,
         "suites": of.suites,
         "fingerprint": of.fingerprint,
     }));
     for (name, lane) in &recording.lanes {
-        sealed.line(&lane_json(name, lane));
+        sealed.line(RecordingLine::Target(name.into(), Cow::Borrowed(lane)));
         for exchange in &lane.exchanges {
-            sealed.line(&exchange_json(exchange));
+            sealed.line(RecordingLine::Exchange(Cow::Borrowed(exchange)));
         }
     }
     for case in &recording.cases {
-        sealed.line(&json!({"case": case.id, "outcome": case.outcome, "attempts": case.attempts}));
+        sealed.line(RecordingLine::Case(Cow::Borrowed(case)));
     }
-    sealed.line(&json!({"end": recording.cases.len()}));
+    sealed.line(RecordingLine::End(recording.cases.len()));
     sealed.text
 }
 
@@ -81,32 +93,27 @@ pub fn read(text: &str, fingerprint: &str) -> Result<RunRecording, InvalidRecord
         ));
     }
     let mut recording = RunRecording::default();
-    let mut lane = String::new();
+    let mut target = String::new();
     for (number, line) in lines.iter().enumerate().skip(1) {
-        let put = put(&mut recording, &mut lane, line);
-        put.ok_or_else(|| format!("line {} cannot be read; record it again", number + 1))?;
+        let unreadable = || format!("line {} cannot be read; record it again", number + 1);
+        match serde_json::from_str(line).map_err(|_| unreadable())? {
+            RecordingLine::Target(name, recorded) => {
+                target = name.into_owned();
+                recording.lanes.insert(target.clone(), recorded.into_owned());
+            }
+            RecordingLine::Exchange(exchange) => {
+                let recorded = recording.lanes.get_mut(&target).ok_or_else(unreadable)?;
+                recorded.exchanges.push(exchange.into_owned());
+            }
+            RecordingLine::Case(case) => recording.cases.push(case.into_owned()),
+            RecordingLine::End(_) => {}
+        }
     }
     Ok(recording)
 }
 
-fn put(recording: &mut RunRecording, within: &mut String, line: &Map<String, Value>) -> Option<()> {
-    if let Some(name) = line.get("lane") {
-        name.as_str()?.clone_into(within);
-        recording.lanes.insert(within.clone(), lane_from(line)?);
-    } else if let Some(id) = line.get("case") {
-        recording.cases.push(RecordedCase {
-            id: id.as_str()?.to_owned(),
-            outcome: outcome_from(line.get("outcome")?)?,
-            attempts: usize::try_from(line.get("attempts")?.as_u64()?).ok()?,
-        });
-    } else if line.get("end").is_none() {
-        recording.lanes.get_mut(within)?.exchanges.push(exchange_from(line)?);
-    }
-    Some(())
-}
-
 /// The lines of a file that is whole and as it was written.
-fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, InvalidRecording> {
+fn unsealed(text: &str) -> Result<Vec<String>, InvalidRecording> {
     let mut lines = Vec::new();
     let mut seal = 0;
     for (number, line) in text.lines().enumerate() {
@@ -119,11 +126,10 @@ fn unsealed(text: &str) -> Result<Vec<Map<String, Value>>, InvalidRecording> {
         if mark != format!("{seal:016x}\"}}") {
             return Err(edited(number));
         }
-        let value: Value = serde_json::from_str(line).map_err(|_| edited(number))?;
-        lines.extend(value.as_object().cloned());
+        lines.push(format!("{body}}}"));
     }
     match lines.last() {
-        Some(last) if last.contains_key("end") => Ok(lines),
+        Some(last) if last.starts_with("{\"end\":") => Ok(lines),
         Some(_) | None => Err(TRUNCATED.to_owned()),
     }
 }
@@ -140,8 +146,8 @@ struct SealedWriter {
 }
 
 impl SealedWriter {
-    fn line(&mut self, value: &Value) {
-        let text = value.to_string();
+    fn line(&mut self, line: impl Serialize) {
+        let text = json!(line).to_string();
         let body = text.strip_suffix('}').unwrap_or(&text);
         self.seal = sealed_with(self.seal, body);
         self.text.push_str(body);

@@ -1,5 +1,7 @@
 //! What makes two messages of the client the same, whenever and in whatever order they are sent.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::fault::ClientMessage;
@@ -23,17 +25,62 @@ pub(in crate::prove) enum RequestKey {
     Raw(Vec<u8>),
 }
 
+impl ExchangeKey {
+    pub(in crate::prove) fn of(owner: &str, sent: &ClientMessage) -> Self {
+        Self { owner: owner.to_owned(), request: RequestKey::of(sent) }
+    }
+}
+
+/// How many sessions each owner has in each lane.
+pub(in crate::prove) type SessionNumbers = BTreeMap<(String, String), u32>;
+
+/// Numbers the messages of one session, so that the same message is found again in a recording.
+#[derive(Debug, Default)]
+pub(in crate::prove) struct SessionCounter {
+    /// The session of each owner, counted from zero.
+    sessions: BTreeMap<String, u32>,
+    asked: BTreeMap<ExchangeKey, u32>,
+}
+
+/// Which of several equal messages one is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::prove) struct MessageNumber {
+    /// The session of its owner.
+    pub(in crate::prove) session: u32,
+    /// How often the same was sent before in that session.
+    pub(in crate::prove) occurrence: u32,
+}
+
+impl SessionCounter {
+    pub(in crate::prove) fn count(
+        &mut self,
+        lane: &str,
+        key: &ExchangeKey,
+        numbers: &mut SessionNumbers,
+    ) -> MessageNumber {
+        let session = *self.sessions.entry(key.owner.clone()).or_insert_with(|| {
+            let next = numbers.entry((lane.to_owned(), key.owner.clone())).or_default();
+            *next += 1;
+            *next - 1
+        });
+        let next = self.asked.entry(key.clone()).or_default();
+        *next += 1;
+        MessageNumber { session, occurrence: *next - 1 }
+    }
+}
+
 impl RequestKey {
     pub(in crate::prove) fn of(asked: &ClientMessage) -> Self {
         match asked {
-            ClientMessage::Message { method, params, .. } => Self::message(method, params),
+            ClientMessage::Message { method, params, .. } => Self::Message(method.clone(), canonical(params)),
             ClientMessage::Raw(bytes) => Self::Raw(bytes.trim_ascii().to_owned()),
         }
     }
+}
 
-    pub(in crate::prove) fn message(method: &str, params: &Value) -> Self {
-        Self::Message(method.to_owned(), canonical(params))
-    }
+/// The message of the client that some bytes are; `None` for answers to the server and for bytes that are no JSON.
+pub(in crate::prove) fn read_message(bytes: &[u8]) -> Option<ClientMessage> {
+    asked(&serde_json::from_slice(bytes).ok()?)
 }
 
 /// What a message of the client asks; `None` for answers to the server.

@@ -5,7 +5,6 @@
 
 pub mod file;
 mod key;
-mod line;
 mod pairing;
 mod recorder;
 #[cfg(test)]
@@ -13,6 +12,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::Outcome;
@@ -21,7 +21,7 @@ use crate::redact::Redactor;
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, HttpHead, ListKind, Tool};
 
-pub(super) use self::key::{ExchangeKey, RequestKey, asked};
+pub(super) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
 pub use self::recorder::RunRecorder;
 
 /// A run as it can be played back.
@@ -34,7 +34,7 @@ pub struct RunRecording {
 }
 
 /// One server in one revision.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TargetRecording {
     /// The suite's file.
     pub file: String,
@@ -45,13 +45,14 @@ pub struct TargetRecording {
     /// The revision that was spoken.
     pub revision: String,
     /// What travelled, session by session, in the order in which it was asked.
+    #[serde(skip)]
     pub exchanges: Vec<MessageExchange>,
     /// The cases of which something cannot be played back, with the reason.
     pub unplayable: BTreeMap<String, String>,
 }
 
 /// How a case ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedCase {
     /// Its id.
     pub id: String,
@@ -69,29 +70,34 @@ impl RunRecording {
             return self;
         }
         for exchange in self.lanes.values_mut().flat_map(|lane| &mut lane.exchanges) {
-            exchange.sent = match std::mem::replace(&mut exchange.sent, ClientMessage::Raw(Vec::new())) {
-                ClientMessage::Message { id, method, params } => {
-                    ClientMessage::Message { id, method, params: redactor.value(params) }
-                }
-                ClientMessage::Raw(bytes) => ClientMessage::Raw(concealed(&bytes, redactor)),
-            };
-            for reply in &mut exchange.replies {
-                conceal(reply, redactor);
-            }
+            let sent = std::mem::replace(&mut exchange.sent, ClientMessage::Raw(Vec::new()));
+            exchange.sent = redacted(sent, redactor);
+            exchange.replies.iter_mut().for_each(|reply| redact_reply(reply, redactor));
         }
         self
     }
 }
 
-fn concealed(bytes: &[u8], redactor: &Redactor) -> Vec<u8> {
+/// A message of the client as a recording without secrets holds it.
+pub(in crate::prove) fn redacted(message: ClientMessage, redactor: &Redactor) -> ClientMessage {
+    match message {
+        _ if redactor.is_empty() => message,
+        ClientMessage::Message { id, method, params } => {
+            ClientMessage::Message { id, method, params: redactor.value(params) }
+        }
+        ClientMessage::Raw(bytes) => ClientMessage::Raw(redacted_bytes(&bytes, redactor)),
+    }
+}
+
+fn redacted_bytes(bytes: &[u8], redactor: &Redactor) -> Vec<u8> {
     redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
 }
 
-fn conceal(reply: &mut ServerReply, redactor: &Redactor) {
+fn redact_reply(reply: &mut ServerReply, redactor: &Redactor) {
     match &mut reply.content {
         ReplyContent::Message(message) => *message = redactor.value(std::mem::take(message)),
         ReplyContent::Bytes(bytes) | ReplyContent::Torn(bytes) | ReplyContent::Stderr(bytes) => {
-            *bytes = concealed(bytes, redactor);
+            *bytes = redacted_bytes(bytes, redactor);
         }
         ReplyContent::Stalled | ReplyContent::Ended(_) => {}
     }
@@ -151,7 +157,7 @@ fn items(page: &MessageExchange, kind: ListKind) -> Vec<Value> {
     answer(page).and_then(|answer| answer["result"][kind.member()].as_array().cloned()).unwrap_or_default()
 }
 
-/// What was asked, in a few words: `tools/call get_user`.
+/// What was in a few words: `tools/call get_user`.
 pub(super) fn title(exchange: &MessageExchange) -> String {
     match &exchange.sent {
         ClientMessage::Raw(_) => "a raw message".to_owned(),

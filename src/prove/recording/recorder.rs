@@ -1,8 +1,6 @@
 //! Watches a run and keeps what can be played back.
 
-use std::collections::BTreeMap;
-
-use super::key::{ExchangeKey, RequestKey};
+use super::key::{ExchangeKey, SessionCounter, SessionNumbers};
 use super::pairing::dialogue;
 use super::{RecordedCase, RunRecording, TargetRecording};
 use crate::event::Event;
@@ -12,8 +10,7 @@ use crate::runner::SessionFrames;
 #[derive(Debug, Default)]
 pub struct RunRecorder {
     recording: RunRecording,
-    /// How many sessions of a lane each owner has spoken in.
-    sessions: BTreeMap<(String, String), u32>,
+    sessions: SessionNumbers,
 }
 
 impl RunRecorder {
@@ -31,20 +28,11 @@ impl RunRecorder {
     /// Keeps what travelled, secrets included: see [`RunRecording::without_secrets`].
     pub fn session(&mut self, session: &SessionFrames) {
         let mut told = dialogue(session);
-        let mut here: BTreeMap<String, u32> = BTreeMap::new();
-        let mut asked: BTreeMap<ExchangeKey, u32> = BTreeMap::new();
+        let mut counter = SessionCounter::default();
         for exchange in &mut told.exchanges {
-            let sessions = &mut self.sessions;
-            let ordinal = *here.entry(exchange.owner.clone()).or_insert_with(|| {
-                let next = sessions.entry((session.lane.clone(), exchange.owner.clone())).or_default();
-                *next += 1;
-                *next - 1
-            });
-            exchange.session = ordinal;
-            let key = ExchangeKey { owner: exchange.owner.clone(), request: RequestKey::of(&exchange.sent) };
-            let occurrence = asked.entry(key).or_default();
-            exchange.occurrence = *occurrence;
-            *occurrence += 1;
+            let key = ExchangeKey::of(&exchange.owner, &exchange.sent);
+            let number = counter.count(&session.lane, &key, &mut self.sessions);
+            (exchange.session, exchange.occurrence) = (number.session, number.occurrence);
         }
         let lane = self.recording.lanes.entry(session.lane.clone()).or_insert_with(|| TargetRecording {
             file: session.file.clone(),

@@ -84,7 +84,7 @@ fn what_was_touched_is_refused() {
     check(&[&lines[..4], &lines[5..]].concat().join("\n"), "line 5 was changed");
     check(&lines[..lines.len() - 1].join("\n"), "its end is missing");
     check(&text[..text.len() - 40], "its end is missing");
-    check(&text.replacen("\"recording\":1", "\"recording\":9", 1), "it was made by");
+    check(&text.replacen("\"recording\":2", "\"recording\":9", 1), "it was made by");
     check(&text.replacen("mcprove 0.", "mcprove 9.", 1), "it was made by mcprove 9.");
     let other = fingerprint(["suite: b\n"].into_iter());
     assert!(read(&text, &other).unwrap_err().contains("another suite"));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) use self::encoder::ReplyEncoder;
 use self::session::ReplaySession;
 pub(super) use self::session::RequestContext;
-use super::recording::{ExchangeKey, RequestKey, RunRecording, TargetRecording};
+use super::recording::{ExchangeKey, MessageNumber, RunRecording, SessionNumbers, TargetRecording};
 use crate::fault::ServerReply;
 use crate::redact::Redactor;
 use crate::transport::{Link, replay};
@@ -46,7 +46,7 @@ impl IndexedRecording {
 fn index(lane: &TargetRecording) -> ExchangeIndex {
     let mut index = ExchangeIndex::default();
     for (at, exchange) in lane.exchanges.iter().enumerate() {
-        let key = ExchangeKey { owner: exchange.owner.clone(), request: RequestKey::of(&exchange.sent) };
+        let key = ExchangeKey::of(&exchange.owner, &exchange.sent);
         index.found.entry(key).or_default().push((exchange.session, exchange.occurrence, at));
         let mut heads = exchange.replies.iter().filter_map(|reply| reply.http.as_ref());
         index.has_sessions |= heads.any(|head| head.header("mcp-session-id").is_some());
@@ -56,7 +56,8 @@ fn index(lane: &TargetRecording) -> ExchangeIndex {
 
 impl ExchangeIndex {
     /// The exchange in which the same was asked; handshakes and discovery are those of any session.
-    fn find(&self, key: &ExchangeKey, session: u32, occurrence: u32) -> Option<usize> {
+    fn find(&self, key: &ExchangeKey, number: MessageNumber) -> Option<usize> {
+        let MessageNumber { session, occurrence } = number;
         let known = self.found.get(key)?;
         let exact = known.iter().find(|(s, o, _)| (*s, *o) == (session, occurrence));
         let of_any =
@@ -80,8 +81,7 @@ pub(super) struct ReplayLog {
     pub(super) left: Vec<ReplayMoment>,
     /// Where a changed answer was given.
     pub(super) struck: Vec<ReplayMoment>,
-    /// How many sessions of a lane each owner has spoken in.
-    sessions: BTreeMap<(String, String), u32>,
+    pub(super) sessions: SessionNumbers,
 }
 
 /// A moment of a conversation.

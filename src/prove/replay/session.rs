@@ -1,11 +1,11 @@
 //! One session of a recorded server.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::super::recording::{ExchangeKey, RequestKey, TargetRecording, asked};
+use super::super::recording::{ExchangeKey, SessionCounter, TargetRecording, read_message, redacted};
 use super::encoder::{ReplyEncoder, asked_text};
 use super::{ReplayMoment, ReplayServer};
 use crate::fault::{ClientMessage, ReplyContent, ServerReply};
@@ -20,9 +20,7 @@ pub(super) struct ReplaySession {
     server: Arc<ReplayServer>,
     lane: String,
     transport: TransportKind,
-    /// The session of each owner.
-    ordinals: BTreeMap<String, u32>,
-    asked: BTreeMap<ExchangeKey, u32>,
+    counter: SessionCounter,
     /// Recorded ids of this session, and those that stand for them now.
     ids: Vec<(Value, Value)>,
     state: ServerState,
@@ -44,8 +42,7 @@ impl ReplaySession {
             server,
             lane: lane.to_owned(),
             transport,
-            ordinals: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            counter: SessionCounter::default(),
             ids: Vec::new(),
             state: ServerState::Serving,
             has_struck_the_start: false,
@@ -56,25 +53,6 @@ impl ReplaySession {
         self.server.indexed.recording.lanes.get(&self.lane)
     }
 
-    /// Which session of its owner this is.
-    fn ordinal(&mut self, owner: &str) -> u32 {
-        if let Some(known) = self.ordinals.get(owner) {
-            return *known;
-        }
-        let mut log = self.server.lock();
-        let next = log.sessions.entry((self.lane.clone(), owner.to_owned())).or_default();
-        let ordinal = *next;
-        *next += 1;
-        drop(log);
-        self.ordinals.insert(owner.to_owned(), ordinal);
-        ordinal
-    }
-
-    fn without_secrets(&self, message: Value) -> Value {
-        let redactor = &self.server.indexed.redactor;
-        if redactor.is_empty() { message } else { redactor.value(message) }
-    }
-
     /// What comes for a message of the client.
     fn answer(&mut self, owner: &str, said: &ClientMessage, context: RequestContext) -> Vec<Scheduled> {
         match self.state {
@@ -82,14 +60,11 @@ impl ReplaySession {
             ServerState::Stalled => return Vec::new(),
             ServerState::Gone => return self.encoder(context).gone(),
         }
-        let session = self.ordinal(owner);
-        let key = ExchangeKey { owner: owner.to_owned(), request: RequestKey::of(said) };
-        let count = self.asked.entry(key.clone()).or_default();
-        let occurrence = *count;
-        *count += 1;
+        let key = ExchangeKey::of(owner, said);
         let server = Arc::clone(&self.server);
-        let found = server.indexed.lanes.get(&self.lane).and_then(|index| index.find(&key, session, occurrence));
-        let moment = || ReplayMoment { owner: owner.to_owned(), frame: context.frame, session };
+        let number = self.counter.count(&self.lane, &key, &mut server.lock().sessions);
+        let found = server.indexed.lanes.get(&self.lane).and_then(|index| index.find(&key, number));
+        let moment = || ReplayMoment { owner: owner.to_owned(), frame: context.frame, session: number.session };
         let (Some(at), Some(lane)) = (found, server.indexed.recording.lanes.get(&self.lane)) else {
             return self.unknown(said, context, moment());
         };
@@ -160,6 +135,19 @@ pub(in crate::prove) struct RequestContext {
     pub(in crate::prove) in_session: bool,
 }
 
+impl RequestContext {
+    /// The context of raw bytes, which belong to no frame.
+    pub(in crate::prove) const RAW: Self = Self { frame: 0, expects_an_answer: true, in_session: false };
+
+    pub(in crate::prove) fn of(message: &OutgoingMessage, has_session_id: bool) -> Self {
+        Self {
+            frame: message.frame,
+            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
+            in_session: message.role != MessageRole::Handshake && has_session_id,
+        }
+    }
+}
+
 impl ReplaySession {
     fn encoder(&self, context: RequestContext) -> ReplyEncoder<'_> {
         ReplyEncoder::new(self.transport, &self.ids, context)
@@ -172,14 +160,9 @@ impl ReplaySession {
 
 impl RecordedServer for ReplaySession {
     fn on_message(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
-        let Ok(value) = serde_json::from_slice::<Value>(&message.bytes) else { return Vec::new() };
-        let Some(said) = asked(&self.without_secrets(value)) else { return Vec::new() };
-        let context = RequestContext {
-            frame: message.frame,
-            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
-            in_session: message.role != MessageRole::Handshake && self.has_sessions(),
-        };
-        self.answer(&message.owner, &said, context)
+        let Some(said) = read_message(&message.bytes) else { return Vec::new() };
+        let said = redacted(said, &self.server.indexed.redactor);
+        self.answer(&message.owner, &said, RequestContext::of(message, self.has_sessions()))
     }
 
     /// A raw message is known as a whole, or line by line.
@@ -187,31 +170,24 @@ impl RecordedServer for ReplaySession {
         if self.recorded().is_none() {
             return Vec::new();
         }
-        let context = RequestContext { frame: 0, expects_an_answer: true, in_session: false };
         let whole = self.raw_said(bytes);
         let is_known = |said: &ClientMessage| {
-            let key = ExchangeKey { owner: owner.to_owned(), request: RequestKey::of(said) };
+            let key = ExchangeKey::of(owner, said);
             self.server.indexed.lanes.get(&self.lane).is_some_and(|index| index.found.contains_key(&key))
         };
-        if whole.as_ref().is_some_and(is_known) {
-            return whole.map(|said| self.answer(owner, &said, context)).unwrap_or_default();
+        if let Some(said) = whole.filter(is_known) {
+            return self.answer(owner, &said, RequestContext::RAW);
         }
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let said: Vec<ClientMessage> = lines.filter_map(|line| self.raw_said(line)).collect();
-        said.iter().flat_map(|said| self.answer(owner, said, context)).collect()
+        said.iter().flat_map(|said| self.answer(owner, said, RequestContext::RAW)).collect()
     }
 }
 
 impl ReplaySession {
     fn raw_said(&self, bytes: &[u8]) -> Option<ClientMessage> {
-        if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
-            return asked(&self.without_secrets(value));
-        }
-        let redactor = &self.server.indexed.redactor;
-        Some(ClientMessage::Raw(if redactor.is_empty() {
-            bytes.to_vec()
-        } else {
-            redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
-        }))
+        let is_json = serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+        let said = if is_json { read_message(bytes)? } else { ClientMessage::Raw(bytes.to_vec()) };
+        Some(redacted(said, &self.server.indexed.redactor))
     }
 }

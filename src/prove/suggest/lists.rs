@@ -1,4 +1,4 @@
-//! What can be expected of what a server lists.
+//! Expectations of lists.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ const MOST: usize = 20;
 /// How many characters of an entry a suite may hold.
 const LONGEST: usize = 400;
 
-/// What can be expected where a page of a list differs.
+/// Expectations where a page of a list differs.
 pub(super) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<CandidateExpectation> {
     let (was, is) = (items(&context.healthy.message, kind), items(&context.changed.message, kind));
     let all = offered(context, kind);
@@ -27,12 +27,12 @@ pub(super) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec
             None => found.extend(context.pinned(&name.clone().into()).map(|pinned| {
                 CandidateExpectation::new(item(json!({"includes": [pinned]})), &*name, format!("leave `{name}` out"))
             })),
-            Some(other) => found.extend(entry(context, kind, (&name, one, other))),
+            Some(other) => found.extend(entry(context, kind, &ListEntry { name: &name, healthy: one, changed: other })),
         }
     }
-    let strangers: Vec<String> = is.iter().filter_map(named).filter(|name| !all.contains(name)).collect();
-    if !strangers.is_empty() || is.len() != was.len() || next(context.healthy) != next(context.changed) {
-        let could = strangers.first().map_or("list something else".to_owned(), |name| format!("list `{name}` as well"));
+    let unlisted: Vec<String> = is.iter().filter_map(named).filter(|name| !all.contains(name)).collect();
+    if !unlisted.is_empty() || is.len() != was.len() || next(context.healthy) != next(context.changed) {
+        let could = unlisted.first().map_or("list something else".to_owned(), |name| format!("list `{name}` as well"));
         let exact: Option<Vec<Value>> = all.iter().map(|name| context.pinned(&name.clone().into())).collect();
         if let Some(exact) = exact.filter(|exact| !exact.is_empty() && exact.len() <= MOST) {
             found.push(CandidateExpectation::new(item(json!({"exact": exact})), "the whole list", could.clone()));
@@ -42,14 +42,18 @@ pub(super) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec
     found
 }
 
-/// What differs in one entry.
-fn entry(
-    context: &SuggestionContext<'_>,
-    kind: ListKind,
-    (name, one, other): (&str, &Value, &Value),
-) -> Vec<CandidateExpectation> {
+/// An entry of a list, as the healthy server lists it and as the mutant does.
+struct ListEntry<'a> {
+    name: &'a str,
+    healthy: &'a Value,
+    changed: &'a Value,
+}
+
+/// Expectations of one entry that differs.
+fn entry(context: &SuggestionContext<'_>, kind: ListKind, entry: &ListEntry<'_>) -> Vec<CandidateExpectation> {
+    let name = entry.name;
     let mut found = Vec::new();
-    for Difference { path, healthy, changed } in differences(one, other) {
+    for Difference { path, healthy, changed } in differences(entry.healthy, entry.changed) {
         let about = format!("{name}, {}", path.text());
         let how = match (&healthy, &changed) {
             (None, _) => "with an additional",
@@ -57,7 +61,7 @@ fn entry(
             (Some(_), Some(_)) => "with another",
         };
         let could = format!("list `{name}` {how} `{}`", path.text());
-        if let Some(whole) = part(context, one, (name, key(kind)), &path) {
+        if let Some(whole) = part(context, kind, entry, &path) {
             found.push(CandidateExpectation::new(
                 json!({ kind.word(): {"includes": [whole]} }),
                 about.clone(),
@@ -89,8 +93,8 @@ fn entry(
 /// The name of an entry and what it has at a path, which is the list where the way leads through one.
 fn part(
     context: &SuggestionContext<'_>,
-    entry: &Value,
-    (name, key): (&str, &str),
+    kind: ListKind,
+    entry: &ListEntry<'_>,
     path: &AnswerPath,
 ) -> Option<Map<String, Value>> {
     let way: Vec<&String> = path
@@ -98,10 +102,10 @@ fn part(
         .iter()
         .map_while(|step| if let AnswerPathStep::Member(name) = step { Some(name) } else { None })
         .collect();
-    let value = way.iter().try_fold(entry, |value, name| value.get(name.as_str()))?;
+    let value = way.iter().try_fold(entry.healthy, |value, name| value.get(name.as_str()))?;
     let value = context.pinned(value).filter(|value| value.to_string().len() <= LONGEST)?;
     let inner = way.iter().rev().fold(value, |inner, name| json!({ name.as_str(): inner }));
-    let mut whole = Map::from_iter([(key.to_owned(), context.pinned(&name.into())?)]);
+    let mut whole = Map::from_iter([(key(kind).to_owned(), context.pinned(&entry.name.into())?)]);
     whole.extend(inner.as_object()?.clone());
     Some(whole)
 }
@@ -151,7 +155,8 @@ fn key(kind: ListKind) -> &'static str {
 pub(super) fn whole(
     catalog: &Catalog,
     kind: ListKind,
-    (was, is): (&ExchangeAnswer, &ExchangeAnswer),
+    was: &ExchangeAnswer,
+    is: &ExchangeAnswer,
 ) -> Option<(ExchangeAnswer, ExchangeAnswer)> {
     let page = items(&was.message, kind);
     let all = raw(catalog, kind);

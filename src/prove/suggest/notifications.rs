@@ -1,4 +1,4 @@
-//! What can be expected of the notifications that come before an answer.
+//! Expectations of the notifications that come before an answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,13 +10,12 @@ use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, likenesses};
 
-/// What can be expected where other notifications come.
 pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
     for method in methods(context.healthy).union(&methods(context.changed)) {
         let (was, is) = (of(context.healthy, method), of(context.changed, method));
         if was.len() == is.len() {
-            was.iter().zip(&is).for_each(|(one, other)| found.extend(contents(context, method, (one, other))));
+            was.iter().zip(&is).for_each(|(one, other)| found.extend(contents(context, method, one, other)));
             continue;
         }
         let could = if is.len() < was.len() {
@@ -33,12 +32,8 @@ pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpect
     found
 }
 
-/// What differs in what a notification carries.
-fn contents(
-    context: &SuggestionContext<'_>,
-    method: &str,
-    (one, other): (&Value, &Value),
-) -> Vec<CandidateExpectation> {
+/// Expectations of a notification whose contents differ.
+fn contents(context: &SuggestionContext<'_>, method: &str, one: &Value, other: &Value) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
     for Difference { path, healthy, .. } in differences(one, other) {
         let could = format!("send `{method}` with another `{}`", path.text());

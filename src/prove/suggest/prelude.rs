@@ -139,7 +139,7 @@ fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
     for (at, (exchange, _)) in told.iter().enumerate() {
         for (path, used) in scalars(exchange.params()) {
             let is_known = captures.iter().any(|capture| is_used(&capture.value, &used));
-            if !is_known && let Some(capture) = capture(&told[..at], (&path, &used), &captures) {
+            if !is_known && let Some(capture) = capture(&told[..at], &path, &used, &captures) {
                 captures.push(capture);
             }
         }
@@ -150,7 +150,8 @@ fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
 /// The first earlier answer that tells a value which nobody had said before.
 fn capture(
     told: &[(&MessageExchange, Value)],
-    (path, used): (&AnswerPath, &Value),
+    path: &AnswerPath,
+    used: &Value,
     known: &[CapturedValue],
 ) -> Option<CapturedValue> {
     let mut said: Vec<Value> = Vec::new();

@@ -82,20 +82,16 @@ fn is_page(params: &Value, lane: &TargetRecording) -> bool {
 /// The parameters that a suite wrote itself.
 fn own(params: &Value) -> Value {
     let Value::Object(members) = params else { return params.clone() };
-    let mut kept: Map<String, Value> =
-        members.iter().filter(|(name, _)| !ADDED.contains(&name.as_str())).map(pair).collect();
+    let mut kept = members.clone();
+    kept.retain(|name, _| !ADDED.contains(&name.as_str()));
     if let Some(Value::Object(meta)) = members.get("_meta") {
-        let is_own = |name: &str| name != "progressToken" && !name.starts_with("io.modelcontextprotocol/");
-        let meta: Map<String, Value> = meta.iter().filter(|(name, _)| is_own(name)).map(pair).collect();
+        let mut meta = meta.clone();
+        meta.retain(|name, _| name != "progressToken" && !name.starts_with("io.modelcontextprotocol/"));
         if !meta.is_empty() {
             kept.insert("_meta".to_owned(), meta.into());
         }
     }
     kept.into()
-}
-
-fn pair((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
 }
 
 /// A value, unless it says nothing.

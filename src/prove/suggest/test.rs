@@ -41,7 +41,7 @@ pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let healthy = ExchangeAnswer::of(&exchange.sent, &exchange.replies)?;
     let changed = ExchangeAnswer::of(&exchange.sent, survivor.changed)?;
     let list = ListKind::ALL.into_iter().find(|kind| prelude.step.get("list") == Some(&json!(kind.word())));
-    let whole = list.and_then(|kind| lists::whole(survivor.catalog, kind, (&healthy, &changed)));
+    let whole = list.and_then(|kind| lists::whole(survivor.catalog, kind, &healthy, &changed));
     let (healthy, changed) = whole.unwrap_or((healthy, changed));
     let others = match list {
         // A list that has several pages is one list in the suite, and the others are not put together here.

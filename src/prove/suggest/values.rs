@@ -1,4 +1,6 @@
-//! What can be expected of the values of an answer.
+//! Expectations of the values of an answer.
+
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -20,7 +22,7 @@ enum Preference {
     StateDependent,
 }
 
-/// What can be expected where two answers differ.
+/// Expectations where two answers differ.
 pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     if context.healthy.kind() == AnswerKind::Odd {
         return Vec::new();
@@ -71,7 +73,7 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
                         CandidateExpectation::new(item, "the text", "answer with a text that is no JSON"),
                     )
                 });
-                return texts(context, (one, other), if json.is_some() { Confidence::Stateful } else { confidence })
+                return texts(context, one, other, if json.is_some() { Confidence::Stateful } else { confidence })
                     .into_iter()
                     .chain(json)
                     .collect();
@@ -155,7 +157,8 @@ fn is_block_text(path: &AnswerPath) -> bool {
 
 fn texts(
     context: &SuggestionContext<'_>,
-    (one, other): (&str, &str),
+    one: &str,
+    other: &str,
     confidence: Confidence,
 ) -> Vec<(Preference, CandidateExpectation)> {
     let preference = if confidence == Confidence::High { Preference::Exact } else { Preference::Structural };
@@ -227,7 +230,7 @@ fn distinctive(one: &str, other: &str) -> Vec<String> {
     let far =
         |chars: usize| one[begin..line_end].char_indices().nth(chars).map_or(line_end, |(offset, _)| begin + offset);
     let spans = [(near(begin, 24), far(36)), (near(begin, 8), far(16)), (begin, far(8)), (begin, far(SHORT))];
-    let parts = spans.into_iter().map(|(start, end)| whole_words(one, (start, begin, end)).to_owned());
+    let parts = spans.into_iter().map(|(start, end)| whole_words(one, start..end, begin).to_owned());
     let mut parts: Vec<String> =
         parts.filter(|part| !part.is_empty() && !other.contains(part.as_str()) && !is_fleeting(part)).collect();
     parts.dedup();
@@ -235,7 +238,8 @@ fn distinctive(one: &str, other: &str) -> Vec<String> {
 }
 
 /// A part of a text without the halves of words at its ends.
-fn whole_words(text: &str, (start, middle, end): (usize, usize, usize)) -> &str {
+fn whole_words(text: &str, part: Range<usize>, middle: usize) -> &str {
+    let Range { start, end } = part;
     let is_within = |at: usize| {
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         is_word(text[..at].chars().next_back()) && is_word(text[at..].chars().next())

@@ -9,7 +9,7 @@ use crate::event::{Event, Outcome, Proof, Verdict};
 use crate::prove::baseline_run::check_baseline;
 use crate::prove::freeze::frozen;
 use crate::prove::replay::{IndexedRecording, MutatedReplies, ReplayServer};
-use crate::prove::run::{EventCapture, paused_runtime, run_on_replay};
+use crate::prove::run::{EventCapture, PlanRunner, paused_runtime};
 use crate::prove::verdict::judge_run;
 use crate::prove::{ProveSettings, RunRecorder, RunRecording, prove};
 use crate::redact::Redactor;
@@ -191,13 +191,8 @@ fn verdicts(plan: &Plan, recording: &RunRecording) -> Vec<(Verdict, BTreeSet<Str
     let (options, registry) = (options(), Registry::builtin());
     let rerun = |changes: MutatedReplies| {
         let stage = ReplayServer::new(Arc::clone(&indexed), changes);
-        run_on_replay(
-            &paused_runtime().unwrap(),
-            plan.clone(),
-            &stage,
-            (&options, registry),
-            EventCapture::VerdictsOnly,
-        )
+        let (runtime, capture) = (&paused_runtime().unwrap(), EventCapture::VerdictsOnly);
+        PlanRunner { runtime, options: &options, registry, capture }.replay(plan.clone(), &stage)
     };
     let controlled = check_baseline(recording, &rerun(MutatedReplies::new()));
     assert_eq!(controlled.control.left_out, []);
