@@ -34,7 +34,7 @@ pub fn misgiven(
         Some(case(named.key, &named.tool.value, mistake))
     });
     let broken = suite.suite.arguments.iter().filter_map(|(tool, args)| {
-        let mistake = broken((tool, args), &filled(args)?, catalogs)?;
+        let mistake = broken(tool, args, &filled(args)?, catalogs)?;
         Some(case("arguments", tool, mistake))
     });
     unknown.chain(broken).filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes)).collect()
@@ -52,7 +52,7 @@ fn unlisted(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake
 }
 
 /// A failed case for arguments that no tool of that name accepts.
-fn broken((name, args): (&str, &Node), value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
+fn broken(name: &str, args: &Node, value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let tools: Vec<&Tool> = catalogs.iter().filter_map(|catalog| catalog.tool(name)).collect();
     let objections: Option<Vec<String>> = tools.iter().map(|tool| objection(tool, value)).collect();
     let objection = objections?.into_iter().next()?;

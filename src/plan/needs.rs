@@ -27,10 +27,10 @@ pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>,
     let needs = || over.iter().chain(&test.needs);
     // The value of an expression may differ from row to row.
     let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::Assert { .. });
-    let lacking = needs().filter(of_all).find_map(|need| unmet(need, (names, offer), test.span));
+    let lacking = needs().filter(of_all).find_map(|need| unmet(need, names, offer, test.span));
     let of_row = |row: &Row| {
         let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
-        needs().find_map(|need| unmet(need, (&names, offer), test.span)).unwrap_or_else(|| script(test))
+        needs().find_map(|need| unmet(need, &names, offer, test.span)).unwrap_or_else(|| script(test))
     };
     let mut cases = match lacking {
         Some(body) => vec![planner.test_case(test, None, body)],
@@ -54,7 +54,7 @@ fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
 }
 
 /// The body of a case whose need is not met; the place is that of the test.
-fn unmet(need: &Need, (names, offer): (&Names, &Offer<'_>), span: Span) -> Option<Body> {
+fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Body> {
     let reason = match need {
         Need::Hint(hint) if names["hints"].get(hint).is_none() => {
             format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`")

@@ -67,7 +67,7 @@ impl Planner<'_> {
             case.session = case.session.max(if may_follow { SessionNeed::InTurn } else { SessionNeed::Own });
         }
         if let Body::Script(script) = &mut case.body {
-            snapshot::place(&mut script.steps, self.suite, self.lane, (test, case.row.as_deref()));
+            snapshot::place(&mut script.steps, self.suite, self.lane, test, case.row.as_deref());
         }
         case.variants.extend(judged(&test.steps));
         if all_steps(test).any(|step| step.cancel.is_some()) {

@@ -88,7 +88,7 @@ impl Parameter<'_> {
 /// The parameters of a tool, and those of the objects within them, alone or in lists; each with arguments that have a
 /// place for it.
 fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
-    let mut found = of_object((root, root), "", base);
+    let mut found = of_object(root, root, "", base);
     let (mut at, outermost) = (0, found.len());
     while at < found.len() && found.len() < outermost + MOST_WITHIN {
         let within = within(root, &found[at]);
@@ -99,7 +99,7 @@ fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
     found
 }
 
-fn of_object<'a>((object, root): (&'a Json, &'a Json), owner: &str, base: &Json) -> Vec<Parameter<'a>> {
+fn of_object<'a>(object: &'a Json, root: &'a Json, owner: &str, base: &Json) -> Vec<Parameter<'a>> {
     let required = object["required"].as_array();
     let of = |(name, schema): (&'a String, &'a Json)| Parameter {
         name,
@@ -138,7 +138,7 @@ fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
                 continue;
             }
         }
-        return of_object((object, root), &owner, &base);
+        return of_object(object, root, &owner, &base);
     }
     Vec::new()
 }

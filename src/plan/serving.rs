@@ -65,7 +65,7 @@ impl Generated {
     }
 
     /// Whether a case that stands there on this server, with these probes, is one of them.
-    pub fn has(&self, (file, line): (&str, usize), server: &str, probes: &[String]) -> bool {
+    pub fn has(&self, file: &str, line: usize, server: &str, probes: &[String]) -> bool {
         self.origins.iter().any(|origin| {
             (origin.file.as_str(), origin.line, origin.server.as_str()) == (file, line, server)
                 && (origin.probe.is_empty() || probes.iter().any(|probe| probe == origin.probe))

@@ -68,10 +68,10 @@ pub(super) fn duplicates(suites: &[SuitePlan]) -> Vec<Diagnostic> {
 }
 
 /// Tells the steps of a case where their snapshots are kept.
-pub(super) fn place(steps: &mut [Step], suite: &Suite, lane: &Lane, (test, row): (&Test, Option<&str>)) {
+pub(super) fn place(steps: &mut [Step], suite: &Suite, lane: &Lane, test: &Test, row: Option<&str>) {
     let number_of = |snapshot: &Snapshot| step_number(test, snapshot);
     for snapshot in steps.iter_mut().filter_map(|step| step.snapshot.as_mut()) {
-        snapshot.file = file(suite, lane, row, (snapshot, &base(test, snapshot, number_of(snapshot))));
+        snapshot.file = file(suite, lane, row, snapshot, &base(test, snapshot, number_of(snapshot)));
     }
 }
 
@@ -86,7 +86,7 @@ fn each(planned: &SuitePlan, visit: &mut Visit<'_>) {
         for lane in planned.lanes.iter().filter(runs_on) {
             for snapshot in test.steps.iter().filter_map(|step| step.snapshot.as_ref()) {
                 let base = base(test, snapshot, step_number(test, snapshot));
-                let named = |row: Option<&str>| Some(file(suite, lane, row, (snapshot, &base)));
+                let named = |row: Option<&str>| Some(file(suite, lane, row, snapshot, &base));
                 if test.for_each.is_some() {
                     visit(test, None, None, snapshot);
                 } else if test.rows.is_empty() {
@@ -105,7 +105,7 @@ fn folder(suite: &Suite) -> PathBuf {
     suite.folder.join("snapshots").join(stem)
 }
 
-fn file(suite: &Suite, lane: &Lane, row: Option<&str>, (snapshot, base): (&Snapshot, &str)) -> PathBuf {
+fn file(suite: &Suite, lane: &Lane, row: Option<&str>, snapshot: &Snapshot, base: &str) -> PathBuf {
     let row = row.map(|row| format!("-{}", slug(row))).unwrap_or_default();
     let lane = match snapshot.per {
         Some(Per::Server) => format!("@{}", slug(&lane.server)),

@@ -51,7 +51,7 @@ fn annotations(report: &Report, cases: Vec<(&CaseResult, bool)>, level: &str) ->
     let firsts: Vec<_> = cases.into_iter().filter(|(case, _)| groups.admit(case) != CaseDetail::Name).collect();
     for (case, several) in firsts.into_iter().take(SHOWN) {
         let more = groups.count_more(case);
-        text += &annotation(report, case, &wording::name(&case.case, several), (level, more));
+        text += &annotation(report, case, &wording::name(&case.case, several), level, more);
         told += more + 1;
     }
     (text, all.saturating_sub(told))
@@ -79,7 +79,7 @@ fn survived(mutant: &MutantResult) -> String {
     text
 }
 
-fn annotation(report: &Report, case: &CaseResult, name: &str, (level, more): (&str, usize)) -> String {
+fn annotation(report: &Report, case: &CaseResult, name: &str, level: &str, more: usize) -> String {
     let finding = case.findings.first();
     let place = wording::place(report, case, finding);
     let mut properties = Vec::new();

@@ -22,12 +22,13 @@ pub(super) fn of(cases: &[&CaseResult]) -> Option<Repetition> {
     let times = counts.iter().map(|(_, of)| *of).max()?;
     // A run that was stopped leaves cases with fewer repetitions, which say nothing about more.
     let whole: Vec<(usize, usize)> = counts.iter().copied().filter(|(_, of)| *of == times).collect();
-    let pass_k = (1..=times).map(|k| whole.iter().map(|count| all_of(*count, k)).sum::<f64>() / share(whole.len()));
+    let pass_k =
+        (1..=times).map(|k| whole.iter().map(|count| all_of(count.0, count.1, k)).sum::<f64>() / share(whole.len()));
     Some(Repetition { times, cases: counts.len(), pass_k: pass_k.collect() })
 }
 
 /// The chance that `k` different ones of `of` runs all passed, if `passed` did.
-fn all_of((passed, of): (usize, usize), k: usize) -> f64 {
+fn all_of(passed: usize, of: usize, k: usize) -> f64 {
     (0..k).map(|taken| share(passed.saturating_sub(taken)) / share(of - taken)).product()
 }
 
@@ -44,7 +45,7 @@ mod tests {
         for (passed, of, k, expected) in
             [(10, 10, 10, 1.0), (9, 10, 10, 0.0), (7, 10, 1, 0.7), (3, 4, 2, 0.5), (2, 4, 2, 1.0 / 6.0), (0, 1, 1, 0.0)]
         {
-            let got = all_of((passed, of), k);
+            let got = all_of(passed, of, k);
             assert!((got - expected).abs() < 1e-12, "{passed} of {of}, {k} at a time: {got}");
         }
     }

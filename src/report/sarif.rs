@@ -116,7 +116,7 @@ fn result(
         "kind": kind,
         "level": level,
         "message": {"text": message(case, finding)},
-        "locations": [location(&wording::place(report, case, Some(finding)), (&case.case.id, &case.case.name))],
+        "locations": [location(&wording::place(report, case, Some(finding)), &case.case.id, &case.case.name)],
         "partialFingerprints": {"mcproveCase/v1": fingerprints.of(case, finding)},
         "properties": {
             "case": visible(&case.case.id),
@@ -153,7 +153,7 @@ fn survivor(report: &Report, mutant: &MutantResult, rules: &mut SarifRules) -> V
         "kind": "fail",
         "level": "note",
         "message": {"text": plain(&text)},
-        "locations": [location(&SourceLocation { file, line: 1, column: None, end_column: None }, (&mutant.id, &mutant.id))],
+        "locations": [location(&SourceLocation { file, line: 1, column: None, end_column: None }, &mutant.id, &mutant.id)],
         "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(FNV, format!("{file}#{}", mutant.id).as_bytes()))},
         "properties": {"mutant": mutant.id, "leaf": mutant.leaf, "tools": tools},
     })
@@ -177,7 +177,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Where something is written, or what it is called where nobody wrote it.
-fn location(place: &SourceLocation<'_>, (id, name): (&str, &str)) -> Value {
+fn location(place: &SourceLocation<'_>, id: &str, name: &str) -> Value {
     if place.file.is_empty() {
         return json!({
             "logicalLocations": [{"name": visible(name), "fullyQualifiedName": visible(id), "kind": "member"}],

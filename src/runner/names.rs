@@ -71,7 +71,7 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
     // A value that stands in the name of a suite, for everybody to see, is masked only if it reads like a secret.
     let is_seen = |value: &str| plan.suites.iter().any(|planned| planned.suite.file.contains(value));
     let hidden = read.clone().into_iter().filter(|(name, value)| !is_seen(value) || is_secret(name, value));
-    let mut secrets: Vec<(String, String)> = hidden.map(unprefixed).collect();
+    let mut secrets: Vec<(String, String)> = hidden.map(|(name, value)| (unprefixed(name), value)).collect();
     for planned in &plan.suites {
         let Ok(names) = of_suite(&planned.suite, &read) else { continue };
         for server in planned.suite.servers.values() {
@@ -95,8 +95,8 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
 }
 
 /// A secret that was taken back under a name keeps that name.
-fn unprefixed((name, value): (String, String)) -> (String, String) {
-    (name.strip_prefix(RESTORED_FROM).map(str::to_owned).unwrap_or(name), value)
+fn unprefixed(name: String) -> String {
+    name.strip_prefix(RESTORED_FROM).map(str::to_owned).unwrap_or(name)
 }
 
 /// Tokens with which rules are tested.

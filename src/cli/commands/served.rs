@@ -110,8 +110,7 @@ impl ObservedCalls {
     /// Takes note of a case.
     pub(super) fn case(&mut self, result: &CaseResult) {
         let case = &result.case;
-        if result.outcome != Outcome::Skipped && self.generated.has((&case.file, case.line), &case.server, &case.probes)
-        {
+        if result.outcome != Outcome::Skipped && self.generated.has(&case.file, case.line, &case.server, &case.probes) {
             self.ran.insert(case.id.clone());
         }
     }

@@ -51,7 +51,7 @@ fn parity_section(file: Option<&str>, parity: &Parity, style: &Style) -> String 
         some => format!(", {} on those where they apply", layout::plural(some, "case")),
     };
     let foot = format!("{agree} on all of {lanes}{partial}");
-    section(&format!("verdicts that differ{of}"), &parity.lanes, (&rows, &foot), style)
+    section(&format!("verdicts that differ{of}"), &parity.lanes, &rows, &foot, style)
 }
 
 fn isolation_section(isolation: &IsolationReport, named: &dyn Fn(&Verdicts) -> String, style: &Style) -> String {
@@ -64,10 +64,10 @@ fn isolation_section(isolation: &IsolationReport, named: &dyn Fn(&Verdicts) -> S
     let end = if *agreeing == 1 { "case ends" } else { "cases end" };
     let foot =
         format!("{agreeing} {end} alike in a shared session, in sessions of their own, and shuffled with seed {seed}");
-    section("cases that depend on others", &columns, (&rows, &foot), style)
+    section("cases that depend on others", &columns, &rows, &foot, style)
 }
 
-fn section(title: &str, columns: &[String], (rows, foot): (&[Row], &str), style: &Style) -> String {
+fn section(title: &str, columns: &[String], rows: &[Row], foot: &str, style: &Style) -> String {
     let foot = layout::indent(&layout::wrap_some(foot, style.width - 2, 4), "  ");
     if rows.is_empty() {
         return foot;
