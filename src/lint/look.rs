@@ -155,9 +155,9 @@ fn step(name: &str) -> String {
 }
 
 /// One finding for each tool of which `says` has something to say: the place, and a sentence.
-pub(super) fn each_tool(
-    subject: &LintSubject<'_>,
-    says: impl Fn(&Tool) -> Option<(String, String)>,
+pub(super) fn each_tool<'a>(
+    subject: &LintSubject<'a>,
+    mut says: impl FnMut(&'a Tool) -> Option<(String, String)>,
 ) -> Vec<LintFinding> {
     let found = subject.tools.iter().filter_map(|tool| {
         let (at, says) = says(tool)?;
@@ -166,28 +166,9 @@ pub(super) fn each_tool(
     found.collect()
 }
 
-/// One finding for each place of which `says` has something to say.
-pub(super) fn each_place(
-    subject: &LintSubject<'_>,
-    members: &[ToolMember],
-    says: impl Fn(&LintPosition<'_>) -> Option<String>,
-) -> Vec<LintFinding> {
-    let mut found = Vec::new();
-    for tool in subject.tools {
-        for place in places(tool, members) {
-            if let Some(says) = says(&place) {
-                found.push(LintFinding { tool: tool.name.clone(), at: place.at, says });
-            }
-        }
-    }
-    found
-}
-
-/// One finding for each tool whose arguments have any of these keywords at the outermost level of their schema.
-pub(super) fn outermost(subject: &LintSubject<'_>, keywords: &[&str]) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let Role::Root = place.role else { return None };
-        let own: Vec<&str> = keywords.iter().copied().filter(|keyword| place.has_any(&[keyword])).collect();
-        (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))
-    })
+/// The keywords among these that the outermost level of a schema has.
+pub(super) fn outermost(place: &LintPosition<'_>, keywords: &[&str]) -> Option<String> {
+    let Role::Root = place.role else { return None };
+    let own: Vec<&str> = keywords.iter().copied().filter(|keyword| place.has_any(&[keyword])).collect();
+    (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))
 }

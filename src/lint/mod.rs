@@ -14,6 +14,7 @@ mod rules;
 mod tests;
 
 pub use self::cost::{MAX_TOKENS, tokens};
+use self::look::{LintPosition, ToolMember, each_tool, places};
 pub use self::manual::{explained, listed, manual};
 pub use self::provider::Provider;
 use crate::wire::Tool;
@@ -72,7 +73,18 @@ pub struct Lint {
     bad: &'static str,
     /// Other lints that cannot but find something in the bad example.
     also: &'static [&'static str],
-    judge: fn(&LintSubject<'_>) -> Vec<LintFinding>,
+    rule: LintRule,
+}
+
+/// The check of a lint.
+#[derive(Debug, Clone, Copy)]
+enum LintRule {
+    /// Of the whole list.
+    List(fn(&LintSubject<'_>) -> Vec<LintFinding>),
+    /// Of each tool: the place, and a sentence.
+    Tool(fn(&Tool) -> Option<(String, String)>),
+    /// Of each place of the schemas of each tool: a sentence.
+    Schemas(&'static [ToolMember], fn(&LintPosition<'_>) -> Option<String>),
 }
 
 /// The tools under review.
@@ -114,7 +126,20 @@ impl Lint {
 
     /// Runs the lint over the tools of a server, in listed order.
     pub fn judge(&self, tools: &[Tool], limits: LintLimits) -> Vec<LintFinding> {
-        (self.judge)(&LintSubject { tools, limits })
+        let subject = LintSubject { tools, limits };
+        match self.rule {
+            LintRule::List(check) => check(&subject),
+            LintRule::Tool(check) => each_tool(&subject, check),
+            LintRule::Schemas(members, check) => {
+                let places =
+                    tools.iter().flat_map(|tool| places(tool, members).into_iter().map(move |place| (tool, place)));
+                let found = places.filter_map(|(tool, place)| {
+                    let says = check(&place)?;
+                    Some(LintFinding { tool: tool.name.clone(), at: place.at, says })
+                });
+                found.collect()
+            }
+        }
     }
 }
 

@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, Validator};
 use serde_json::json;
 
-use super::super::look::{Role, ToolMember, each_place, each_tool, outermost};
-use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
-use super::names::{plain_name, shown};
-use super::{NAME, REJECTED};
+use super::super::look::{Role, ToolMember, outermost};
+use super::super::{Lint, LintRule, Provider};
+use super::names::{self, bad_name, shown};
+use super::{NAME, REJECTED, WARNING};
 
 const TOOL_USE: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";
+
+const BASE: Lint = Lint { provider: Some(Provider::Anthropic), variant: REJECTED, ..WARNING };
 
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "anthropic-name",
-        level: LintLevel::Warning,
-        provider: Some(Provider::Anthropic),
         variant: NAME,
         says: "Anthropic accepts names of at most 128 letters, digits, `_` and `-`",
         why: "a single such name makes it refuse the whole request",
@@ -24,55 +24,57 @@ pub(super) static LINTS: &[Lint] = &[
         link: TOOL_USE,
         good: r#"{"name": "find-notes_v2"}"#,
         bad: r#"{"name": "notes.find"}"#,
-        also: &[],
-        judge: name,
+        rule: LintRule::Tool(|tool| Some(("name".to_owned(), bad_name(&tool.name, 128, "_-")?))),
+        ..BASE
     },
     Lint {
         id: "anthropic-top-level",
-        level: LintLevel::Warning,
-        provider: Some(Provider::Anthropic),
-        variant: REJECTED,
         says: "Anthropic accepts no `oneOf`, `anyOf` or `allOf` at the outermost level of a schema",
         why: "a single such schema makes it refuse the whole request",
         cure: "move the choice into a property, or check it within the tool",
         link: "https://github.com/anthropics/claude-code/issues/40075",
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "id": {"type": "string", "description": "Which note"}}, "additionalProperties": false, "oneOf": [{"required": ["word"]}, {"required": ["id"]}]}}"#,
-        also: &[],
-        judge: top_level,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| outermost(place, &["oneOf", "anyOf", "allOf"])),
+        ..BASE
     },
     Lint {
         id: "anthropic-property-name",
-        level: LintLevel::Warning,
-        provider: Some(Provider::Anthropic),
-        variant: REJECTED,
         says: "Anthropic accepts names of parameters of at most 64 letters, digits, `_`, `.` and `-`",
         why: "a single such name makes it refuse the whole request",
         cure: "rename the parameter",
         link: "https://github.com/twilio-labs/mcp/issues/58",
         good: r#"{"inputSchema": {"type": "object", "properties": {"filter.word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"filter[word]": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: property_name,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let Role::Parameter(name) = place.role else { return None };
+            let count = name.chars().count();
+            if count == 0 || count > 64 {
+                return Some(format!("`{name}` has {count} characters, and it takes 1 to 64"));
+            }
+            let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'))?;
+            Some(format!("`{name}` holds {}", shown(strange)))
+        }),
+        ..BASE
     },
     Lint {
         id: "anthropic-dialect",
-        level: LintLevel::Warning,
-        provider: Some(Provider::Anthropic),
-        variant: REJECTED,
         says: "Anthropic accepts only schemas that are valid in draft 2020-12, whatever `$schema` says",
         why: "one that is valid only in an earlier draft, and the whole request is refused",
         cure: "write it in 2020-12: `prefixItems` for a list of schemas in `items`, a number in `exclusiveMinimum`",
         link: "https://github.com/anthropics/claude-code/issues/86665",
         good: r#"{"inputSchema": {"type": "object", "properties": {"range": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}], "description": "First and last"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"range": {"type": "array", "items": [{"type": "integer"}, {"type": "integer"}], "description": "First and last"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: dialect,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let Role::Root = place.role else { return None };
+            let error = META.as_ref()?.iter_errors(place.schema).next()?;
+            let at = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+            Some(format!("`{at}` is not valid in 2020-12"))
+        }),
+        ..BASE
     },
     Lint {
         id: "anthropic-duplicate-name",
-        level: LintLevel::Warning,
-        provider: Some(Provider::Anthropic),
         variant: NAME,
         says: "Anthropic accepts no two tools of one name",
         why: "the whole request is refused",
@@ -81,49 +83,13 @@ pub(super) static LINTS: &[Lint] = &[
         good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
         bad: r#"[{"name": "find_notes"}, {"name": "find_notes", "description": "Finds tasks whose title holds a word."}]"#,
         also: &["duplicate-name"],
-        judge: duplicate_name,
+        rule: LintRule::List(names::duplicate_name),
+        ..BASE
     },
 ];
-
-fn name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| Some(("name".to_owned(), plain_name(&tool.name, 128)?)))
-}
-
-fn top_level(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    outermost(subject, &["oneOf", "anyOf", "allOf"])
-}
-
-fn property_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let Role::Parameter(name) = place.role else { return None };
-        let count = name.chars().count();
-        if count == 0 || count > 64 {
-            return Some(format!("`{name}` has {count} characters, and it takes 1 to 64"));
-        }
-        let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'))?;
-        Some(format!("`{name}` holds {}", shown(strange)))
-    })
-}
 
 /// Whether a schema is valid in 2020-12.
 static META: LazyLock<Option<Validator>> = LazyLock::new(|| {
     let schema = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
     jsonschema::options().with_draft(Draft::Draft202012).build(&schema).ok()
 });
-
-fn dialect(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    let Some(meta) = META.as_ref() else { return Vec::new() };
-    each_place(subject, ToolMember::INPUT, |place| {
-        let Role::Root = place.role else { return None };
-        let error = meta.iter_errors(place.schema).next()?;
-        let at = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
-        Some(format!("`{at}` is not valid in 2020-12"))
-    })
-}
-
-fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    let all = subject.tools;
-    let twice = all.iter().enumerate().filter(|(at, tool)| all[..*at].iter().any(|other| other.name == tool.name));
-    let says = || "another tool before it has the same name".to_owned();
-    twice.map(|(_, tool)| LintFinding { tool: tool.name.clone(), at: "name".to_owned(), says: says() }).collect()
-}

@@ -1,8 +1,7 @@
 //! Lints of the tokens that the list costs.
 
-use super::super::look::each_tool;
-use super::super::{Lint, LintFinding, LintLevel, LintSubject, tokens};
-use super::BLOAT;
+use super::super::{Lint, LintFinding, LintRule, LintSubject, tokens};
+use super::{ADVICE, BLOAT, WARNING};
 
 const BEST_PRACTICES: &str =
     "https://developers.openai.com/api/docs/guides/function-calling#best-practices-for-defining-functions";
@@ -10,8 +9,6 @@ const BEST_PRACTICES: &str =
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "heavy-list",
-        level: LintLevel::Warning,
-        provider: None,
         variant: BLOAT,
         says: "the list of tools costs more tokens than `max_tokens`",
         why: "a model reads the whole list before every answer: it costs money and time, and room for the work itself",
@@ -19,13 +16,11 @@ pub(super) static LINTS: &[Lint] = &[
         link: BEST_PRACTICES,
         good: r#"[{"times": 30}]"#,
         bad: r#"[{"times": 30, "description": {"repeat": ["finds a note ", 40]}}]"#,
-        also: &[],
-        judge: heavy_list,
+        rule: LintRule::List(heavy_list),
+        ..WARNING
     },
     Lint {
         id: "heavy-tool",
-        level: LintLevel::Advice,
-        provider: None,
         variant: BLOAT,
         says: "one tool costs more than 2000 tokens",
         why: "it is read before every answer, whether or not it is used",
@@ -33,13 +28,14 @@ pub(super) static LINTS: &[Lint] = &[
         link: BEST_PRACTICES,
         good: r#"{"description": {"repeat": ["finds a note ", 40]}}"#,
         bad: r#"{"description": {"repeat": ["finds a note ", 700]}}"#,
-        also: &[],
-        judge: heavy_tool,
+        rule: LintRule::Tool(|tool| {
+            let cost = tokens(tool);
+            (cost > 2_000).then(|| (String::new(), format!("it costs about {cost} tokens")))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "many-tools",
-        level: LintLevel::Advice,
-        provider: None,
         variant: BLOAT,
         says: "the server lists more than 40 tools",
         why: "models choose worse the more there is to choose from, and some clients show no more than 40",
@@ -47,16 +43,10 @@ pub(super) static LINTS: &[Lint] = &[
         link: BEST_PRACTICES,
         good: r#"[{"times": 40}]"#,
         bad: r#"[{"times": 41}]"#,
-        also: &[],
-        judge: many_tools,
+        rule: LintRule::List(|subject| more_tools_than(40, subject)),
+        ..ADVICE
     },
 ];
-
-/// The most tokens for one tool.
-const ONE: usize = 2_000;
-
-/// The most tools.
-const MANY: usize = 40;
 
 fn heavy_list(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let sum: usize = subject.tools.iter().map(tokens).sum();
@@ -66,15 +56,9 @@ fn heavy_list(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     heavy.into_iter().collect()
 }
 
-fn heavy_tool(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let cost = tokens(tool);
-        (cost > ONE).then(|| (String::new(), format!("it costs about {cost} tokens")))
-    })
-}
-
-fn many_tools(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+/// A finding where the server lists more tools than that.
+pub(super) fn more_tools_than(most: usize, subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let count = subject.tools.len();
     let found = LintFinding { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
-    (count > MANY).then_some(found).into_iter().collect()
+    (count > most).then_some(found).into_iter().collect()
 }

@@ -2,34 +2,41 @@
 //!
 //! Declarations hold a JSON Schema in `parametersJsonSchema`, or in `parameters` a subset of what `OpenAPI` 3.0 has.
 
-use super::super::look::{Role, ToolMember, each_place, each_tool};
-use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
-use super::names::shown;
-use super::{KEYWORD, NAME, REJECTED};
+use super::super::look::{Role, ToolMember};
+use super::super::{Lint, LintRule, Provider};
+use super::names::{bad_name, shown};
+use super::{KEYWORD, NAME, REJECTED, WARNING};
 
 const DECLARATION: &str = "https://ai.google.dev/api/caching#FunctionDeclaration";
 const SCHEMA: &str = "https://ai.google.dev/api/caching#Schema";
 const VERTEX: &str = "https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration";
 
+const BASE: Lint =
+    Lint { provider: Some(Provider::GeminiOpenApi), variant: REJECTED, also: &["open-object"], ..WARNING };
+
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "gemini-name",
-        level: LintLevel::Warning,
         provider: Some(Provider::Gemini),
         variant: NAME,
+        also: &[],
         says: "Gemini accepts names of at most 128 letters, digits, `_`, `:`, `.` and `-`, of which Vertex AI wants a letter or `_` first",
         why: "a single such name makes it refuse the whole request",
         cure: "rename the tool",
         link: DECLARATION,
         good: r#"{"name": "notes.find"}"#,
         bad: r#"{"name": "2_find_notes"}"#,
-        also: &[],
-        judge: name,
+        rule: LintRule::Tool(|tool| {
+            if let Some(says) = bad_name(&tool.name, 128, "_-.:") {
+                return Some(("name".to_owned(), says));
+            }
+            let first = tool.name.chars().next().filter(|c| !c.is_ascii_alphabetic() && *c != '_')?;
+            Some(("name".to_owned(), format!("the name begins with {}", shown(first))))
+        }),
+        ..BASE
     },
     Lint {
         id: "gemini-openapi-keyword",
-        level: LintLevel::Warning,
-        provider: Some(Provider::GeminiOpenApi),
         variant: KEYWORD,
         says: "`parameters` accepts only the keywords that its `Schema` has",
         why: "an unknown keyword is an unknown field, and the whole request is refused; many clients take some of them out",
@@ -37,13 +44,15 @@ pub(super) static LINTS: &[Lint] = &[
         link: SCHEMA,
         good: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "minimum": 1, "description": "The most notes"}}}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "exclusiveMinimum": 0, "description": "The most notes"}}}}"#,
-        also: &["open-object"],
-        judge: keyword,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let own = place.schema.as_object()?.keys();
+            let unknown: Vec<&str> = own.map(String::as_str).filter(|keyword| !FIELDS.contains(keyword)).collect();
+            (!unknown.is_empty()).then(|| format!("{} has `{}`", place.noun(), unknown.join("`, `")))
+        }),
+        ..BASE
     },
     Lint {
         id: "gemini-openapi-type",
-        level: LintLevel::Warning,
-        provider: Some(Provider::GeminiOpenApi),
         variant: KEYWORD,
         says: "`parameters` accepts one `type`, but no list of types",
         why: "the whole request is refused",
@@ -51,53 +60,50 @@ pub(super) static LINTS: &[Lint] = &[
         link: SCHEMA,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "What to look for"}}}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": ["string", "integer"], "description": "What to look for"}}}}"#,
-        also: &["open-object"],
-        judge: one_type,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            place.schema["type"]
+                .is_array()
+                .then(|| format!("the `type` of {} is {}", place.noun(), place.schema["type"]))
+        }),
+        ..BASE
     },
     Lint {
         id: "gemini-openapi-enum",
-        level: LintLevel::Warning,
-        provider: Some(Provider::GeminiOpenApi),
-        variant: REJECTED,
         says: "`parameters` accepts only strings as values of `enum`",
         why: "the whole request is refused",
         cure: "write the values as texts, or have the client send `parametersJsonSchema`",
         link: SCHEMA,
         good: r#"{"inputSchema": {"type": "object", "properties": {"size": {"type": "string", "enum": ["10", "20"], "description": "How many notes"}}}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"size": {"type": "integer", "enum": [10, 20], "description": "How many notes"}}}}"#,
-        also: &["open-object"],
-        judge: texts,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let other = place.schema["enum"].as_array()?.iter().find(|value| !value.is_string())?;
+            Some(format!("the `enum` of {} holds {other}", place.noun()))
+        }),
+        ..BASE
     },
     Lint {
         id: "gemini-openapi-parameter-name",
-        level: LintLevel::Warning,
-        provider: Some(Provider::GeminiOpenApi),
-        variant: REJECTED,
         says: "`parameters` accepts names of at most 64 letters, digits and `_`, a letter or `_` first",
         why: "the documentation of Vertex AI forbids others",
         cure: "rename the parameter",
         link: VERTEX,
         good: r#"{"inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"search-word": {"type": "string", "description": "What to look for"}}}}"#,
-        also: &["open-object"],
-        judge: parameter_name,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let Role::Parameter(name) = place.role else { return None };
+            let count = name.chars().count();
+            let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_');
+            match strange {
+                _ if count > 64 => Some(format!("`{name}` has {count} characters")),
+                Some(strange) => Some(format!("`{name}` holds {}", shown(strange))),
+                None if !begins => Some(format!("`{name}` begins with neither a letter nor `_`")),
+                None => None,
+            }
+        }),
+        ..BASE
     },
 ];
-
-fn name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let count = tool.name.chars().count();
-        if count > 128 {
-            return Some(("name".to_owned(), format!("the name has {count} characters; the maximum is 128")));
-        }
-        let strange = tool.name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | ':'));
-        if let Some(strange) = strange {
-            return Some(("name".to_owned(), format!("the name holds {}", shown(strange))));
-        }
-        let first = tool.name.chars().next().filter(|c| !c.is_ascii_alphabetic() && *c != '_')?;
-        Some(("name".to_owned(), format!("the name begins with {}", shown(first))))
-    })
-}
 
 /// The fields of `Schema` in the Gemini API; Vertex AI has `additionalProperties`, too.
 const FIELDS: &[&str] = &[
@@ -124,39 +130,3 @@ const FIELDS: &[&str] = &[
     "minimum",
     "maximum",
 ];
-
-fn keyword(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let own = place.schema.as_object()?.keys();
-        let unknown: Vec<&str> = own.map(String::as_str).filter(|keyword| !FIELDS.contains(keyword)).collect();
-        (!unknown.is_empty()).then(|| format!("{} has `{}`", place.noun(), unknown.join("`, `")))
-    })
-}
-
-fn one_type(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        place.schema["type"].is_array().then(|| format!("the `type` of {} is {}", place.noun(), place.schema["type"]))
-    })
-}
-
-fn texts(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let other = place.schema["enum"].as_array()?.iter().find(|value| !value.is_string())?;
-        Some(format!("the `enum` of {} holds {other}", place.noun()))
-    })
-}
-
-fn parameter_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let Role::Parameter(name) = place.role else { return None };
-        let count = name.chars().count();
-        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_');
-        match strange {
-            _ if count > 64 => Some(format!("`{name}` has {count} characters")),
-            Some(strange) => Some(format!("`{name}` holds {}", shown(strange))),
-            None if !begins => Some(format!("`{name}` begins with neither a letter nor `_`")),
-            None => None,
-        }
-    })
-}

@@ -2,54 +2,58 @@
 
 use serde_json::Value;
 
-use super::super::look::each_tool;
-use super::super::{Lint, LintFinding, LintLevel, LintSubject};
-use super::ANNOTATIONS;
+use super::super::{Lint, LintRule};
+use super::{ADVICE, ANNOTATIONS, WARNING};
 use crate::source::words;
 use crate::wire::Tool;
 
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "readonly-and-destructive",
-        level: LintLevel::Warning,
-        provider: None,
-        variant: None,
         says: "a tool is annotated as read-only and as destructive",
         why: "clients let read-only tools run unasked, and `destructiveHint` means something only for those that are not",
         cure: "remove the wrong one",
         link: ANNOTATIONS,
         good: r#"{"annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
         bad: r#"{"annotations": {"readOnlyHint": true, "destructiveHint": true}}"#,
-        also: &[],
-        judge: both,
+        rule: LintRule::Tool(|tool| {
+            let is_both = hint(tool, "readOnlyHint") == Some(true) && hint(tool, "destructiveHint") == Some(true);
+            is_both.then(|| ("annotations".to_owned(), "`readOnlyHint` and `destructiveHint` are both true".to_owned()))
+        }),
+        ..WARNING
     },
     Lint {
         id: "readonly-by-name",
-        level: LintLevel::Warning,
-        provider: None,
-        variant: None,
         says: "a tool is annotated as read-only, and its name says that it destroys",
         why: "clients let read-only tools run unasked",
         cure: "set `readOnlyHint` to false, or rename the tool",
         link: ANNOTATIONS,
         good: r#"{"name": "delete_note", "annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
         bad: r#"{"name": "delete_note", "annotations": {"readOnlyHint": true}}"#,
-        also: &[],
-        judge: by_name,
+        rule: LintRule::Tool(|tool| {
+            let said = words(&tool.name);
+            let verb = said.first().filter(|verb| DESTROYS.contains(&verb.as_str()))?;
+            (hint(tool, "readOnlyHint") == Some(true)).then(|| {
+                ("annotations.readOnlyHint".to_owned(), format!("`readOnlyHint` is true, and the name says `{verb}`"))
+            })
+        }),
+        ..WARNING
     },
     Lint {
         id: "no-hints",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "a tool does not say whether it changes anything",
         why: "clients have to assume that it destroys, and ask their users before every call",
         cure: "annotate it with `readOnlyHint`, and with `destructiveHint` where it changes something",
         link: ANNOTATIONS,
         good: r#"{"annotations": {"readOnlyHint": true}}"#,
         bad: r#"{"annotations": null}"#,
-        also: &[],
-        judge: none,
+        rule: LintRule::Tool(|tool| {
+            let is_said = ["readOnlyHint", "destructiveHint"].iter().any(|name| hint(tool, name).is_some());
+            let is_odd = !matches!(tool.raw["annotations"], Value::Null | Value::Object(_));
+            (!is_said && !is_odd)
+                .then(|| ("annotations".to_owned(), "it has neither `readOnlyHint` nor `destructiveHint`".to_owned()))
+        }),
+        ..ADVICE
     },
 ];
 
@@ -59,30 +63,4 @@ const DESTROYS: &[&str] =
 
 fn hint(tool: &Tool, name: &str) -> Option<bool> {
     tool.raw["annotations"][name].as_bool()
-}
-
-fn both(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let is_both = hint(tool, "readOnlyHint") == Some(true) && hint(tool, "destructiveHint") == Some(true);
-        is_both.then(|| ("annotations".to_owned(), "`readOnlyHint` and `destructiveHint` are both true".to_owned()))
-    })
-}
-
-fn by_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let said = words(&tool.name);
-        let verb = said.first().filter(|verb| DESTROYS.contains(&verb.as_str()))?;
-        (hint(tool, "readOnlyHint") == Some(true)).then(|| {
-            ("annotations.readOnlyHint".to_owned(), format!("`readOnlyHint` is true, and the name says `{verb}`"))
-        })
-    })
-}
-
-fn none(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let is_said = ["readOnlyHint", "destructiveHint"].iter().any(|name| hint(tool, name).is_some());
-        let is_odd = !matches!(tool.raw["annotations"], Value::Null | Value::Object(_));
-        (!is_said && !is_odd)
-            .then(|| ("annotations".to_owned(), "it has neither `readOnlyHint` nor `destructiveHint`".to_owned()))
-    })
 }

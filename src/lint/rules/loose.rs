@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::look::{LintPosition, Role, ToolMember, each_place};
-use super::super::{Lint, LintFinding, LintLevel, LintSubject};
-use super::TOOLS;
+use super::super::look::{LintPosition, Role, ToolMember};
+use super::super::{Lint, LintRule};
+use super::{ADVICE, TOOLS, WARNING};
 use crate::source::words;
 
 const UNDERSTANDING: &str = "https://json-schema.org/understanding-json-schema/reference";
@@ -12,146 +12,145 @@ const UNDERSTANDING: &str = "https://json-schema.org/understanding-json-schema/r
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "untyped-parameter",
-        level: LintLevel::Warning,
-        provider: None,
-        variant: None,
         says: "a parameter has neither a type nor a description",
         why: "any value passes: a model has to guess, and a wrong guess is found out only within the tool",
         cure: "say what it is with `type`, `enum`, `const`, `$ref` or `anyOf`",
         link: UNDERSTANDING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"title": "Word"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: untyped_parameter,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            place.role.name()?;
+            // A description may say that any value will do.
+            let is_open =
+                place.schema != &Value::Bool(false) && !place.has_any(TELLING) && !place.has_any(&["description"]);
+            is_open.then(|| format!("{} has neither a type nor a description", place.noun()))
+        }),
+        ..WARNING
     },
     Lint {
         id: "array-without-items",
-        level: LintLevel::Warning,
-        provider: None,
-        variant: None,
         says: "a list does not say what it holds",
         why: "any item passes, and some providers refuse the whole request",
         cure: "add `items` with the schema of one item",
         link: "https://json-schema.org/understanding-json-schema/reference/array",
         good: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string"}, "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "description": "What to look for"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: array_without_items,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let is_open =
+                place.is("array") && !place.has_any(&["items", "prefixItems", "contains", "enum", "const", "$ref"]);
+            is_open.then(|| format!("{} is a list of anything", place.noun()))
+        }),
+        ..WARNING
     },
     Lint {
         id: "object-without-properties",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "an object does not say what it holds",
         why: "any object passes, and a model has to guess its members",
         cure: "declare its `properties`; where names are free, say of which schema values are with `additionalProperties`",
         link: "https://json-schema.org/understanding-json-schema/reference/object",
         good: r#"{"inputSchema": {"type": "object", "properties": {"tags": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Tags by name"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"tags": {"type": "object", "description": "Tags by name"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: object_without_properties,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            place.role.name()?;
+            (place.is("object") && says_nothing(place)).then(|| format!("{} is an object of anything", place.noun()))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "open-object",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "undeclared arguments are accepted",
         why: "a misspelt optional argument is silently ignored",
         cure: "add `\"additionalProperties\": false` to the outermost level, unless the tool means to take anything",
         link: "https://json-schema.org/understanding-json-schema/reference/object#additionalproperties",
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}}}"#,
-        also: &[],
-        judge: open_object,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let is_whole = matches!(place.role, Role::Root);
+            let is_said =
+                place.has_any(&["additionalProperties", "unevaluatedProperties", "$ref", "patternProperties"]);
+            (is_whole && !is_said).then(|| "`additionalProperties` is left open".to_owned())
+        }),
+        ..ADVICE
     },
     Lint {
         id: "unbounded-number",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "a number that sounds like a limit, a page, a count or a port has no bounds",
         why: "models send 0, -1 and 1000000, and only the tool can tell that it cannot serve them",
         cure: "add `minimum` and, where there is one, `maximum`",
         link: "https://json-schema.org/understanding-json-schema/reference/numeric#range",
         good: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "The most notes"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "description": "The most notes"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: unbounded_number,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let name = place.role.name()?;
+            let sounds = words(name).iter().any(|word| BOUNDED.contains(&word.as_str()));
+            let is_number = place.is("integer") || place.is("number");
+            let has_bounds = place.has_any(&[
+                "minimum",
+                "maximum",
+                "exclusiveMinimum",
+                "exclusiveMaximum",
+                "enum",
+                "const",
+                "multipleOf",
+            ]);
+            (sounds && is_number && !has_bounds)
+                .then(|| format!("{} has neither `minimum` nor `maximum`", place.noun()))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "single-choice",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "a parameter has one possible value",
         why: "it costs tokens and says nothing, and a model can only get it wrong",
         cure: "leave it out, or list the other values",
         link: "https://json-schema.org/understanding-json-schema/reference/enum",
         good: r#"{"inputSchema": {"type": "object", "properties": {"order": {"enum": ["new", "old"], "description": "What comes first"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"order": {"enum": ["new"], "description": "What comes first"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: single_choice,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let Role::Parameter(_) = place.role else { return None };
+            let listed = place.schema["enum"].as_array().is_some_and(|listed| listed.len() == 1);
+            (listed || place.has_any(&["const"])).then(|| format!("{} has one possible value", place.noun()))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "choice-in-words",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "a description lists the possible values, and the schema does not",
         why: "what is said in words only is not enforced by clients, and no strict mode holds a model to it",
         cure: "list the values in `enum`",
         link: "https://json-schema.org/understanding-json-schema/reference/enum",
         good: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "enum": ["new", "old"], "description": "What comes first, one of: new, old"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "description": "What comes first, one of: new, old"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: choice_in_words,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            place.role.name()?;
+            let description = place.schema["description"].as_str()?.to_lowercase();
+            let lists =
+                ["one of:", "one of \"", "one of '", "one of `"].iter().any(|words| description.contains(words));
+            let is_free = place.schema["type"] == "string" && !place.has_any(&["enum", "const", "pattern", "format"]);
+            (lists && is_free).then(|| format!("{} takes any text, and its description lists its values", place.noun()))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "loose-output",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "the `outputSchema` says nothing about what it holds",
         why: "whatever the tool returns conforms, so that a client can rely on nothing",
         cure: "declare the `properties` of the result and which are `required`, or leave the schema out",
         link: TOOLS,
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}, "required": ["found"]}}"#,
         bad: r#"{"outputSchema": {"type": "object"}}"#,
-        also: &[],
-        judge: loose_output,
+        rule: LintRule::Schemas(ToolMember::OUTPUT, |place| {
+            let is_whole = matches!(place.role, Role::Root);
+            let is_open = !place.has_any(&["type"]) || place.is("object");
+            (is_whole && is_open && says_nothing(place)).then(|| "any object conforms to the `outputSchema`".to_owned())
+        }),
+        ..ADVICE
     },
 ];
 
 /// Keywords that say what a value is.
 const TELLING: &[&str] =
     &["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "not", "properties", "items"];
-
-fn untyped_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        place.role.name()?;
-        // A description may say that any value will do.
-        let is_open =
-            place.schema != &Value::Bool(false) && !place.has_any(TELLING) && !place.has_any(&["description"]);
-        is_open.then(|| format!("{} has neither a type nor a description", place.noun()))
-    })
-}
-
-fn array_without_items(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let is_open =
-            place.is("array") && !place.has_any(&["items", "prefixItems", "contains", "enum", "const", "$ref"]);
-        is_open.then(|| format!("{} is a list of anything", place.noun()))
-    })
-}
-
-fn object_without_properties(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        place.role.name()?;
-        (place.is("object") && says_nothing(place)).then(|| format!("{} is an object of anything", place.noun()))
-    })
-}
 
 /// Whether nothing is said of the members of an object.
 fn says_nothing(place: &LintPosition<'_>) -> bool {
@@ -160,14 +159,6 @@ fn says_nothing(place: &LintPosition<'_>) -> bool {
     !place.has_any(&telling)
         && place.schema["additionalProperties"].as_object().is_none_or(serde_json::Map::is_empty)
         && place.schema["additionalProperties"] != Value::Bool(false)
-}
-
-fn open_object(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let is_whole = matches!(place.role, Role::Root);
-        let is_said = place.has_any(&["additionalProperties", "unevaluatedProperties", "$ref", "patternProperties"]);
-        (is_whole && !is_said).then(|| "`additionalProperties` is left open".to_owned())
-    })
 }
 
 /// Words in names of numbers that only make sense within bounds.
@@ -189,47 +180,3 @@ const BOUNDED: &[&str] = &[
     "retries",
     "top",
 ];
-
-fn unbounded_number(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let name = place.role.name()?;
-        let sounds = words(name).iter().any(|word| BOUNDED.contains(&word.as_str()));
-        let is_number = place.is("integer") || place.is("number");
-        let has_bounds = place.has_any(&[
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "enum",
-            "const",
-            "multipleOf",
-        ]);
-        (sounds && is_number && !has_bounds).then(|| format!("{} has neither `minimum` nor `maximum`", place.noun()))
-    })
-}
-
-fn single_choice(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let Role::Parameter(_) = place.role else { return None };
-        let listed = place.schema["enum"].as_array().is_some_and(|listed| listed.len() == 1);
-        (listed || place.has_any(&["const"])).then(|| format!("{} has one possible value", place.noun()))
-    })
-}
-
-fn choice_in_words(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        place.role.name()?;
-        let description = place.schema["description"].as_str()?.to_lowercase();
-        let lists = ["one of:", "one of \"", "one of '", "one of `"].iter().any(|words| description.contains(words));
-        let is_free = place.schema["type"] == "string" && !place.has_any(&["enum", "const", "pattern", "format"]);
-        (lists && is_free).then(|| format!("{} takes any text, and its description lists its values", place.noun()))
-    })
-}
-
-fn loose_output(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::OUTPUT, |place| {
-        let is_whole = matches!(place.role, Role::Root);
-        let is_open = !place.has_any(&["type"]) || place.is("object");
-        (is_whole && is_open && says_nothing(place)).then(|| "any object conforms to the `outputSchema`".to_owned())
-    })
-}

@@ -12,7 +12,7 @@ mod sense;
 mod validity;
 mod words;
 
-use super::Lint;
+use super::{Lint, LintLevel, LintRule};
 
 /// Every lint, under the heading of its subject.
 pub(super) static SUBJECTS: &[(&str, &[Lint])] = &[
@@ -28,6 +28,26 @@ pub(super) static SUBJECTS: &[(&str, &[Lint])] = &[
     ("Anthropic", anthropic::LINTS),
     ("Google Gemini", gemini::LINTS),
 ];
+
+/// A lint of which only the exceptions are said.
+const WARNING: Lint = Lint {
+    id: "",
+    level: LintLevel::Warning,
+    provider: None,
+    variant: None,
+    says: "",
+    why: "",
+    cure: "",
+    link: "",
+    good: "",
+    bad: "",
+    also: &[],
+    rule: LintRule::List(|_| Vec::new()),
+};
+
+/// The same for errors and advice.
+const ERROR: Lint = Lint { level: LintLevel::Error, ..WARNING };
+const ADVICE: Lint = Lint { level: LintLevel::Advice, ..WARNING };
 
 /// The page of the specification about tools.
 const TOOLS: &str = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";

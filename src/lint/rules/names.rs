@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::look::each_tool;
-use super::super::{Lint, LintFinding, LintLevel, LintSubject};
-use super::NAME;
+use super::super::{Lint, LintFinding, LintRule, LintSubject};
+use super::{ADVICE, NAME, WARNING};
 use crate::source::words;
 
 const NAMES: &str = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names";
@@ -12,8 +11,6 @@ const NAMES: &str = "https://modelcontextprotocol.io/specification/2025-11-25/se
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "name-characters",
-        level: LintLevel::Warning,
-        provider: None,
         variant: NAME,
         says: "a name is longer than 128 characters, or has others than letters of ASCII, digits, `_`, `-` and `.`",
         why: "the specification advises against it, and providers refuse the whole request",
@@ -21,27 +18,22 @@ pub(super) static LINTS: &[Lint] = &[
         link: NAMES,
         good: r#"{"name": "notes.find-all_v2"}"#,
         bad: r#"{"name": "find notes"}"#,
-        also: &[],
-        judge: name_characters,
+        rule: LintRule::Tool(|tool| Some(("name".to_owned(), bad_name(&tool.name, 128, "_-.")?))),
+        ..WARNING
     },
     Lint {
         id: "duplicate-name",
-        level: LintLevel::Warning,
-        provider: None,
-        variant: None,
         says: "two tools have one name",
         why: "clients can reach only one of them, and providers refuse the whole request",
         cure: "give each tool a unique name",
         link: NAMES,
         good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
         bad: r#"[{"name": "find_notes"}, {"name": "find_notes", "description": "Finds tasks whose title holds a word."}]"#,
-        also: &[],
-        judge: duplicate_name,
+        rule: LintRule::List(duplicate_name),
+        ..WARNING
     },
     Lint {
         id: "similar-names",
-        level: LintLevel::Warning,
-        provider: None,
         variant: NAME,
         says: "two names differ only in case or in what is between their words",
         why: "models mix them up, and clients that rewrite names for a provider make one of them",
@@ -49,13 +41,11 @@ pub(super) static LINTS: &[Lint] = &[
         link: NAMES,
         good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
         bad: r#"[{"name": "find_notes"}, {"name": "find-notes", "description": "Finds tasks whose title holds a word."}]"#,
-        also: &[],
-        judge: similar_names,
+        rule: LintRule::List(similar_names),
+        ..WARNING
     },
     Lint {
         id: "long-name",
-        level: LintLevel::Advice,
-        provider: None,
         variant: NAME,
         says: "a name leaves fewer than 16 of 64 characters for what clients put before it",
         why: "clients join the names of server and tool, and leave out or cut what is longer than 60 or 64 characters",
@@ -63,32 +53,21 @@ pub(super) static LINTS: &[Lint] = &[
         link: "https://github.com/microsoft/vscode/issues/243602",
         good: r#"{"name": "find_notes_whose_text_holds_a_word"}"#,
         bad: r#"{"name": "find_notes_whose_text_holds_a_word_or_one_that_is_like_it"}"#,
-        also: &[],
-        judge: long_name,
+        rule: LintRule::Tool(|tool| {
+            let count = tool.name.chars().count();
+            (count > 48 && count <= 128).then(|| ("name".to_owned(), format!("the name has {count} characters")))
+        }),
+        ..ADVICE
     },
 ];
 
-/// How long a name may be so that a prefix fits before it.
-const ROOM: usize = 48;
-
-fn name_characters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let count = tool.name.chars().count();
-        if count > 128 {
-            return Some(("name".to_owned(), format!("the name has {count} characters; the maximum is 128")));
-        }
-        let strange = tool.name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'))?;
-        Some(("name".to_owned(), format!("the name holds {}", shown(strange))))
-    })
-}
-
-/// The fault of a name that may hold letters, digits, `_` and `-` only.
-pub(super) fn plain_name(name: &str, most: usize) -> Option<String> {
+/// The fault of a name that may hold only letters of ASCII, digits and some other characters.
+pub(super) fn bad_name(name: &str, most: usize, others: &str) -> Option<String> {
     let count = name.chars().count();
     if count > most {
         return Some(format!("the name has {count} characters; the maximum is {most}"));
     }
-    let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))?;
+    let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !others.contains(*c))?;
     Some(format!("the name holds {}", shown(strange)))
 }
 
@@ -118,18 +97,11 @@ fn repeated(
     found.collect()
 }
 
-fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+pub(super) fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     repeated(subject, str::to_owned, |_, _| Some("another tool before it has the same name".to_owned()))
 }
 
 fn similar_names(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let plain = |name: &str| words(name).concat();
     repeated(subject, plain, |own, other| (own != other).then(|| format!("the name is nearly that of `{other}`")))
-}
-
-fn long_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let count = tool.name.chars().count();
-        (count > ROOM && count <= 128).then(|| ("name".to_owned(), format!("the name has {count} characters")))
-    })
 }

@@ -1,17 +1,18 @@
 //! Tools that `OpenAI` refuses.
 
-use super::super::look::{Role, ToolMember, each_place, each_tool, outermost};
-use super::super::{Lint, LintFinding, LintLevel, LintSubject, Provider};
-use super::names::plain_name;
-use super::{BLOAT, NAME, REJECTED};
+use super::super::look::{Role, ToolMember, outermost};
+use super::super::{Lint, LintRule, Provider};
+use super::cost::more_tools_than;
+use super::names::bad_name;
+use super::{BLOAT, NAME, REJECTED, WARNING};
 
 const REFERENCE: &str = "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools";
+
+const BASE: Lint = Lint { provider: Some(Provider::OpenAi), variant: REJECTED, ..WARNING };
 
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "openai-name",
-        level: LintLevel::Warning,
-        provider: Some(Provider::OpenAi),
         variant: NAME,
         says: "OpenAI accepts names of at most 64 letters, digits, `_` and `-`",
         why: "a single such name makes it refuse the whole request",
@@ -19,42 +20,39 @@ pub(super) static LINTS: &[Lint] = &[
         link: REFERENCE,
         good: r#"{"name": "find-notes_v2"}"#,
         bad: r#"{"name": "notes.find"}"#,
-        also: &[],
-        judge: name,
+        rule: LintRule::Tool(|tool| Some(("name".to_owned(), bad_name(&tool.name, 64, "_-")?))),
+        ..BASE
     },
     Lint {
         id: "openai-top-level",
-        level: LintLevel::Warning,
-        provider: Some(Provider::OpenAi),
-        variant: REJECTED,
         says: "OpenAI accepts no `oneOf`, `anyOf`, `allOf`, `enum`, `const` or `not` at the outermost level of a schema",
         why: "a single such schema makes it refuse the whole request",
         cure: "move the choice into a property, or check it within the tool",
         link: "https://github.com/langchain-ai/langchainjs/issues/9804",
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "id": {"type": "string", "description": "Which note"}}, "additionalProperties": false, "anyOf": [{"required": ["word"]}, {"required": ["id"]}]}}"#,
-        also: &[],
-        judge: top_level,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            outermost(place, &["oneOf", "anyOf", "allOf", "enum", "const", "not"])
+        }),
+        ..BASE
     },
     Lint {
         id: "openai-no-properties",
-        level: LintLevel::Warning,
-        provider: Some(Provider::OpenAi),
-        variant: REJECTED,
         says: "OpenAI accepts no object schema without `properties`, a function without parameters included",
         why: "a single such schema makes it refuse the whole request, unless the client adds them",
         cure: "write `\"properties\": {}`",
         link: "https://github.com/github/github-mcp-server/issues/1548",
         good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "additionalProperties": false}}"#,
-        also: &[],
-        judge: no_properties,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let is_whole = matches!(place.role, Role::Root);
+            (is_whole && place.is("object") && !place.has_any(&["properties", "$ref"]))
+                .then(|| "the `inputSchema` has no `properties`".to_owned())
+        }),
+        ..BASE
     },
     Lint {
         id: "openai-array-items",
-        level: LintLevel::Warning,
-        provider: Some(Provider::OpenAi),
-        variant: REJECTED,
         says: "OpenAI accepts no `\"type\": \"array\"` without `items`",
         why: "a single such schema makes it refuse the whole request",
         cure: "add `items` with the schema of one item",
@@ -62,12 +60,14 @@ pub(super) static LINTS: &[Lint] = &[
         good: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "items": {"type": "string"}, "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"words": {"type": "array", "description": "What to look for"}}, "additionalProperties": false}}"#,
         also: &["array-without-items"],
-        judge: array_items,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            (place.is("array") && !place.has_any(&["items", "prefixItems"]))
+                .then(|| format!("{} has no `items`", place.noun()))
+        }),
+        ..BASE
     },
     Lint {
         id: "openai-tool-count",
-        level: LintLevel::Warning,
-        provider: Some(Provider::OpenAi),
         variant: BLOAT,
         says: "OpenAI accepts at most 128 tools",
         why: "with one more, the whole request is refused",
@@ -76,35 +76,7 @@ pub(super) static LINTS: &[Lint] = &[
         good: r#"[{"times": 40}]"#,
         bad: r#"[{"times": 129}]"#,
         also: &["many-tools", "heavy-list"],
-        judge: tool_count,
+        rule: LintRule::List(|subject| more_tools_than(128, subject)),
+        ..BASE
     },
 ];
-
-fn name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| Some(("name".to_owned(), plain_name(&tool.name, 64)?)))
-}
-
-fn top_level(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    outermost(subject, &["oneOf", "anyOf", "allOf", "enum", "const", "not"])
-}
-
-fn no_properties(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        let is_whole = matches!(place.role, Role::Root);
-        (is_whole && place.is("object") && !place.has_any(&["properties", "$ref"]))
-            .then(|| "the `inputSchema` has no `properties`".to_owned())
-    })
-}
-
-fn array_items(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_place(subject, ToolMember::INPUT, |place| {
-        (place.is("array") && !place.has_any(&["items", "prefixItems"]))
-            .then(|| format!("{} has no `items`", place.noun()))
-    })
-}
-
-fn tool_count(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    let count = subject.tools.len();
-    let found = LintFinding { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
-    (count > 128).then_some(found).into_iter().collect()
-}

@@ -2,17 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::super::look::{ToolMember, each_tool, places_within};
-use super::super::{Lint, LintFinding, LintLevel, LintSubject};
-use super::{INVALID, TOOLS};
+use super::super::look::{ToolMember, places_within};
+use super::super::{Lint, LintFinding, LintRule, LintSubject};
+use super::{ERROR, INVALID, TOOLS};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
 
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "no-name",
-        level: LintLevel::Error,
-        provider: None,
         variant: INVALID,
         says: "a tool has no name",
         why: "no client can call it",
@@ -20,13 +18,11 @@ pub(super) static LINTS: &[Lint] = &[
         link: TOOLS,
         good: r#"{"name": "find_notes"}"#,
         bad: r#"{"name": null}"#,
-        also: &[],
-        judge: no_name,
+        rule: LintRule::List(no_name),
+        ..ERROR
     },
     Lint {
         id: "no-input-schema",
-        level: LintLevel::Error,
-        provider: None,
         variant: INVALID,
         says: "the `inputSchema` is missing or not an object",
         why: "a client cannot tell which arguments the tool takes, and many refuse the whole list",
@@ -34,13 +30,18 @@ pub(super) static LINTS: &[Lint] = &[
         link: TOOLS,
         good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": null}"#,
-        also: &[],
-        judge: no_input_schema,
+        rule: LintRule::Tool(|tool| {
+            let says = match tool.raw.get("inputSchema") {
+                None => "the tool declares no `inputSchema`".to_owned(),
+                Some(Value::Object(_)) => return None,
+                Some(other) => format!("the `inputSchema` is {other}, not an object"),
+            };
+            Some(("inputSchema".to_owned(), says))
+        }),
+        ..ERROR
     },
     Lint {
         id: "schema-not-object",
-        level: LintLevel::Error,
-        provider: None,
         variant: INVALID,
         says: "the `inputSchema` does not say `\"type\": \"object\"`",
         why: "arguments are an object, and clients that validate lists refuse the whole list",
@@ -48,13 +49,19 @@ pub(super) static LINTS: &[Lint] = &[
         link: TOOLS,
         good: r#"{"inputSchema": {"type": "object", "properties": {}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"properties": {}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: schema_not_object,
+        rule: LintRule::Tool(|tool| {
+            let schema = tool.input_schema().as_object()?;
+            let says = match schema.get("type") {
+                Some(Value::String(name)) if name == "object" => return None,
+                None => "the `inputSchema` has no `type`, which must be `object`".to_owned(),
+                Some(other) => format!("the `type` of the `inputSchema` is {other}, but must be `object`"),
+            };
+            Some(("inputSchema.type".to_owned(), says))
+        }),
+        ..ERROR
     },
     Lint {
         id: "invalid-schema",
-        level: LintLevel::Error,
-        provider: None,
         variant: INVALID,
         says: "a schema is invalid in its dialect",
         why: "clients cannot compile it, so that every call of the tool fails",
@@ -62,13 +69,15 @@ pub(super) static LINTS: &[Lint] = &[
         link: "https://modelcontextprotocol.io/specification/2025-11-25/basic#schema-validation",
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}}}"#,
         bad: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "int"}}}}"#,
-        also: &[],
-        judge: invalid_schema,
+        rule: LintRule::Tool(|tool| {
+            let own = |schema: &Value| dangling(schema, "").or_else(|| unreadable_pattern(schema, "")).is_none();
+            let (member, _, reason) = all_broken(tool).find(|(_, schema, _)| own(schema))?;
+            Some((member.key().to_owned(), format!("the `{}` is not a valid JSON Schema: {reason}", member.key())))
+        }),
+        ..ERROR
     },
     Lint {
         id: "dangling-ref",
-        level: LintLevel::Error,
-        provider: None,
         variant: INVALID,
         says: "a `$ref` points to nothing",
         why: "the schema does not compile; most often the definitions were lost when a part of a document became a schema",
@@ -76,13 +85,11 @@ pub(super) static LINTS: &[Lint] = &[
         link: "https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3",
         good: r##"{"outputSchema": {"type": "object", "properties": {"note": {"$ref": "#/$defs/Note"}}, "$defs": {"Note": {"type": "string"}}}}"##,
         bad: r##"{"outputSchema": {"type": "object", "properties": {"note": {"$ref": "#/$defs/Note"}}}}"##,
-        also: &[],
-        judge: dangling_ref,
+        rule: LintRule::Tool(|tool| all_broken(tool).find_map(|(member, schema, _)| dangling(schema, member.key()))),
+        ..ERROR
     },
     Lint {
         id: "bad-pattern",
-        level: LintLevel::Error,
-        provider: None,
         variant: INVALID,
         says: "a `pattern` is not a valid regular expression",
         why: "the schema does not compile, or values that the pattern should refuse are accepted",
@@ -90,8 +97,10 @@ pub(super) static LINTS: &[Lint] = &[
         link: "https://json-schema.org/draft/2020-12/json-schema-validation#section-6.3.3",
         good: r#"{"outputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z]+$"}}}}"#,
         bad: r#"{"outputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z+$"}}}}"#,
-        also: &[],
-        judge: bad_pattern,
+        rule: LintRule::Tool(|tool| {
+            all_broken(tool).find_map(|(member, schema, _)| unreadable_pattern(schema, member.key()))
+        }),
+        ..ERROR
     },
 ];
 
@@ -99,29 +108,6 @@ fn no_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let nameless = subject.tools.iter().enumerate().filter(|(_, tool)| tool.name.is_empty());
     let told = |number: usize| format!("tool {} of the list has no name", number + 1);
     nameless.map(|(number, _)| LintFinding { tool: String::new(), at: "name".to_owned(), says: told(number) }).collect()
-}
-
-fn no_input_schema(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let says = match tool.raw.get("inputSchema") {
-            None => "the tool declares no `inputSchema`".to_owned(),
-            Some(Value::Object(_)) => return None,
-            Some(other) => format!("the `inputSchema` is {other}, not an object"),
-        };
-        Some(("inputSchema".to_owned(), says))
-    })
-}
-
-fn schema_not_object(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let schema = tool.input_schema().as_object()?;
-        let says = match schema.get("type") {
-            Some(Value::String(name)) if name == "object" => return None,
-            None => "the `inputSchema` has no `type`, which must be `object`".to_owned(),
-            Some(other) => format!("the `type` of the `inputSchema` is {other}, but must be `object`"),
-        };
-        Some(("inputSchema.type".to_owned(), says))
-    })
 }
 
 /// Why a schema does not compile.
@@ -140,18 +126,6 @@ fn all_broken(tool: &Tool) -> impl Iterator<Item = (ToolMember, &Value, String)>
     })
 }
 
-fn invalid_schema(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let own = |schema: &Value| dangling(schema, "").or_else(|| unreadable_pattern(schema, "")).is_none();
-        let (member, _, reason) = all_broken(tool).find(|(_, schema, _)| own(schema))?;
-        Some((member.key().to_owned(), format!("the `{}` is not a valid JSON Schema: {reason}", member.key())))
-    })
-}
-
-fn dangling_ref(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| all_broken(tool).find_map(|(member, schema, _)| dangling(schema, member.key())))
-}
-
 /// A local reference to a place that is not there; names of other kinds are left to whoever compiles the schema.
 fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
     places_within(root, at).into_iter().find_map(|place| {
@@ -161,10 +135,6 @@ fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
         let leads = root.pointer(pointer).is_some();
         (is_plain && !leads).then(|| (place.at, format!("`{reference}` points to nothing")))
     })
-}
-
-fn bad_pattern(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| all_broken(tool).find_map(|(member, schema, _)| unreadable_pattern(schema, member.key())))
 }
 
 fn unreadable_pattern(root: &Value, at: &str) -> Option<(String, String)> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::super::look::{LintPosition, Role, ToolMember, each_tool, places};
-use super::super::{Lint, LintFinding, LintLevel, LintSubject};
-use super::{AMBIGUOUS, TOOLS};
+use super::super::{Lint, LintFinding, LintRule, LintSubject};
+use super::{ADVICE, AMBIGUOUS, TOOLS, WARNING};
 use crate::source::{is_hidden, words};
 use crate::wire::Tool;
 
@@ -15,8 +15,6 @@ const WRITING: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool
 pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "no-description",
-        level: LintLevel::Warning,
-        provider: None,
         variant: AMBIGUOUS,
         says: "a tool has no description",
         why: "a model chooses by description, and has nothing but the name to go by",
@@ -24,13 +22,13 @@ pub(super) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"{"description": "Finds notes whose text holds a word."}"#,
         bad: r#"{"description": null}"#,
-        also: &[],
-        judge: no_description,
+        rule: LintRule::Tool(|tool| {
+            description(tool).is_empty().then(|| ("description".to_owned(), "the tool has no description".to_owned()))
+        }),
+        ..WARNING
     },
     Lint {
         id: "short-description",
-        level: LintLevel::Advice,
-        provider: None,
         variant: AMBIGUOUS,
         says: "the description of a tool adds nothing to its name",
         why: "a model chooses by description; one that only repeats the name cannot tell the tool from others",
@@ -38,13 +36,17 @@ pub(super) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"{"description": "Finds notes whose text holds a word."}"#,
         bad: r#"{"description": "Find notes"}"#,
-        also: &[],
-        judge: short_description,
+        rule: LintRule::Tool(|tool| {
+            let (said, named) = (words(description(tool)), words(&tool.name));
+            // Other scripts do not put spaces between words.
+            let is_short = description(tool).is_ascii() && said.len() < 3 || said == named;
+            (is_short && !said.is_empty())
+                .then(|| ("description".to_owned(), format!("the description is only `{}`", description(tool))))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "undescribed-parameters",
-        level: LintLevel::Warning,
-        provider: None,
         variant: AMBIGUOUS,
         says: "no parameter of a tool is described, and its description names none",
         why: "a model has nothing but the names of the parameters to fill them in by",
@@ -52,13 +54,18 @@ pub(super) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"description": "Finds notes by their text.", "inputSchema": {"type": "object", "properties": {"word": {"type": "string"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: undescribed_parameters,
+        rule: LintRule::Tool(|tool| match undescribed(tool) {
+            (unknown, false) if unknown.len() > 1 => {
+                let listed: Vec<&str> = unknown.iter().filter_map(|place| place.role.name()).collect();
+                let says = format!("not described: `{}`", listed.join("`, `"));
+                Some(("inputSchema.properties".to_owned(), says))
+            }
+            _ => None,
+        }),
+        ..WARNING
     },
     Lint {
         id: "undescribed-parameter",
-        level: LintLevel::Advice,
-        provider: None,
         variant: AMBIGUOUS,
         says: "a parameter has no description, and that of its tool does not name it",
         why: "a model has nothing but the name of the parameter to fill it in by",
@@ -66,13 +73,11 @@ pub(super) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "since": {"type": "string", "description": "The oldest day"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: undescribed_parameter,
+        rule: LintRule::List(undescribed_parameter),
+        ..ADVICE
     },
     Lint {
         id: "misnamed-parameter",
-        level: LintLevel::Warning,
-        provider: None,
         variant: AMBIGUOUS,
         says: "a description spells a parameter otherwise than the schema does",
         why: "a model believes the description, and the call misses the argument",
@@ -80,13 +85,11 @@ pub(super) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"{"description": "Finds notes whose text holds `search_word`.", "inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"description": "Finds notes whose text holds `searchWord`.", "inputSchema": {"type": "object", "properties": {"search_word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
-        also: &[],
-        judge: misnamed_parameter,
+        rule: LintRule::List(misnamed_parameter),
+        ..WARNING
     },
     Lint {
         id: "copied-description",
-        level: LintLevel::Warning,
-        provider: None,
         variant: AMBIGUOUS,
         says: "two tools have the same description",
         why: "a model cannot tell them apart, and chooses either",
@@ -94,57 +97,55 @@ pub(super) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"[{"name": "find_notes"}, {"name": "find_tasks", "description": "Finds tasks whose title holds a word."}]"#,
         bad: r#"[{"name": "find_notes"}, {"name": "find_tasks"}]"#,
-        also: &[],
-        judge: copied_description,
+        rule: LintRule::List(copied_description),
+        ..WARNING
     },
     Lint {
         id: "title-is-name",
-        level: LintLevel::Advice,
-        provider: None,
-        variant: None,
         says: "the title of a tool is its name",
         why: "a title is what people read; one that repeats the name helps nobody",
         cure: "write a title for people, or leave it out",
         link: TOOLS,
         good: r#"{"title": "Find notes"}"#,
         bad: r#"{"title": "find_notes"}"#,
-        also: &[],
-        judge: title_is_name,
+        rule: LintRule::Tool(|tool| {
+            let titles = [("title", &tool.raw["title"]), ("annotations.title", &tool.raw["annotations"]["title"])];
+            let (at, _) = titles.into_iter().find(|(_, title)| title.as_str() == Some(tool.name.as_str()))?;
+            // A name that is a word by itself is its own best title.
+            words(&tool.name).get(1)?;
+            Some((at.to_owned(), format!("the title repeats the name `{}`", tool.name)))
+        }),
+        ..ADVICE
     },
     Lint {
         id: "hidden-characters",
-        level: LintLevel::Warning,
-        provider: None,
-        variant: None,
         says: "a name, title or description holds characters that cannot be seen",
         why: "what people review is not what the model reads: instructions are smuggled in that way",
         cure: "remove them; they are listed by their code points",
         link: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations",
         good: r#"{"description": "Finds notes whose text\nholds a word."}"#,
         bad: r#"{"description": "Finds notes whose text holds a word.\u200b\u202e"}"#,
-        also: &[],
-        judge: hidden_characters,
+        rule: LintRule::Tool(|tool| {
+            let own = ["name", "title", "description"].map(|key| (key.to_owned(), tool.raw[key].as_str()));
+            let within = places(tool, ToolMember::BOTH).into_iter().flat_map(|place| {
+                let at = |key: &str| format!("{}.{key}", place.at);
+                let told = |key: &str| (at(key), place.schema[key].as_str());
+                [(place.at.clone(), place.role.name()), told("title"), told("description")]
+            });
+            let mut texts = own.into_iter().chain(within).filter_map(|(at, text)| Some((at, text?)));
+            texts.find_map(|(at, text)| {
+                let hidden: BTreeSet<char> =
+                    text.chars().filter(|c| is_hidden(*c) && !matches!(c, '\n' | '\r' | '\t')).collect();
+                let points: Vec<String> = hidden.iter().map(|c| format!("U+{:04X}", u32::from(*c))).collect();
+                (!points.is_empty()).then(|| (at, format!("it holds {}", points.join(", "))))
+            })
+        }),
+        ..WARNING
     },
 ];
 
 fn description(tool: &Tool) -> &str {
     tool.raw["description"].as_str().unwrap_or_default().trim()
-}
-
-fn no_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        description(tool).is_empty().then(|| ("description".to_owned(), "the tool has no description".to_owned()))
-    })
-}
-
-fn short_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let (said, named) = (words(description(tool)), words(&tool.name));
-        // Other scripts do not put spaces between words.
-        let is_short = description(tool).is_ascii() && said.len() < 3 || said == named;
-        (is_short && !said.is_empty())
-            .then(|| ("description".to_owned(), format!("the description is only `{}`", description(tool))))
-    })
 }
 
 /// The parameters of a tool that nothing is said of, and whether something is said of any.
@@ -174,17 +175,6 @@ fn is_described(place: &LintPosition<'_>) -> bool {
 fn names(text: &str, name: &str) -> bool {
     let (said, named) = (words(text), words(name));
     !named.is_empty() && said.windows(named.len()).any(|window| window == named)
-}
-
-fn undescribed_parameters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| match undescribed(tool) {
-        (unknown, false) if unknown.len() > 1 => {
-            let listed: Vec<&str> = unknown.iter().filter_map(|place| place.role.name()).collect();
-            let says = format!("not described: `{}`", listed.join("`, `"));
-            Some(("inputSchema.properties".to_owned(), says))
-        }
-        _ => None,
-    })
 }
 
 fn undescribed_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
@@ -239,7 +229,7 @@ fn is_name(word: &str) -> bool {
 
 fn copied_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
-    each_list(subject, |tool| {
+    each_tool(subject, |tool| {
         let told = description(tool);
         if told.is_empty() {
             return None;
@@ -249,45 +239,5 @@ fn copied_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
             return None;
         };
         Some(("description".to_owned(), format!("it has the same description as `{other}`")))
-    })
-}
-
-/// Like [`each_tool`], for what remembers the tools before.
-fn each_list<'a>(
-    subject: &LintSubject<'a>,
-    mut says: impl FnMut(&'a Tool) -> Option<(String, String)>,
-) -> Vec<LintFinding> {
-    let found = subject.tools.iter().filter_map(|tool| {
-        let (at, says) = says(tool)?;
-        Some(LintFinding { tool: tool.name.clone(), at, says })
-    });
-    found.collect()
-}
-
-fn title_is_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let titles = [("title", &tool.raw["title"]), ("annotations.title", &tool.raw["annotations"]["title"])];
-        let (at, _) = titles.into_iter().find(|(_, title)| title.as_str() == Some(tool.name.as_str()))?;
-        // A name that is a word by itself is its own best title.
-        words(&tool.name).get(1)?;
-        Some((at.to_owned(), format!("the title repeats the name `{}`", tool.name)))
-    })
-}
-
-fn hidden_characters(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    each_tool(subject, |tool| {
-        let own = ["name", "title", "description"].map(|key| (key.to_owned(), tool.raw[key].as_str()));
-        let within = places(tool, ToolMember::BOTH).into_iter().flat_map(|place| {
-            let at = |key: &str| format!("{}.{key}", place.at);
-            let told = |key: &str| (at(key), place.schema[key].as_str());
-            [(place.at.clone(), place.role.name()), told("title"), told("description")]
-        });
-        let mut texts = own.into_iter().chain(within).filter_map(|(at, text)| Some((at, text?)));
-        texts.find_map(|(at, text)| {
-            let hidden: BTreeSet<char> =
-                text.chars().filter(|c| is_hidden(*c) && !matches!(c, '\n' | '\r' | '\t')).collect();
-            let points: Vec<String> = hidden.iter().map(|c| format!("U+{:04X}", u32::from(*c))).collect();
-            (!points.is_empty()).then(|| (at, format!("it holds {}", points.join(", "))))
-        })
     })
 }
