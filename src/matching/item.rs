@@ -7,7 +7,7 @@ use super::mismatch::{GroupVerdict, Mismatch};
 use super::value::{self, AT, ELEMENT_KEYS, PathChecks, SIMPLE_KEYS};
 use super::{Answer, read, reply::ResponseKind, show};
 use crate::source::grammar::{Key, Object, Shape, key};
-use crate::source::{Diagnostic, Located, Node, Span};
+use crate::source::{Diagnostic, Located, Node};
 
 /// The grammar of one item of an `expect:` list.
 pub static EXPECTATION: Object = Object {
@@ -35,19 +35,20 @@ static LOGIC_KEYS: [Key; 3] = [
 
 /// The compiled parts of one item; all must hold.
 #[derive(Debug)]
-pub(super) struct ExpectationItem(Vec<Box<dyn AnswerCheck>>);
+pub(super) struct ExpectationItem(Vec<AnswerCheck>);
 
 impl ExpectationItem {
     /// Compiles an item; `None` after a mistake, or where a template stands in the way.
     pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let at = node.entries().iter().find(|(key, _)| key.value == "at");
-        let mut parts: Vec<Option<Box<dyn AnswerCheck>>> = Vec::new();
+        let mut parts: Vec<Option<AnswerCheck>> = Vec::new();
         match at {
             Some((key, _)) => {
                 refuse_strangers(node, found);
-                parts.push(
-                    PathChecks::build(key, node, found).map(|target| Box::new(Aimed(target)) as Box<dyn AnswerCheck>),
-                );
+                parts
+                    .push(PathChecks::build(key, node, found).map(|target| {
+                        AnswerCheck::all(move |answer, found| target.check(answer.message, None, found))
+                    }));
             }
             None => missing_target(node, found),
         }
@@ -116,13 +117,30 @@ fn is_logic(name: &str) -> bool {
     LOGIC_KEYS.iter().any(|key| key.name == name)
 }
 
-fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let span = key.span;
-    match key.value.as_str() {
-        "not" => Some(Box::new(NotItem { item: ExpectationItem::build(node, found)?, span })),
-        "all" => Some(Box::new(AllItems(items(key, node, found)?))),
-        _ => Some(Box::new(AnyItem { items: items(key, node, found)?, span })),
+    if key.value == "not" {
+        let item = ExpectationItem::build(node, found)?;
+        return Some(AnswerCheck::one(move |answer| {
+            item.verdict(answer).refuted(|| {
+                let reply = ResponseKind::of(answer.message).describe();
+                let label = format!("got {}", show::quoted(&reply));
+                let message = "the answer matches an expectation under `not`";
+                Mismatch::new("not", span, message, label).with_actual(reply)
+            })
+        }));
     }
+    let items = items(key, node, found)?;
+    if key.value == "all" {
+        return Some(AnswerCheck::all(move |answer, found| items.iter().for_each(|item| item.check(answer, found))));
+    }
+    Some(AnswerCheck::one(move |answer| {
+        GroupVerdict::none_of(items.iter().map(|item| item.verdict(answer)), |reasons| {
+            let message = format!("the answer matches none of the {}", show::count(items.len(), "alternative"));
+            let reply = ResponseKind::of(answer.message).describe();
+            Mismatch::new("any", span, message, reasons.join("; ")).with_actual(reply)
+        })
+    }))
 }
 
 fn items(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem>> {
@@ -133,73 +151,6 @@ fn items(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     let built: Vec<Option<ExpectationItem>> =
         node.items().iter().map(|item| ExpectationItem::build(item, found)).collect();
     built.into_iter().collect()
-}
-
-/// The value at a path of the response.
-#[derive(Debug)]
-struct Aimed(PathChecks);
-
-impl AnswerCheck for Aimed {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        self.0.check(answer.message, None, found);
-    }
-}
-
-#[derive(Debug)]
-struct NotItem {
-    item: ExpectationItem,
-    span: Span,
-}
-
-impl AnswerCheck for NotItem {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        match self.item.verdict(answer) {
-            GroupVerdict::Fails(_) => {}
-            GroupVerdict::Unjudged(unjudged) => found.push(unjudged),
-            GroupVerdict::Holds => {
-                let reply = ResponseKind::of(answer.message).describe();
-                let label = format!("got {}", show::quoted(&reply));
-                let message = "the answer matches an expectation under `not`";
-                found.push(Mismatch::new("not", self.span, message, label).with_actual(reply));
-            }
-        }
-    }
-}
-
-#[derive(Debug)]
-struct AllItems(Vec<ExpectationItem>);
-
-impl AnswerCheck for AllItems {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        for item in &self.0 {
-            item.check(answer, found);
-        }
-    }
-}
-
-#[derive(Debug)]
-struct AnyItem {
-    items: Vec<ExpectationItem>,
-    span: Span,
-}
-
-impl AnswerCheck for AnyItem {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let (mut reasons, mut unjudged) = (Vec::new(), None);
-        for item in &self.items {
-            match item.verdict(answer) {
-                GroupVerdict::Holds => return,
-                GroupVerdict::Fails(mismatch) => reasons.push(mismatch.message),
-                GroupVerdict::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
-            }
-        }
-        if let Some(unjudged) = unjudged {
-            return found.push(unjudged);
-        }
-        let message = format!("the answer matches none of the {}", show::count(self.items.len(), "alternative"));
-        let reply = ResponseKind::of(answer.message).describe();
-        found.push(Mismatch::new("any", self.span, message, reasons.join("; ")).with_actual(reply));
-    }
 }
 
 /// Adds the variants that an item judges, those of the items within included.

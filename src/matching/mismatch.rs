@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::show;
+use super::value::ValuePlace;
 use crate::source::{Diagnostic, Span};
 
 /// Whether a mismatch fails a case.
@@ -39,6 +40,31 @@ impl GroupVerdict {
             }
         }
         unjudged.map_or(Self::Holds, Self::Unjudged)
+    }
+
+    /// The mismatch of a group that must not hold.
+    pub(super) fn refuted(self, holds: impl FnOnce() -> Mismatch) -> Option<Mismatch> {
+        match self {
+            Self::Holds => Some(holds()),
+            Self::Fails(_) => None,
+            Self::Unjudged(unjudged) => Some(unjudged),
+        }
+    }
+
+    /// The mismatch of groups of which one must hold; `fails` is given the reason of each.
+    pub(super) fn none_of(
+        verdicts: impl Iterator<Item = Self>,
+        fails: impl FnOnce(Vec<String>) -> Mismatch,
+    ) -> Option<Mismatch> {
+        let (mut reasons, mut unjudged) = (Vec::new(), None);
+        for verdict in verdicts {
+            match verdict {
+                Self::Holds => return None,
+                Self::Fails(mismatch) => reasons.push(mismatch.message),
+                Self::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
+            }
+        }
+        Some(unjudged.unwrap_or_else(|| fails(reasons)))
     }
 }
 
@@ -103,6 +129,11 @@ impl Mismatch {
     pub(super) fn with_actual(mut self, actual: impl Into<String>) -> Self {
         self.actual = Some(actual.into());
         self
+    }
+
+    /// The place of a value, and the value as what was found.
+    pub(super) fn at(self, place: ValuePlace<'_>, value: &Json) -> Self {
+        self.with_path(place.path()).with_actual(show::compact(value))
     }
 
     /// Shows two values side by side, and line by line where one of them is long.

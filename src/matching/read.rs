@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use regex::Regex;
+
 use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, parse_duration, template};
 
 /// `true` or `false`, or a template for one.
@@ -49,4 +51,17 @@ pub(super) fn only_true(key: &Located<String>, node: &Node, help: &str, found: &
         }
         None => None,
     }
+}
+
+/// Compiles a regular expression.
+pub(super) fn regex(pattern: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<Regex> {
+    let mistake = |error: regex::Error| {
+        // The last line of the crate's drawing says what is wrong; the lines above repeat the pattern.
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default();
+        let reason = last.trim().trim_start_matches("error: ").trim_end_matches('.');
+        Diagnostic::error("bad-regex", format!("invalid regular expression: {reason}"), span)
+            .with_help("special characters such as `(` and `[` are written `\\(` and `\\[`".to_owned())
+    };
+    Regex::new(pattern).map_err(|error| found.push(mistake(error))).ok()
 }

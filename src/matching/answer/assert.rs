@@ -24,7 +24,6 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
 /// The names that the answer itself provides.
 pub const PROVIDED: [&str; 5] = ["result", "error", "message", "notifications", "elapsed_ms"];
 
-#[derive(Debug)]
 struct Assert {
     expression: String,
     /// The names that the expression uses, with their fields, such as `result.count`.
@@ -32,7 +31,7 @@ struct Assert {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let expression = read::text(node)?.to_owned();
     if let Some(problem) = template::expression_problem(&expression) {
         let message = format!("invalid expression: {}", problem.trim_end_matches('.'));
@@ -44,7 +43,8 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         read::nothing_expected(key, "use a part of the answer, as in `result.total > 1`", found);
         return None;
     }
-    Some(Box::new(Assert { expression, used, span: node.span }))
+    let check = Assert { expression, used, span: node.span };
+    Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
 }
 
 /// The names that an expression needs from the suite.
@@ -53,7 +53,7 @@ pub(in super::super) fn free_names(expression: &str) -> BTreeSet<String> {
     names.filter(|name| !PROVIDED.contains(&name.as_str())).collect()
 }
 
-impl AnswerCheck for Assert {
+impl Assert {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let names = self.names(answer);
         let (message, label) = match template::evaluate(&self.expression, &names) {
@@ -78,9 +78,7 @@ impl AnswerCheck for Assert {
                 .with_actual(self.values(&names)),
         );
     }
-}
 
-impl Assert {
     /// The suite's names and those of the answer; what the expression does not use is not copied.
     fn names(&self, answer: &Answer<'_>) -> template::Names {
         let is_used = |name: &str| self.used.iter().any(|used| used.split('.').next() == Some(name));

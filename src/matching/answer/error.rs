@@ -32,7 +32,6 @@ static ERROR: Object = Object {
     ]],
 };
 
-#[derive(Debug)]
 struct RpcError {
     code: Option<(Number, Span)>,
     members: Vec<ErrorMember>,
@@ -48,7 +47,7 @@ struct ErrorMember {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if node.flag().is_some() {
         read::only_true(key, node, "for a call without errors write `is_error: false`", found)?;
     } else if node.entries().is_empty() {
@@ -73,10 +72,11 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
             }));
         }
     }
-    Some(Box::new(RpcError { code, members: members.into_iter().collect::<Option<_>>()?, span: key.span }))
+    let check = RpcError { code, members: members.into_iter().collect::<Option<_>>()?, span: key.span };
+    Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
 }
 
-impl AnswerCheck for RpcError {
+impl RpcError {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = ResponseKind::of(answer.message);
         let label = match reply {
@@ -90,9 +90,7 @@ impl AnswerCheck for RpcError {
         let message = format!("{} was not answered with a JSON-RPC error", answer.deed());
         found.push(Mismatch::new("error", self.span, message, label).with_path("error").with_actual(reply.describe()));
     }
-}
 
-impl RpcError {
     fn check_error(&self, error: &Json, found: &mut Vec<Mismatch>) {
         if let Some((code, span)) = &self.code
             && !same(&Json::Number(code.clone()), &error["code"])

@@ -2,10 +2,10 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, read, show};
+use super::super::{mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Shape, key};
-use crate::source::{Diagnostic, Located, Node, Span, template::has_template};
+use crate::source::{Diagnostic, Located, Node, template::has_template};
 
 pub(super) static STATUS: AnswerMatcher = AnswerMatcher {
     key: key(
@@ -24,16 +24,30 @@ pub(super) static CLOSED: AnswerMatcher = AnswerMatcher {
         "Whether the server closes the connection of an `http` step before its response is complete.",
     ),
     judges: |_| &["PROTO-HTTP-CONTRACT"],
-    build: |key, node, _| Some(Box::new(ClosedCheck { expected: node.flag()?, span: key.span })),
+    build: |key, node, _| {
+        let (expected, span) = (node.flag()?, key.span);
+        Some(AnswerCheck::one(move |answer| {
+            let closed = answer.message["closed"] == Json::Bool(true);
+            if closed == expected {
+                return None;
+            }
+            let deed = answer.deed();
+            let (message, label) = if closed {
+                (format!("the server closed the connection before its response to {deed} was whole"), "it was closed")
+            } else {
+                (format!("the server did not close the connection after {deed}"), "it was not closed")
+            };
+            Some(
+                Mismatch::new("closed", span, message, label)
+                    .with_path("closed")
+                    .with_expected(expected.to_string())
+                    .with_actual(shown(answer.message)),
+            )
+        }))
+    },
 };
 
 static ONE: Shape = Shape::Either(&[Shape::Whole, Shape::Text]);
-
-#[derive(Debug)]
-struct StatusCheck {
-    allowed: Vec<AllowedStatus>,
-    span: Span,
-}
 
 #[derive(Debug, Clone, Copy)]
 enum AllowedStatus {
@@ -41,7 +55,7 @@ enum AllowedStatus {
     Class(u64),
 }
 
-fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if has_template(node) {
         return None;
     }
@@ -56,7 +70,28 @@ fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Op
             ),
         }
     }
-    (allowed.len() == written.len()).then(|| Box::new(StatusCheck { allowed, span: key.span }) as Box<dyn AnswerCheck>)
+    if allowed.len() < written.len() {
+        return None;
+    }
+    let span = key.span;
+    Some(AnswerCheck::one(move |answer| {
+        let code = answer.message["status"].as_u64();
+        if code.is_some_and(|code| allowed.iter().any(|allowed| allowed.is(code))) {
+            return None;
+        }
+        let expected = allowed.iter().map(|allowed| allowed.words()).collect::<Vec<_>>().join(" or ");
+        let (message, label) = match code {
+            Some(code) => {
+                let reason = answer.message["reason"].as_str().unwrap_or_default();
+                let reason = show::quoted(reason);
+                let shown = format!("{code} {reason}");
+                (format!("{} was answered with HTTP {}", answer.deed(), shown.trim_end()), format!("found {code}"))
+            }
+            None => (format!("{} got no response", answer.deed()), "there is no status".to_owned()),
+        };
+        let mismatch = Mismatch::new("status", span, message, label).with_path("status").with_expected(expected);
+        Some(mismatch.with_actual(shown(answer.message)))
+    }))
 }
 
 fn parsed(node: &Node) -> Option<AllowedStatus> {
@@ -82,54 +117,6 @@ impl AllowedStatus {
             Self::Code(code) => code.to_string(),
             Self::Class(class) => format!("{class}xx"),
         }
-    }
-}
-
-impl AnswerCheck for StatusCheck {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let code = answer.message["status"].as_u64();
-        if code.is_some_and(|code| self.allowed.iter().any(|allowed| allowed.is(code))) {
-            return;
-        }
-        let expected = self.allowed.iter().map(|allowed| allowed.words()).collect::<Vec<_>>().join(" or ");
-        let (message, label) = match code {
-            Some(code) => {
-                let reason = answer.message["reason"].as_str().unwrap_or_default();
-                let reason = show::quoted(reason);
-                let shown = format!("{code} {reason}");
-                (format!("{} was answered with HTTP {}", answer.deed(), shown.trim_end()), format!("found {code}"))
-            }
-            None => (format!("{} got no response", answer.deed()), "there is no status".to_owned()),
-        };
-        let mismatch = Mismatch::new("status", self.span, message, label).with_path("status").with_expected(expected);
-        found.push(mismatch.with_actual(shown(answer.message)));
-    }
-}
-
-#[derive(Debug)]
-struct ClosedCheck {
-    expected: bool,
-    span: Span,
-}
-
-impl AnswerCheck for ClosedCheck {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let closed = answer.message["closed"] == Json::Bool(true);
-        if closed == self.expected {
-            return;
-        }
-        let deed = answer.deed();
-        let (message, label) = if closed {
-            (format!("the server closed the connection before its response to {deed} was whole"), "it was closed")
-        } else {
-            (format!("the server did not close the connection after {deed}"), "it was not closed")
-        };
-        found.push(
-            Mismatch::new("closed", self.span, message, label)
-                .with_path("closed")
-                .with_expected(self.expected.to_string())
-                .with_actual(shown(answer.message)),
-        );
     }
 }
 

@@ -1,12 +1,10 @@
 //! `input_schema`: what the declared input schema of a tool includes.
 
-use serde_json::Value as Json;
-
 use super::super::compare::{MatchExtent, differences, fits, spoken_of};
-use super::super::{Answer, mismatch::Mismatch, unknown_tool};
+use super::super::{mismatch::Mismatch, unknown_tool};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Diagnostic, Located, Node, Span};
+use crate::source::{Diagnostic, Located, Node};
 use crate::wire::ListKind;
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
@@ -24,35 +22,26 @@ static INPUT_SCHEMA: Object = Object {
     ]],
 };
 
-#[derive(Debug)]
-struct InputSchema {
-    tool: Option<String>,
-    expected: Json,
-    span: Span,
-}
-
-fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let tool = node.get("tool").and_then(Node::text).map(str::to_owned);
-    Some(Box::new(InputSchema { tool, expected: node.get("includes")?.to_json(), span: key.span }))
-}
-
-impl AnswerCheck for InputSchema {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let fail = |message: String, label: &str| Mismatch::new("input-schema", self.span, message, label);
-        let Some(name) = self.tool.as_deref().or(answer.tool()) else {
+    let (expected, span) = (node.get("includes")?.to_json(), key.span);
+    Some(AnswerCheck::one(move |answer| {
+        let fail = |message: String, label: &str| Mismatch::new("input-schema", span, message, label);
+        let Some(name) = tool.as_deref().or(answer.tool()) else {
             let message = format!("{} does not call a tool, so the tool must be named", answer.deed());
-            return found.push(fail(message, "needs `tool:`"));
+            return Some(fail(message, "needs `tool:`"));
         };
         let tools = answer.list(ListKind::Tools);
         let Some(tool) = tools.into_iter().find(|tool| tool["name"] == name) else {
-            return found.push(fail(unknown_tool(name, answer.catalog), "an unknown tool has no schema"));
+            return Some(fail(unknown_tool(name, answer.catalog), "an unknown tool has no schema"));
         };
         let schema = &tool["inputSchema"];
-        if !fits(&self.expected, schema, MatchExtent::Part) {
-            let label = differences(&self.expected, schema, MatchExtent::Part);
-            let message = format!("the input schema of `{name}` does not include every listed part");
-            let shown = spoken_of(&self.expected, schema);
-            found.push(fail(message, &label).with_path("inputSchema").with_values(&self.expected, &shown));
+        if fits(&expected, schema, MatchExtent::Part) {
+            return None;
         }
-    }
+        let label = differences(&expected, schema, MatchExtent::Part);
+        let message = format!("the input schema of `{name}` does not include every listed part");
+        let mismatch = fail(message, &label).with_path("inputSchema");
+        Some(mismatch.with_values(&expected, &spoken_of(&expected, schema)))
+    }))
 }

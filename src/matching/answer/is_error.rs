@@ -15,49 +15,40 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
         Some(false) => &["TOOL-SPURIOUS-ERROR"],
         None => &["TOOL-ERROR-AS-SUCCESS", "TOOL-SPURIOUS-ERROR"],
     },
-    build: |key, node, _| Some(Box::new(IsError { expected: node.flag()?, span: key.span })),
+    build: |key, node, _| {
+        let (expected, span) = (node.flag()?, key.span);
+        Some(AnswerCheck::one(move |answer| check(expected, span, answer)))
+    },
 };
 
-#[derive(Debug)]
-struct IsError {
-    expected: bool,
-    span: Span,
-}
-
-impl AnswerCheck for IsError {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let reply = ResponseKind::of(answer.message);
-        if matches!((self.expected, reply), (true, ResponseKind::ToolError(_)) | (false, ResponseKind::Success(_))) {
-            return;
-        }
-        let deed = answer.deed();
-        let (message, label) = match (self.expected, reply) {
-            (_, ResponseKind::Success(result)) => {
-                (format!("{deed} succeeded, but must report an error"), flag_words(result.get("isError")))
-            }
-            (true, ResponseKind::Error(error)) => (
-                format!("{deed} failed with a JSON-RPC error, not with a tool error"),
-                format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
-            ),
-            (_, ResponseKind::ToolError(_)) => {
-                let said = said(&reply);
-                (format!("{deed} reported an error{said}"), format!("found `isError: true`{said}"))
-            }
-            (false, ResponseKind::Error(error)) => {
-                let (said, code) = (said(&reply), show::inline(&error["code"]));
-                (format!("{deed} failed with a JSON-RPC error{said}"), format!("found error {code}{said}"))
-            }
-            (_, ResponseKind::Neither) => {
-                (format!("{deed} was answered with neither `result` nor `error`"), "found no result".to_owned())
-            }
-        };
-        found.push(
-            Mismatch::new("is-error", self.span, message, label)
-                .with_path("result.isError")
-                .with_expected(self.expected.to_string())
-                .with_actual(reply.describe()),
-        );
+fn check(expected: bool, span: Span, answer: &Answer<'_>) -> Option<Mismatch> {
+    let reply = ResponseKind::of(answer.message);
+    if matches!((expected, reply), (true, ResponseKind::ToolError(_)) | (false, ResponseKind::Success(_))) {
+        return None;
     }
+    let deed = answer.deed();
+    let (message, label) = match (expected, reply) {
+        (_, ResponseKind::Success(result)) => {
+            (format!("{deed} succeeded, but must report an error"), flag_words(result.get("isError")))
+        }
+        (true, ResponseKind::Error(error)) => (
+            format!("{deed} failed with a JSON-RPC error, not with a tool error"),
+            format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
+        ),
+        (_, ResponseKind::ToolError(_)) => {
+            let said = said(&reply);
+            (format!("{deed} reported an error{said}"), format!("found `isError: true`{said}"))
+        }
+        (false, ResponseKind::Error(error)) => {
+            let (said, code) = (said(&reply), show::inline(&error["code"]));
+            (format!("{deed} failed with a JSON-RPC error{said}"), format!("found error {code}{said}"))
+        }
+        (_, ResponseKind::Neither) => {
+            (format!("{deed} was answered with neither `result` nor `error`"), "found no result".to_owned())
+        }
+    };
+    let mismatch = Mismatch::new("is-error", span, message, label).with_path("result.isError");
+    Some(mismatch.with_expected(expected.to_string()).with_actual(reply.describe()))
 }
 
 /// The server's own words, behind a colon.

@@ -1,11 +1,9 @@
 //! `latency`: how long the answer may take, and must take at least.
 
-use std::time::Duration;
-
-use super::super::{Answer, mismatch::Mismatch, read};
+use super::super::{mismatch::Mismatch, read};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Located, Node, Span, duration_text, template::has_template};
+use crate::source::{Diagnostic, Located, Node, duration_text, template::has_template};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key("latency", Shape::Object(&LATENCY), "How long the answer takes."),
@@ -22,13 +20,7 @@ static LATENCY: Object = Object {
     ]],
 };
 
-#[derive(Debug)]
-struct Latency {
-    under: Option<(Duration, Span)>,
-    over: Option<(Duration, Span)>,
-}
-
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if node.entries().is_empty() {
         read::nothing_expected(key, "write `latency: { under: 1s }`", found);
         return None;
@@ -40,30 +32,15 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         None => Some(None),
         Some(node) => read::duration(node).map(|duration| Some((duration, node.span))),
     };
-    Some(Box::new(Latency { under: limit("under")?, over: limit("over")? }))
-}
-
-impl AnswerCheck for Latency {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let took = duration_text(answer.elapsed);
-        let mut push = |limit: Duration, span: Span, relation: &str| {
-            let limit = duration_text(limit);
-            found.push(
-                Mismatch::new(
-                    "latency",
-                    span,
-                    format!("the answer took {took}, not {relation} {limit}"),
-                    format!("took {took}"),
-                )
-                .with_expected(format!("{relation} {limit}"))
-                .with_actual(took.clone()),
-            );
-        };
-        if let Some((limit, span)) = self.under.filter(|(limit, _)| answer.elapsed >= *limit) {
-            push(limit, span, "under");
+    let (under, over) = (limit("under")?, limit("over")?);
+    Some(AnswerCheck::all(move |answer, found| {
+        let under = under.filter(|(limit, _)| answer.elapsed >= *limit).map(|limit| (limit, "under"));
+        let over = over.filter(|(limit, _)| answer.elapsed <= *limit).map(|limit| (limit, "over"));
+        for ((limit, span), relation) in under.into_iter().chain(over) {
+            let (took, limit) = (duration_text(answer.elapsed), duration_text(limit));
+            let message = format!("the answer took {took}, not {relation} {limit}");
+            let mismatch = Mismatch::new("latency", span, message, format!("took {took}"));
+            found.push(mismatch.with_expected(format!("{relation} {limit}")).with_actual(took));
         }
-        if let Some((limit, span)) = self.over.filter(|(limit, _)| answer.elapsed <= *limit) {
-            push(limit, span, "over");
-        }
-    }
+    }))
 }

@@ -69,7 +69,6 @@ static OF_RESOURCE_TEMPLATES: ListSubject =
     ListSubject { kind: ListKind::ResourceTemplates, code: "resource-templates", noun: "resource template" };
 static OF_PROMPTS: ListSubject = ListSubject { kind: ListKind::Prompts, code: "prompts", noun: "prompt" };
 
-#[derive(Debug)]
 struct Listed {
     of: &'static ListSubject,
     includes: Vec<Located<Json>>,
@@ -83,7 +82,7 @@ fn build(
     key: &Located<String>,
     node: &Node,
     found: &mut Vec<Diagnostic>,
-) -> Option<Box<dyn AnswerCheck>> {
+) -> Option<AnswerCheck> {
     let items = |name: &str| node.get(name).map(Node::items).unwrap_or_default();
     let texts = |name: &str| items(name).iter().filter_map(Node::located_text).collect::<Vec<_>>();
     let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
@@ -99,10 +98,10 @@ fn build(
         read::nothing_expected(key, "write `includes`, `excludes`, `exact` or `count`", found);
         return None;
     }
-    Some(Box::new(listed))
+    Some(AnswerCheck::all(move |answer, found| listed.check(answer, found)))
 }
 
-impl AnswerCheck for Listed {
+impl Listed {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let entries = answer.list(self.of.kind);
         if answer.method == self.of.kind.method() && answer.message.get("result").is_none() {
@@ -125,9 +124,7 @@ impl AnswerCheck for Listed {
             found.push(self.mismatch(count.span, message, format!("found {}", entries.len())));
         }
     }
-}
 
-impl Listed {
     fn mismatch(&self, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Mismatch {
         Mismatch::new(self.of.code, span, message, label).with_path(format!("result.{}", self.of.kind.member()))
     }

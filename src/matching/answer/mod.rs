@@ -33,7 +33,7 @@ pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 pub(super) type AnswerMatcher = table::Matcher<BuildAnswerCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
-pub(super) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>>;
+pub(super) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<AnswerCheck>;
 
 static MATCHERS: [&AnswerMatcher; 19] = [
     &text::MATCHER,
@@ -61,9 +61,28 @@ static MATCHERS: [&AnswerMatcher; 19] = [
 pub(super) static KEYS: [Key; 19] = keys(&MATCHERS);
 
 /// One compiled matcher.
-pub(super) trait AnswerCheck: fmt::Debug + Send + Sync {
-    /// Adds what is wrong with an answer.
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>);
+pub(super) struct AnswerCheck(Box<dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync>);
+
+impl AnswerCheck {
+    /// A check that adds everything that is wrong with an answer.
+    pub(super) fn all(check: impl Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync + 'static) -> Self {
+        Self(Box::new(check))
+    }
+
+    /// A check with at most one mismatch.
+    pub(super) fn one(check: impl Fn(&Answer<'_>) -> Option<Mismatch> + Send + Sync + 'static) -> Self {
+        Self::all(move |answer, found| found.extend(check(answer)))
+    }
+
+    pub(super) fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+        (self.0)(answer, found);
+    }
+}
+
+impl fmt::Debug for AnswerCheck {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("AnswerCheck").finish_non_exhaustive()
+    }
 }
 
 /// The matcher of that key.

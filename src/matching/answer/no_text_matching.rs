@@ -29,13 +29,12 @@ const REPEATED: &str = "\u{fffc}";
 /// How much of a text stands around what was found, in characters.
 const AROUND: usize = 30;
 
-#[derive(Debug)]
 struct NoTextMatching {
     patterns: Vec<Regex>,
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let nodes = if let Value::List(items) = &node.value { items.as_slice() } else { std::slice::from_ref(node) };
     if nodes.is_empty() {
         read::nothing_expected(key, "list at least one regular expression", found);
@@ -43,20 +42,13 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     }
     let mut patterns = Vec::new();
     for node in nodes {
-        match Regex::new(read::text(node)?) {
-            Ok(pattern) => patterns.push(pattern),
-            Err(error) => {
-                let text = error.to_string();
-                let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-                let message = format!("invalid regular expression: {}", reason.trim_end_matches('.'));
-                found.push(Diagnostic::error("bad-regex", message, node.span));
-            }
-        }
+        patterns.extend(read::regex(read::text(node)?, node.span, found));
     }
-    Some(Box::new(NoTextMatching { patterns, span: key.span }))
+    let check = NoTextMatching { patterns, span: key.span };
+    Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
 }
 
-impl AnswerCheck for NoTextMatching {
+impl NoTextMatching {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let mut said = Vec::new();
         // The protocol adds `_meta` to every request; the suite did not write it.
@@ -87,9 +79,7 @@ impl AnswerCheck for NoTextMatching {
                 .with_actual(seen),
         );
     }
-}
 
-impl NoTextMatching {
     /// The first forbidden match in a text with its surroundings, and the pattern that matched.
     fn seen(&self, text: &str, said: &[String]) -> Option<(String, String)> {
         // Most texts have nothing of the kind, and only the others are worth cleaning.

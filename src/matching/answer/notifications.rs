@@ -48,7 +48,6 @@ static NOTIFICATION: Object = Object {
     keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
 };
 
-#[derive(Debug)]
 struct Notifications {
     method: Option<String>,
     count: Option<Located<Range>>,
@@ -57,7 +56,7 @@ struct Notifications {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
     let mut is_complete = true;
     let mut target = |key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>| {
@@ -79,9 +78,8 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         Some((key, count)) => Some(Located::new(Range::build(key, count, found)?, read::mark(key, count))),
     };
     let method = node.get("method").and_then(Node::text).map(str::to_owned);
-    is_complete.then(|| {
-        Box::new(Notifications { method, count, each, some: some.flatten(), span: key.span }) as Box<dyn AnswerCheck>
-    })
+    let check = Notifications { method, count, each, some: some.flatten(), span: key.span };
+    is_complete.then(|| AnswerCheck::all(move |answer, found| check.check(answer, found)))
 }
 
 /// The part of the mapping that holds for each notification.
@@ -91,7 +89,7 @@ fn own_checks(node: &Node) -> Node {
     Node { value: crate::source::Value::Map(own), span: node.span }
 }
 
-impl AnswerCheck for Notifications {
+impl Notifications {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let all = || answer.notifications.iter().map(|notification| &**notification);
         let wanted: Vec<(usize, &Json)> = all().enumerate().filter(|(_, it)| self.wants(it)).collect();
@@ -113,9 +111,7 @@ impl AnswerCheck for Notifications {
         let message = format!("none of the {} matches", show::count(wanted.len(), "notification"));
         found.push(Mismatch::new("notifications", some.span, message, first.unwrap_or_default()));
     }
-}
 
-impl Notifications {
     fn wants(&self, notification: &Json) -> bool {
         self.method.as_ref().is_none_or(|method| notification["method"] == method.as_str())
     }

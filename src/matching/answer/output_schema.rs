@@ -1,6 +1,5 @@
 //! `output_schema`: the structured content is what the tool's declared `outputSchema` promises, and what the text says.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
@@ -24,7 +23,8 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"],
     build: |key, node, found| {
         read::only_true(key, node, "leave it out where the schema does not matter", found)?;
-        Some(Box::new(OutputSchemaCheck { span: key.span, last: Mutex::default() }))
+        let check = OutputSchemaCheck { span: key.span, last: Mutex::default() };
+        Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
     },
 };
 
@@ -34,21 +34,12 @@ struct OutputSchemaCheck {
     last: Mutex<Option<(Json, Arc<Judge>)>>,
 }
 
-// The validator's own form is pages long.
-impl fmt::Debug for OutputSchemaCheck {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("OutputSchema").field("span", &self.span).finish_non_exhaustive()
-    }
-}
-
-impl AnswerCheck for OutputSchemaCheck {
+impl OutputSchemaCheck {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         found.extend(self.mismatch(answer));
         found.extend(self.divergence(answer));
     }
-}
 
-impl OutputSchemaCheck {
     fn judge(&self, schema: &Json) -> Result<Arc<Judge>, Unusable> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {

@@ -30,23 +30,23 @@ static READABLE: Object = Object {
     ]],
 };
 
-#[derive(Debug)]
 struct Readable {
     names: Option<String>,
     suggests: Option<String>,
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn AnswerCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if node.flag().is_some() {
         read::only_true(key, node, "leave it out where the wording does not matter", found)?;
     }
     let names = node.get("names").map(|names| text_of(&names.to_json()));
     let suggests = node.get("suggests").and_then(Node::text).map(str::to_owned);
-    Some(Box::new(Readable { names, suggests, span: key.span }))
+    let check = Readable { names, suggests, span: key.span };
+    Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
 }
 
-impl AnswerCheck for Readable {
+impl Readable {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = ResponseKind::of(answer.message);
         if matches!(reply, ResponseKind::Success(_) | ResponseKind::Neither) {
@@ -63,9 +63,7 @@ impl AnswerCheck for Readable {
         let message = "a model could not act on this answer";
         found.push(Mismatch::new("readable-error", self.span, message, label).with_actual(reply.describe()));
     }
-}
 
-impl Readable {
     fn deficits(&self, reply: &ResponseKind<'_>, answer: &Answer<'_>) -> Vec<String> {
         let text: String = reply.text().unwrap_or_default().chars().take(READ).collect();
         // Clients hand the data of an error on beside its message.

@@ -31,7 +31,8 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     judges: |_| &["TOOL-ERROR-AS-SUCCESS"],
     build: |key, node, found| {
         let served = weight(key, node, "for a call without errors write `is_error: false`", found)?;
-        Some(Box::new(RefusedCheck { span: key.span, served }))
+        let check = RefusedCheck { span: key.span, served };
+        Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
     },
 };
 
@@ -48,13 +49,12 @@ pub(super) fn weight(
     read::only_true(key, node, help, found).map(|()| MismatchWeight::Fails)
 }
 
-#[derive(Debug)]
 struct RefusedCheck {
     span: Span,
     served: MismatchWeight,
 }
 
-impl AnswerCheck for RefusedCheck {
+impl RefusedCheck {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = ResponseKind::of(answer.message);
         let text = reply.text().unwrap_or_default();
@@ -89,9 +89,7 @@ impl AnswerCheck for RefusedCheck {
         };
         found.push(mismatch.with_actual(reply.describe()));
     }
-}
 
-impl RefusedCheck {
     fn fault(&self, code: &'static str, message: String, label: &str) -> Mismatch {
         Mismatch::new(code, self.span, message, label)
     }

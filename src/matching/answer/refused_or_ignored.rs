@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 
-use super::super::mismatch::{Mismatch, MismatchWeight};
-use super::super::{Answer, reply::ResponseKind};
+use super::super::mismatch::Mismatch;
+use super::super::reply::ResponseKind;
 use super::refused::{BINDING, weight};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Span, grammar::key};
+use crate::source::grammar::key;
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
@@ -16,35 +16,26 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     ),
     judges: |_| &["PROTO-MALFORMED-ENVELOPE"],
     build: |key, node, found| {
-        let served = weight(key, node, "leave the key out where a success is allowed", found)?;
-        Some(Box::new(RefusedOrIgnored { span: key.span, served }))
+        let weight = weight(key, node, "leave the key out where a success is allowed", found)?;
+        let span = key.span;
+        Some(AnswerCheck::one(move |answer| {
+            let whole = [answer.message.clone()];
+            // Raw messages have every answer that came; none is right, too.
+            let answers = answer.message["answers"].as_array().map_or(&whole[..], Vec::as_slice);
+            let Some(served) = answers.iter().find(|answer| is_success(answer)) else { return None };
+            let message = match answer.method {
+                "send" => "a message that is not a valid request was served".to_owned(),
+                _ => format!("{} was served, but must not be", answer.deed()),
+            };
+            Some(
+                Mismatch::new("malformed-served", span, message, "answered with a success")
+                    .with_weight(weight)
+                    .with_expected("an error, or no answer")
+                    .with_actual(ResponseKind::of(served).describe()),
+            )
+        }))
     },
 };
-
-#[derive(Debug)]
-struct RefusedOrIgnored {
-    span: Span,
-    served: MismatchWeight,
-}
-
-impl AnswerCheck for RefusedOrIgnored {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let whole = [answer.message.clone()];
-        // Raw messages have every answer that came; none is right, too.
-        let answers = answer.message["answers"].as_array().map_or(&whole[..], Vec::as_slice);
-        let Some(served) = answers.iter().find(|answer| is_success(answer)) else { return };
-        let message = match answer.method {
-            "send" => "a message that is not a valid request was served".to_owned(),
-            _ => format!("{} was served, but must not be", answer.deed()),
-        };
-        found.push(
-            Mismatch::new("malformed-served", self.span, message, "answered with a success")
-                .with_weight(self.served)
-                .with_expected("an error, or no answer")
-                .with_actual(ResponseKind::of(served).describe()),
-        );
-    }
-}
 
 fn is_success(answer: &Json) -> bool {
     matches!(ResponseKind::of(answer), ResponseKind::Success(_))

@@ -2,10 +2,10 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind};
+use super::super::{mismatch::Mismatch, read, reply::ResponseKind};
 use super::output_schema::{holds, values_in_texts};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Span, grammar::Shape, grammar::key};
+use crate::source::{grammar::Shape, grammar::key};
 use crate::wire::read_json;
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
@@ -17,43 +17,38 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     judges: |_| &["SCHEMA-TEXT-DIVERGENCE"],
     build: |key, node, found| {
         read::only_true(key, node, "leave it out where the text does not matter", found)?;
-        Some(Box::new(StructuredText { span: key.span }))
+        let span = key.span;
+        Some(AnswerCheck::one(move |answer| {
+            let ResponseKind::Success(result) = ResponseKind::of(answer.message) else {
+                let message = format!("{} was not answered with a result that has structured content", answer.deed());
+                return Some(Mismatch::new("structured-text", span, message, "found no success"));
+            };
+            let content = &result["structuredContent"];
+            let blocks = result["content"].as_array().into_iter().flatten().enumerate();
+            let texts: Vec<(usize, &str)> =
+                blocks.filter_map(|(at, block)| Some((at, block["text"].as_str()?))).collect();
+            let is_part = |value: &Json| holds(content, value);
+            if texts
+                .iter()
+                .any(|(_, text)| is_part(&Json::from(*text)) || read_json(text).as_ref().is_some_and(is_part))
+            {
+                return None;
+            }
+            let message = "no text of the result repeats the structured content".to_owned();
+            let mismatch = |label: &str| Mismatch::new("structured-text", span, message, label);
+            // A text that is JSON is the nearest.
+            let nearest = values_in_texts(result).into_iter().next();
+            Some(match (nearest, texts.first()) {
+                (Some((at, value)), _) => mismatch("this text holds other JSON")
+                    .with_path(format!("result.content[{at}].text"))
+                    .with_values(content, &value),
+                (None, Some((at, text))) => mismatch("this text is not JSON")
+                    .with_path(format!("result.content[{at}].text"))
+                    .with_values(content, &Json::from(*text)),
+                (None, None) => {
+                    mismatch("there is no text").with_path("result.content").with_values(content, &result["content"])
+                }
+            })
+        }))
     },
 };
-
-#[derive(Debug)]
-struct StructuredText {
-    span: Span,
-}
-
-impl AnswerCheck for StructuredText {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        let ResponseKind::Success(result) = ResponseKind::of(answer.message) else {
-            let message = format!("{} was not answered with a result that has structured content", answer.deed());
-            found.push(Mismatch::new("structured-text", self.span, message, "found no success"));
-            return;
-        };
-        let content = &result["structuredContent"];
-        let blocks = result["content"].as_array().into_iter().flatten().enumerate();
-        let texts: Vec<(usize, &str)> = blocks.filter_map(|(at, block)| Some((at, block["text"].as_str()?))).collect();
-        let is_part = |value: &Json| holds(content, value);
-        if texts.iter().any(|(_, text)| is_part(&Json::from(*text)) || read_json(text).as_ref().is_some_and(is_part)) {
-            return;
-        }
-        let message = "no text of the result repeats the structured content".to_owned();
-        let mismatch = |label: &str| Mismatch::new("structured-text", self.span, message, label);
-        // A text that is JSON is the nearest.
-        let nearest = values_in_texts(result).into_iter().next();
-        found.push(match (nearest, texts.first()) {
-            (Some((at, value)), _) => mismatch("this text holds other JSON")
-                .with_path(format!("result.content[{at}].text"))
-                .with_values(content, &value),
-            (None, Some((at, text))) => mismatch("this text is not JSON")
-                .with_path(format!("result.content[{at}].text"))
-                .with_values(content, &Json::from(*text)),
-            (None, None) => {
-                mismatch("there is no text").with_path("result.content").with_values(content, &result["content"])
-            }
-        });
-    }
-}

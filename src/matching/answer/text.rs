@@ -1,10 +1,10 @@
 //! `text`: what the joined text blocks of a result must be like.
 
 use super::super::reply::{ResponseKind, text_value_of};
-use super::super::value::{self, Absence, Checks, VALUE, ValuePlace};
-use super::super::{Answer, mismatch::Mismatch, show};
+use super::super::value::{Absence, Checks, VALUE, ValuePlace};
+use super::super::{mismatch::Mismatch, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::{Node, Span, grammar::Shape, grammar::key};
+use crate::source::{grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
@@ -13,35 +13,26 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
         "Matchers of the joined text blocks of a tool's content, a resource's contents or a prompt's messages.",
     ),
     // What the value matchers within judge is added by `item`, which knows them.
-    judges: |_: &Node| &[],
+    judges: |_| &[],
     build: |key, node, found| {
-        Some(Box::new(TextCheck { checks: value::Checks::build(key, node, found)?, span: key.span }))
+        let (checks, span) = (Checks::build(key, node, found)?, key.span);
+        Some(AnswerCheck::all(move |answer, found| {
+            if let Some(text) = answer.message.get("result").and_then(text_value_of) {
+                checks.check(&text, ValuePlace::Named("the text"), found);
+            } else if checks.absent() != Absence::Right {
+                let reply = ResponseKind::of(answer.message);
+                let message = match reply {
+                    ResponseKind::Error(_) => "the answer is a JSON-RPC error and has no text",
+                    ResponseKind::Success(_) | ResponseKind::ToolError(_) | ResponseKind::Neither => {
+                        "the answer has no text"
+                    }
+                };
+                found.push(
+                    Mismatch::new("missing-value", span, message, format!("got {}", show::quoted(&reply.describe())))
+                        .with_path("text")
+                        .with_actual(reply.describe()),
+                );
+            }
+        }))
     },
 };
-
-#[derive(Debug)]
-struct TextCheck {
-    checks: Checks,
-    span: Span,
-}
-
-impl AnswerCheck for TextCheck {
-    fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
-        if let Some(text) = answer.message.get("result").and_then(text_value_of) {
-            self.checks.check(&text, ValuePlace::Named("the text"), found);
-        } else if self.checks.absent() != Absence::Right {
-            let reply = ResponseKind::of(answer.message);
-            let message = match reply {
-                ResponseKind::Error(_) => "the answer is a JSON-RPC error and has no text",
-                ResponseKind::Success(_) | ResponseKind::ToolError(_) | ResponseKind::Neither => {
-                    "the answer has no text"
-                }
-            };
-            found.push(
-                Mismatch::new("missing-value", self.span, message, format!("got {}", show::quoted(&reply.describe())))
-                    .with_path("text")
-                    .with_actual(reply.describe()),
-            );
-        }
-    }
-}

@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value as Json};
+use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
+use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::schema::compare;
-use crate::source::{Node, Span, Value, grammar::key};
+use crate::source::{Node, Value, grammar::key};
 
 pub(super) static GREATER_THAN: ValueMatcher = ValueMatcher {
     key: key("greater_than", read::NUMBER, "The number is greater than this one."),
@@ -34,7 +34,6 @@ pub(super) static AT_MOST: ValueMatcher = ValueMatcher {
 };
 
 /// One of the four ways to compare.
-#[derive(Debug)]
 struct Relation {
     code: &'static str,
     words: &'static str,
@@ -42,43 +41,23 @@ struct Relation {
     holds: fn(Ordering) -> bool,
 }
 
-static GREATER: Relation =
-    Relation { code: "greater-than", words: "greater than", sign: ">", holds: |order| order == Ordering::Greater };
+static GREATER: Relation = Relation { code: "greater-than", words: "greater than", sign: ">", holds: Ordering::is_gt };
 static GREATER_OR_EQUAL: Relation =
-    Relation { code: "at-least", words: "at least", sign: ">=", holds: |order| order != Ordering::Less };
-static LESS: Relation =
-    Relation { code: "less-than", words: "less than", sign: "<", holds: |order| order == Ordering::Less };
-static LESS_OR_EQUAL: Relation =
-    Relation { code: "at-most", words: "at most", sign: "<=", holds: |order| order != Ordering::Greater };
+    Relation { code: "at-least", words: "at least", sign: ">=", holds: Ordering::is_ge };
+static LESS: Relation = Relation { code: "less-than", words: "less than", sign: "<", holds: Ordering::is_lt };
+static LESS_OR_EQUAL: Relation = Relation { code: "at-most", words: "at most", sign: "<=", holds: Ordering::is_le };
 
-#[derive(Debug)]
-struct NumberComparison {
-    relation: &'static Relation,
-    limit: Number,
-    span: Span,
-}
-
-fn build(node: &Node, relation: &'static Relation) -> Option<Box<dyn ValueCheck>> {
+fn build(node: &Node, relation: &'static Relation) -> Option<ValueCheck> {
+    let Relation { code, words, sign, holds } = relation;
     let Value::Number(limit) = &node.value else { return None };
-    Some(Box::new(NumberComparison { relation, limit: limit.clone(), span: node.span }))
-}
-
-impl ValueCheck for NumberComparison {
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        let Relation { code, words, sign, holds } = self.relation;
-        let message = if let Json::Number(number) = value {
-            if holds(compare(number, &self.limit)) {
-                return;
-            }
-            format!("{place} is {number}, not {words} {}", self.limit)
-        } else {
-            format!("{place} is {}, so it cannot be {words} {}", show::kind(value), self.limit)
+    let (limit, span) = (limit.clone(), node.span);
+    Some(ValueCheck::one(move |value, place| {
+        let message = match value {
+            Json::Number(number) if holds(compare(number, &limit)) => return None,
+            Json::Number(number) => format!("{place} is {number}, not {words} {limit}"),
+            _ => format!("{place} is {}, so it cannot be {words} {limit}", show::kind(value)),
         };
-        found.push(
-            Mismatch::new(code, self.span, message, format!("found {}", show::inline(value)))
-                .with_path(place.path())
-                .with_expected(format!("{sign} {}", self.limit))
-                .with_actual(show::compact(value)),
-        );
-    }
+        let mismatch = Mismatch::new(code, span, message, format!("found {}", show::inline(value)));
+        Some(mismatch.with_expected(format!("{sign} {limit}")).at(place, value))
+    }))
 }

@@ -1,10 +1,8 @@
 //! `format`: a text, or a schema, has the form that a standard gives it.
 
-use serde_json::Value as Json;
-
 use super::super::{mismatch::Mismatch, show};
-use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
-use crate::source::{Located, Node, Span, grammar::Shape, grammar::key};
+use super::{LOST, ValueCheck, ValueMatcher};
+use crate::source::{grammar::Shape, grammar::key};
 use crate::wire::format::StringFormat;
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
@@ -15,38 +13,20 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
          `media-type` (RFC 9110), `uri` (RFC 3986), `uri-template` (RFC 6570) or `visible-ascii`.",
     ),
     judges: |_| LOST,
-    build: |_: &Located<String>, node: &Node, _| {
-        Some(Box::new(Formed { format: StringFormat::parse(node.text()?)?, span: node.span }))
+    build: |_, node, _| {
+        let (format, span) = (StringFormat::parse(node.text()?)?, node.span);
+        Some(ValueCheck::one(move |value, place| {
+            let noun = format.noun();
+            let label = || format!("found {}", show::inline(value));
+            let mismatch = || Mismatch::new("format", span, format!("{place} is not {noun}"), label());
+            match format.fits(value) {
+                Ok(true) => None,
+                Ok(false) => Some(mismatch().with_expected(noun).at(place, value)),
+                Err(reason) => {
+                    let message = format!("cannot tell whether {place} is {noun}");
+                    Some(Mismatch::unjudged(span, message, reason).with_path(place.path()))
+                }
+            }
+        }))
     },
 };
-
-#[derive(Debug)]
-struct Formed {
-    format: StringFormat,
-    span: Span,
-}
-
-impl ValueCheck for Formed {
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        let noun = self.format.noun();
-        match self.format.fits(value) {
-            Ok(true) => return,
-            Ok(false) => {}
-            Err(reason) => {
-                let message = format!("cannot tell whether {place} is {noun}");
-                return found.push(Mismatch::unjudged(self.span, message, reason).with_path(place.path()));
-            }
-        }
-        found.push(
-            Mismatch::new(
-                "format",
-                self.span,
-                format!("{place} is not {noun}"),
-                format!("found {}", show::inline(value)),
-            )
-            .with_path(place.path())
-            .with_expected(noun)
-            .with_actual(show::compact(value)),
-        );
-    }
-}

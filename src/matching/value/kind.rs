@@ -1,11 +1,9 @@
 //! `type`: the JSON type of the value.
 
-use serde_json::Value as Json;
-
 use super::super::{mismatch::Mismatch, show};
-use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
+use super::{LOST, ValueCheck, ValueMatcher};
 use crate::schema::TypeSet;
-use crate::source::{Located, Node, Span, grammar::Shape, grammar::key};
+use crate::source::{grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
@@ -17,34 +15,17 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
         "The JSON type of the value; `1.0` is an integer too.",
     ),
     judges: |_| LOST,
-    build: |_: &Located<String>, node: &Node, _| {
-        Some(Box::new(JsonType { name: node.text()?.to_owned(), span: node.span }))
+    build: |_, node, _| {
+        let (name, span) = (node.text()?.to_owned(), node.span);
+        Some(ValueCheck::one(move |value, place| {
+            if TypeSet::named(&name).has(TypeSet::of(value)) {
+                return None;
+            }
+            let article = if name.starts_with(['a', 'i', 'o']) { "an " } else { "a " };
+            let expected = if name == "null" { name.clone() } else { format!("{article}{name}") };
+            let message = format!("{place} is {}, not {expected}", show::kind(value));
+            let mismatch = Mismatch::new("type", span, message, format!("found {}", show::inline(value)));
+            Some(mismatch.with_expected(name.clone()).at(place, value))
+        }))
     },
 };
-
-#[derive(Debug)]
-struct JsonType {
-    name: String,
-    span: Span,
-}
-
-impl ValueCheck for JsonType {
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        if TypeSet::named(&self.name).has(TypeSet::of(value)) {
-            return;
-        }
-        let article = if self.name.starts_with(['a', 'i', 'o']) { "an " } else { "a " };
-        let expected = if self.name == "null" { "null".to_owned() } else { format!("{article}{}", self.name) };
-        found.push(
-            Mismatch::new(
-                "type",
-                self.span,
-                format!("{place} is {}, not {expected}", show::kind(value)),
-                format!("found {}", show::inline(value)),
-            )
-            .with_path(place.path())
-            .with_expected(self.name.clone())
-            .with_actual(show::compact(value)),
-        );
-    }
-}

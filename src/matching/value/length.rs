@@ -3,17 +3,41 @@
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{RESULT, ValueCheck, ValueMatcher, ValuePlace};
+use super::{RESULT, ValueCheck, ValueMatcher};
 use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Located, Node, Span, Value, template::has_template};
+use crate::source::{Diagnostic, Located, Node, Value, template::has_template};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("length", RANGE, "The number of characters, elements or fields: exact, or `min` and `max`."),
     judges: |_| RESULT,
     build: |key, node, found| {
-        Some(Box::new(Length { range: Range::build(key, node, found)?, span: read::mark(key, node) }))
+        let (range, span) = (Range::build(key, node, found)?, read::mark(key, node));
+        Some(ValueCheck::one(move |value, place| {
+            let (message, label) = match counted(value) {
+                Some((number, _)) if range.has(number) => return None,
+                Some((number, noun)) => {
+                    let has = show::count(number, noun);
+                    (format!("{place} has {has}, not {range}"), format!("found {has}"))
+                }
+                None => {
+                    let message = format!("{place} is {}, which has no length", show::kind(value));
+                    (message, format!("found {}", show::inline(value)))
+                }
+            };
+            let mismatch = Mismatch::new("length", span, message, label);
+            Some(mismatch.with_expected(range.to_string()).at(place, value))
+        }))
     },
 };
+
+fn counted(value: &Json) -> Option<(usize, &'static str)> {
+    match value {
+        Json::String(text) => Some((text.chars().count(), "character")),
+        Json::Array(items) => Some((items.len(), "element")),
+        Json::Object(fields) => Some((fields.len(), "field")),
+        Json::Null | Json::Bool(_) | Json::Number(_) => None,
+    }
+}
 
 /// The grammar of a count.
 pub(in super::super) const RANGE: Shape = Shape::Either(&[Shape::Whole, Shape::Template, Shape::Object(&LIMITS)]);
@@ -84,44 +108,5 @@ impl std::fmt::Display for Range {
             (0, max) => write!(formatter, "at most {max}"),
             (min, max) => write!(formatter, "{min} to {max}"),
         }
-    }
-}
-
-#[derive(Debug)]
-struct Length {
-    range: Range,
-    span: Span,
-}
-
-impl ValueCheck for Length {
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        let (number, noun) = match value {
-            Json::String(text) => (text.chars().count(), "character"),
-            Json::Array(items) => (items.len(), "element"),
-            Json::Object(fields) => (fields.len(), "field"),
-            Json::Null | Json::Bool(_) | Json::Number(_) => {
-                let message = format!("{place} is {}, which has no length", show::kind(value));
-                found.push(self.mismatch(message, format!("found {}", show::inline(value)), place, value));
-                return;
-            }
-        };
-        if !self.range.has(number) {
-            let has = show::count(number, noun);
-            found.push(self.mismatch(
-                format!("{place} has {has}, not {}", self.range),
-                format!("found {has}"),
-                place,
-                value,
-            ));
-        }
-    }
-}
-
-impl Length {
-    fn mismatch(&self, message: String, label: String, place: ValuePlace<'_>, value: &Json) -> Mismatch {
-        Mismatch::new("length", self.span, message, label)
-            .with_path(place.path())
-            .with_expected(self.range.to_string())
-            .with_actual(show::compact(value))
     }
 }

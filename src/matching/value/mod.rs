@@ -1,21 +1,18 @@
 //! Matchers of one JSON value: one per file and one line in a table below.
 
-mod all;
-mod any;
 mod comparison;
 mod contains;
-mod each;
+mod elements;
 mod equals;
 mod exists;
 mod format;
 mod includes;
 mod kind;
 mod length;
+mod logic;
 mod matches;
-mod not;
 mod one_of;
 mod schema;
-mod some;
 mod target;
 
 use std::collections::BTreeSet;
@@ -37,7 +34,7 @@ pub(super) use self::target::{AT, PathChecks};
 pub(super) type ValueMatcher = table::Matcher<BuildValueCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
-pub(super) type BuildValueCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>>;
+pub(super) type BuildValueCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<ValueCheck>;
 
 /// Matchers that look at the value itself.
 static SIMPLE: [&ValueMatcher; 14] = [
@@ -58,10 +55,10 @@ static SIMPLE: [&ValueMatcher; 14] = [
 ];
 
 /// Matchers that look at the elements of an array.
-static ELEMENTS: [&ValueMatcher; 2] = [&each::MATCHER, &some::MATCHER];
+static ELEMENTS: [&ValueMatcher; 2] = [&elements::EACH, &elements::SOME];
 
 /// Matchers that combine others.
-static LOGIC: [&ValueMatcher; 3] = [&not::MATCHER, &all::MATCHER, &any::MATCHER];
+static LOGIC: [&ValueMatcher; 3] = [&logic::NOT, &logic::ALL, &logic::ANY];
 
 /// The keys of the matchers that look at the value itself.
 pub(super) static SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE);
@@ -83,13 +80,30 @@ pub(super) static VALUE: Object = Object {
 static VALUE_SHAPE: Shape = Shape::Object(&VALUE);
 
 /// One compiled matcher.
-pub(super) trait ValueCheck: fmt::Debug + Send + Sync {
-    /// Adds what is wrong with a value.
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>);
+pub(super) struct ValueCheck {
+    check: Box<dyn Fn(&Json, ValuePlace<'_>, &mut Vec<Mismatch>) + Send + Sync>,
+    absent: Absence,
+}
 
-    /// The result of the check where there is no value.
-    fn absent(&self) -> Absence {
-        Absence::Unjudged
+impl ValueCheck {
+    /// A check that adds everything that is wrong with a value.
+    fn all(check: impl Fn(&Json, ValuePlace<'_>, &mut Vec<Mismatch>) + Send + Sync + 'static) -> Self {
+        Self { check: Box::new(check), absent: Absence::Unjudged }
+    }
+
+    /// A check with at most one mismatch.
+    fn one(check: impl Fn(&Json, ValuePlace<'_>) -> Option<Mismatch> + Send + Sync + 'static) -> Self {
+        Self::all(move |value, place, found| found.extend(check(value, place)))
+    }
+
+    fn when_absent(self, absent: Absence) -> Self {
+        Self { absent, ..self }
+    }
+}
+
+impl fmt::Debug for ValueCheck {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ValueCheck").field("absent", &self.absent).finish_non_exhaustive()
     }
 }
 
@@ -137,7 +151,7 @@ impl fmt::Display for ValuePlace<'_> {
 
 /// The compiled matchers of one mapping; all must hold.
 #[derive(Debug)]
-pub(super) struct Checks(Vec<Box<dyn ValueCheck>>);
+pub(super) struct Checks(Vec<ValueCheck>);
 
 impl Checks {
     /// Compiles the value matchers among the entries of a mapping; none at all is a mistake.
@@ -172,7 +186,7 @@ impl Checks {
     /// Adds what is wrong with a value.
     pub(super) fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         for check in &self.0 {
-            check.check(value, place, found);
+            (check.check)(value, place, found);
         }
     }
 
@@ -184,7 +198,7 @@ impl Checks {
 
     /// The result of the check where there is no value.
     pub(super) fn absent(&self) -> Absence {
-        conjunction(self.0.iter().map(|check| check.absent()))
+        conjunction(self.0.iter().map(|check| check.absent))
     }
 }
 

@@ -3,9 +3,9 @@
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{ValueCheck, ValueMatcher, ValuePlace, WRONG};
+use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::schema::same;
-use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
+use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("one_of", Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]), "The value equals one of these."),
@@ -13,13 +13,7 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     build,
 };
 
-#[derive(Debug)]
-struct OneOf {
-    choices: Vec<Json>,
-    span: Span,
-}
-
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
     if node.text().is_some() {
         return None;
     }
@@ -27,21 +21,14 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         read::nothing_expected(key, "list the allowed values", found);
         return None;
     }
-    Some(Box::new(OneOf { choices: node.items().iter().map(Node::to_json).collect(), span: key.span }))
-}
-
-impl ValueCheck for OneOf {
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        if self.choices.iter().any(|choice| same(choice, value)) {
-            return;
+    let choices: Vec<Json> = node.items().iter().map(Node::to_json).collect();
+    let span = key.span;
+    Some(ValueCheck::one(move |value, place| {
+        if choices.iter().any(|choice| same(choice, value)) {
+            return None;
         }
-        let values = show::count(self.choices.len(), "allowed value");
-        let message = format!("{place} is none of the {values}");
-        found.push(
-            Mismatch::new("one-of", self.span, message, format!("found {}", show::inline(value)))
-                .with_path(place.path())
-                .with_expected(show::compact(&self.choices.clone().into()))
-                .with_actual(show::compact(value)),
-        );
-    }
+        let message = format!("{place} is none of the {}", show::count(choices.len(), "allowed value"));
+        let mismatch = Mismatch::new("one-of", span, message, format!("found {}", show::inline(value)));
+        Some(mismatch.with_expected(show::compact(&choices.clone().into())).at(place, value))
+    }))
 }

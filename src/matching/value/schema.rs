@@ -5,7 +5,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
-use super::{LOST, ValueCheck, ValueMatcher, ValuePlace};
+use super::{LOST, ValueCheck, ValueMatcher};
 use crate::schema::Judge;
 use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, grammar::key, template::has_template};
 use crate::wire::format::compile;
@@ -26,19 +26,7 @@ pub(in super::super) const TOO_LONG: &str = "its references and alternatives mul
 /// The label of a value that breaks a schema in too many ways to list.
 const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list";
 
-struct SchemaCheck {
-    judge: Judge,
-    span: Span,
-}
-
-// The validator's own form is pages long.
-impl std::fmt::Debug for SchemaCheck {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Schema").field("span", &self.span).finish_non_exhaustive()
-    }
-}
-
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Box<dyn ValueCheck>> {
+fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
     if has_template(node) {
         return None;
     }
@@ -61,7 +49,18 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
         }
     };
     let judge = Judge::new(validator, &schema).map_err(|error| found.push(wrong(&error.to_string(), key.span)));
-    Some(Box::new(SchemaCheck { judge: judge.ok()?, span: key.span }))
+    let (judge, span) = (judge.ok()?, key.span);
+    Some(ValueCheck::one(move |value, place| {
+        let mismatch = match complaint(&judge, value)? {
+            Complaint::Broken { first, label } => {
+                Mismatch::new("schema", span, format!("{place} violates the schema{first}"), label)
+            }
+            Complaint::TooLong => {
+                Mismatch::unjudged(span, format!("validating {place} against the schema takes too long"), TOO_LONG)
+            }
+        };
+        Some(mismatch.at(place, value))
+    }))
 }
 
 fn wrong(problem: &str, place: Span) -> Diagnostic {
@@ -129,19 +128,4 @@ fn node_at<'a>(node: &'a Node, pointer: &str) -> Option<&'a Node> {
         let name = step.replace("~1", "/").replace("~0", "~");
         node.get(&name).or_else(|| node.items().get(name.parse::<usize>().ok()?))
     })
-}
-
-impl ValueCheck for SchemaCheck {
-    fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
-        let mismatch = match complaint(&self.judge, value) {
-            None => return,
-            Some(Complaint::Broken { first, label }) => {
-                Mismatch::new("schema", self.span, format!("{place} violates the schema{first}"), label)
-            }
-            Some(Complaint::TooLong) => {
-                Mismatch::unjudged(self.span, format!("validating {place} against the schema takes too long"), TOO_LONG)
-            }
-        };
-        found.push(mismatch.with_path(place.path()).with_actual(show::compact(value)));
-    }
 }
