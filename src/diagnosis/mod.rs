@@ -8,7 +8,7 @@ mod tests;
 
 use std::path::Path;
 
-use crate::event::{FailureClass, Finding, StepProblem};
+use crate::event::{EXIT, FailureClass, Finding, StepProblem};
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
 use crate::wire::Frame;
@@ -35,7 +35,7 @@ impl From<&CallFailure> for Finding {
                 Self::failure(FailureClass::Timeout, failed.to_string()).with_evidence("server", server)
             }
             FailureReason::Exited(exit) => {
-                Self::failure(FailureClass::ProcessExited, failed.to_string()).with_evidence("exit", exit.to_string())
+                Self::failure(FailureClass::ProcessExited, failed.to_string()).with_evidence(EXIT, exit.to_string())
             }
             FailureReason::Protocol(_) | FailureReason::RefusedWhole(_) => {
                 Self::failure(FailureClass::ProtocolError, failed.to_string())
@@ -69,7 +69,7 @@ impl From<&OpenFailure> for Finding {
 impl From<&UnreportedExit> for Finding {
     fn from(exited: &UnreportedExit) -> Self {
         let finding = Self::failure(FailureClass::ProcessExited, exited.to_string())
-            .with_evidence("exit", exited.exit.to_string())
+            .with_evidence(EXIT, exited.exit.to_string())
             .with_evidence(LAST_CASE, exited.last_owner.as_deref().unwrap_or_default())
             .with_evidence(CASES, exited.pending.join("\n"));
         with_output(finding, &exited.stderr, &[])

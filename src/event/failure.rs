@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::{Reproduction, Severity};
 use crate::source::Quote;
 
+/// The name of the evidence that says how a server ended.
+pub const EXIT: &str = "exit";
+
 /// How binding the broken rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -128,12 +131,12 @@ pub struct Finding {
 }
 
 /// Why a step could not be judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepProblem {
     /// A template of the suite cannot be filled in.
     Unfilled,
-    /// An earlier answer lacks a value that the step uses.
-    MissingValue,
+    /// An earlier answer lacks a value that the step uses; holds its path if that is known.
+    MissingValue(Option<String>),
     /// There is no token for the server.
     NoToken,
     /// The answer is too large or too deep to be read.
@@ -184,6 +187,11 @@ impl Finding {
     #[must_use]
     pub fn with_problem(self, problem: StepProblem) -> Self {
         Self { step_problem: Some(problem), ..self }
+    }
+
+    /// How the server ended, if the finding says so.
+    pub fn exit(&self) -> Option<&str> {
+        self.evidence.iter().find(|(name, _)| name == EXIT).map(|(_, text)| text.as_str())
     }
 
     /// Adds a piece of evidence unless it is empty.

@@ -58,10 +58,7 @@ impl Finding {
     /// The detail that tells a finding from others of its kind: how the server ended, or which rule it broke.
     pub fn signature(&self, kind: FindingKind) -> String {
         match kind {
-            FindingKind::Crash => {
-                let exit = self.evidence.iter().find(|(name, _)| name == "exit").map(|(_, text)| text.clone());
-                exit.unwrap_or_default()
-            }
+            FindingKind::Crash => self.exit().unwrap_or_default().to_owned(),
             FindingKind::Hang | FindingKind::StateLeak => String::new(),
             FindingKind::ProtocolError | FindingKind::SchemaViolation | FindingKind::PropertyFailure => {
                 self.code.clone()
@@ -145,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_finding_weighs_what_it_says_or_what_its_kind_does() {
-        let crash =
-            Finding::failure(FailureClass::ProcessExited, "the server ended").with_evidence("exit", "signal 11");
+        let crash = Finding::failure(FailureClass::ProcessExited, "the server ended")
+            .with_evidence(super::super::EXIT, "signal 11");
         assert_eq!((crash.kind(), crash.how_bad()), (FindingKind::Crash, Severity::High));
         assert_eq!(crash.signature(FindingKind::Crash), "signal 11");
         let advice = Finding { level: RequirementLevel::Should, ..Finding::new("slow", "it is slow") };

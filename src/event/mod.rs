@@ -25,7 +25,7 @@ use crate::transport::TransportKind;
 
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
-pub use self::failure::{FailureClass, Finding, RequirementLevel, StepProblem};
+pub use self::failure::{EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 pub use self::identity::{FindingIdentity, NOT_ISOLATED};
 pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};

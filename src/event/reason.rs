@@ -242,7 +242,7 @@ impl fmt::Display for Reason {
             ),
             Self::MissingValue(path) => write!(to, "the server's answer has no `{path}` to go on with"),
             Self::PreconditionFailed(why) => {
-                write!(to, "the precondition step failed, so this rule was not checked: {why}")
+                write!(to, "a precondition failed: {why}")
             }
             Self::ValidCallRefused(RefusedCall { call, answer, help, purpose }) => {
                 let so = match purpose {

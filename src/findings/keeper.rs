@@ -6,7 +6,7 @@ use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
-    CaseInfo, CaseResult, Event, Finding, FindingIdentity, FindingKind, IsolationReport, NOT_ISOLATED, Outcome,
+    CaseInfo, CaseResult, EXIT, Event, Finding, FindingIdentity, FindingKind, IsolationReport, NOT_ISOLATED, Outcome,
     Reproduction, RequirementLevel, SessionJudged,
 };
 use crate::plan::Plan;
@@ -175,8 +175,8 @@ impl Keeper {
         };
         let mut evidence = finding.evidence.clone();
         let exit = said.and_then(|said| said.exit.clone()).filter(|_| identity.kind == FindingKind::Crash);
-        if let Some(exit) = exit.filter(|_| !evidence.iter().any(|(name, _)| name == "exit")) {
-            evidence.push(("exit".to_owned(), exit));
+        if let Some(exit) = exit.filter(|_| finding.exit().is_none()) {
+            evidence.push((EXIT.to_owned(), exit));
         }
         for (name, value) in [("at", &finding.path), ("expected", &finding.expected), ("actual", &finding.actual)] {
             evidence.extend(value.as_ref().map(|value| (name.to_owned(), value.clone())));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::item::{self, EXPECTATION, ExpectationItem};
 use super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, reply::ResponseKind, show};
 use crate::source::grammar::{self, Shape};
-use crate::source::template::{self, Names, UNFILLED, Unfilled};
+use crate::source::template::{self, Names, TemplateError, UNFILLED, Unfilled};
 use crate::source::{Diagnostic, Located, Node, Span};
 
 /// One item of an `expect:` list; cheap to clone.
@@ -98,9 +98,14 @@ fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
 fn compile_filled(node: &Node, names: &Names) -> Result<ExpectationItem, Vec<Mismatch>> {
     let unfilled = |Unfilled { span, reason }| {
         // The answer may be as expected, and nobody knows.
-        let weight = if template::is_given_up(&reason) { MismatchWeight::Unjudged } else { MismatchWeight::Fails };
+        let weight = match reason {
+            TemplateError::GivenUp(_) => MismatchWeight::Unjudged,
+            TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_) => {
+                MismatchWeight::Fails
+            }
+        };
         vec![
-            Mismatch::new(UNFILLED, span, "a template in the expectation cannot be filled in", reason)
+            Mismatch::new(UNFILLED, span, "a template in the expectation cannot be filled in", reason.to_string())
                 .with_weight(weight),
         ]
     };
@@ -112,7 +117,7 @@ fn compile_filled(node: &Node, names: &Names) -> Result<ExpectationItem, Vec<Mis
         let mut mismatches: Vec<Mismatch> =
             found.into_iter().map(|diagnostic| Mismatch::from_diagnostic(diagnostic, node.span)).collect();
         if mismatches.is_empty() {
-            let reason = "a filled-in value contains another template".to_owned();
+            let reason = TemplateError::Invalid("a filled-in value contains another template".to_owned());
             mismatches.extend(unfilled(Unfilled { span: node.span, reason }));
         }
         mismatches

@@ -9,7 +9,7 @@ use super::planner::{Planner, script_of};
 use super::{Offer, Plan, needs, valid};
 use crate::event::Reason;
 use crate::source::Span;
-use crate::source::template::{Names, holds, is_template};
+use crate::source::template::{Names, TemplateError, holds, is_template};
 use crate::suite::{Loop, Row, Test};
 use crate::wire::Catalog;
 
@@ -42,7 +42,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     cases.splice(..0, valid::cases(&planner, suite, case, catalog));
     let is_derived = matches!(&**template, Template::Block(block) if block.test.is_none());
     for case in &mut cases {
-        case.is_derived = is_derived;
+        case.is_derived |= is_derived;
     }
     // Numbered before the selection, so that a case has the same id whatever else runs.
     let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
@@ -66,7 +66,7 @@ pub(super) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, kn
             names.insert(variable.to_owned(), item);
             let filter = for_each.filter.as_ref();
             let picked = filter.map_or(Ok(true), |filter| {
-                holds(&filter.value, &names).map_err(|reason| unreadable(reason, filter.span))
+                holds(&filter.value, &names).map_err(|reason| unreadable(&reason, filter.span))
             });
             // A name without a template would be the same for all; the item then names the row.
             let row = Row { name: label, values };
@@ -85,9 +85,9 @@ pub(super) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, kn
 }
 
 /// Passing over what a misspelt path asks about would look as if nothing were there to pick.
-fn unreadable(reason: String, span: Span) -> Mistake {
+fn unreadable(reason: &TemplateError, span: Span) -> Mistake {
     let help = "where a field may be missing, ask for it first, as in `tool.annotations is defined and …`".to_owned();
-    Mistake { code: "unknown-name", message: reason, help: Some(help), span }
+    Mistake { code: "unknown-name", message: reason.to_string(), help: Some(help), span }
 }
 
 fn items(over: Loop, catalog: &Catalog) -> Vec<Json> {

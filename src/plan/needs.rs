@@ -87,7 +87,8 @@ fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Bo
         Need::Assert { expression, reason } => match holds(&expression.value, names) {
             Ok(true) => return None,
             Ok(false) => fill_text(reason, names).map_or_else(|_| reason.clone(), |filled| text_of(&filled)),
-            Err(message) => {
+            Err(reason) => {
+                let message = reason.to_string();
                 let mistake = Mistake { code: "unknown-name", message, help: None, span: expression.span };
                 return Some(Body::Failed(mistake));
             }

@@ -283,7 +283,7 @@ impl Making<'_> {
 
     fn fill(&self, node: &Node) -> Result<Json, Unready> {
         fill(node, self.names).map(|filled| filled.to_json()).map_err(|Unfilled { span, reason }| {
-            Unready::Wrong(Mistake { code: UNFILLED, message: reason, help: None, span })
+            Unready::Wrong(Mistake { code: UNFILLED, message: reason.to_string(), help: None, span })
         })
     }
 }

@@ -294,7 +294,7 @@ impl CaseRun<'_> {
         let cure = Cure::of(&target.planned().suite);
         let given = [target.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
         let history = target.history.as_ref();
-        let is_derived = case.is_derived || case.rule.is_some() || case.probes.contains("negative-path");
+        let is_derived = case.is_derived || case.rule.is_some();
         Conversation { is_derived, recorder, cure, history, given, ..Conversation::new(speaker, names, target) }
     }
 
@@ -489,16 +489,16 @@ fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResu
 
 /// The result of steps of which one went wrong: a failure, unless no step could be judged.
 pub(super) fn of_findings(found: Vec<Finding>) -> CheckResult {
-    let message_of = |problem| {
-        let mut having = found.iter().filter(|found| found.step_problem == Some(problem));
+    let message_of = |problem: &StepProblem| {
+        let mut having = found.iter().filter(|found| found.step_problem.as_ref() == Some(problem));
         having.next().map(|found| found.message.clone())
     };
     // A missing token or an unread answer says nothing about the server.
-    let errored = message_of(StepProblem::NoToken).map(Reason::NoToken);
-    if let Some(reason) = errored.or_else(|| message_of(StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
+    let errored = message_of(&StepProblem::NoToken).map(Reason::NoToken);
+    if let Some(reason) = errored.or_else(|| message_of(&StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
         return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
     }
-    if message_of(StepProblem::NoSessionId).is_some() {
+    if message_of(&StepProblem::NoSessionId).is_some() {
         return CheckResult::because(Outcome::Skipped, Reason::NoSessionId);
     }
     if let Some(skipped) = skipped_by(&found) {
@@ -511,7 +511,7 @@ pub(super) fn of_findings(found: Vec<Finding>) -> CheckResult {
         let reason = Reason::Unfilled(first.message.clone());
         return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
     }
-    match message_of(StepProblem::NotCancelled) {
+    match message_of(&StepProblem::NotCancelled) {
         Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
         None => CheckResult::found(Outcome::Failed, found),
     }
@@ -523,12 +523,12 @@ fn skipped_by(found: &[Finding]) -> Option<CheckResult> {
 }
 
 fn skip_reason_of(found: &Finding) -> Option<Reason> {
-    match found.step_problem? {
+    match found.step_problem.as_ref()? {
         StepProblem::ReadOnly => Some(Reason::ReadOnly(found.message.clone())),
         StepProblem::ToolNotAllowed => Some(Reason::ToolNotAllowed(found.message.clone())),
         StepProblem::NotApplicable => Some(Reason::NotApplicable(found.message.clone())),
         StepProblem::Unfilled
-        | StepProblem::MissingValue
+        | StepProblem::MissingValue(_)
         | StepProblem::NoToken
         | StepProblem::AnswerNotRead
         | StepProblem::NoSessionId

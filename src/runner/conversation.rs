@@ -18,7 +18,7 @@ use crate::plan::Rounds;
 use crate::plan::made::Cure;
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::source::template::{Names, UNFILLED, Unfilled, is_given_up, names_of};
+use crate::source::template::{Names, TemplateError, UNFILLED, Unfilled, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Capture, RawHttp, Step, Suite};
 use crate::wire::admitted_failure;
@@ -230,11 +230,16 @@ impl<'a> Conversation<'a> {
                 return found.with_problem(StepProblem::NoSessionId);
             }
         };
-        let found = if self.is_captured(span) && !is_given_up(&reason) {
-            let help = "the answer that it was to be captured from has none".to_owned();
-            Finding { help: Some(help), ..Finding::new(MISSING, reason) }.with_problem(StepProblem::MissingValue)
-        } else {
-            finding::unfilled(reason)
+        let found = match &reason {
+            TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_)
+                if self.is_captured(span) =>
+            {
+                let path = if let TemplateError::Missing(path) = &reason { Some(path.clone()) } else { None };
+                let help = "the answer that it was to be captured from has none".to_owned();
+                Finding { help: Some(help), ..Finding::new(MISSING, reason.to_string()) }
+                    .with_problem(StepProblem::MissingValue(path))
+            }
+            reason => finding::unfilled(reason),
         };
         finding::at(found, self.sources, span, finding::UNFILLED_HERE)
     }

@@ -2,7 +2,7 @@
 
 use crate::event::{Finding, RequirementLevel, StepProblem};
 use crate::matching::{Mismatch, MismatchWeight};
-use crate::source::template::{UNFILLED, is_given_up};
+use crate::source::template::{TemplateError, UNFILLED};
 use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
 use crate::wire::Repeated;
@@ -33,13 +33,15 @@ pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// A template that cannot be filled in.
-pub(super) fn unfilled(reason: String) -> Finding {
-    let help = if is_given_up(&reason) {
-        "make it smaller, or write a large value into a file of `rows`"
-    } else {
-        "set what it names, or give it a value with `| default('…')`"
+pub(super) fn unfilled(reason: &TemplateError) -> Finding {
+    let help = match reason {
+        TemplateError::GivenUp(_) => "make it smaller, or write a large value into a file of `rows`",
+        TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_) => {
+            "define the name, or give it a value with `| default('…')`"
+        }
     };
-    Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason) }.with_problem(StepProblem::Unfilled)
+    Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason.to_string()) }
+        .with_problem(StepProblem::Unfilled)
 }
 
 /// A failed expectation.
@@ -50,7 +52,7 @@ pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -
     };
     let step_problem = match mismatch.code {
         UNFILLED => Some(StepProblem::Unfilled),
-        MISSING => Some(StepProblem::MissingValue),
+        MISSING => Some(StepProblem::MissingValue(None)),
         _ => None,
     };
     Finding {

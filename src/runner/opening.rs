@@ -59,7 +59,7 @@ impl TargetSessions {
         let broken = |found: Finding| SessionError::Broken(Box::new(self.at_server(found)));
         let server = server.map_err(|found| SessionError::Broken(Box::new(found)))?;
         let unfilled = |Unfilled { span, reason }| {
-            broken(finding::at(finding::unfilled(reason), &self.plan.sources, span, finding::UNFILLED_HERE))
+            broken(finding::at(finding::unfilled(&reason), &self.plan.sources, span, finding::UNFILLED_HERE))
         };
         let names = self.names.clone().map_err(unfilled)?;
         let names: Names = names.into_iter().chain(own.clone()).collect();

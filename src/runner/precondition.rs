@@ -5,7 +5,6 @@ use super::finding;
 use super::witness::ValidCallRefusal;
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
 use crate::plan::{Case, Vouched};
-use crate::source::template::ABSENT;
 use crate::source::visible_line;
 use crate::suite::Step;
 
@@ -15,11 +14,11 @@ const UNFLAGGED: &str = "error-as-success";
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
 pub(super) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckResult {
-    let unfilled = found.first().filter(|found| found.step_problem == Some(StepProblem::MissingValue));
-    if let Some(path) = unfilled.and_then(|found| found.message.strip_suffix(ABSENT))
+    let problem = found.first().and_then(|found| found.step_problem.as_ref());
+    if let Some(StepProblem::MissingValue(Some(path))) = problem
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
     {
-        return CheckResult::because(Outcome::Skipped, Reason::MissingValue(path.trim_matches('`').to_owned()));
+        return CheckResult::because(Outcome::Skipped, Reason::MissingValue(path.clone()));
     }
     let why = found.first().map(|found| match &found.help {
         Some(help) => format!("{}; {help}", found.message),
@@ -101,10 +100,9 @@ fn shown(words: &str) -> String {
     if short.len() < line.len() { short + "…" } else { short }
 }
 
-/// Whether a path in backticks leads into the value of that name.
+/// Whether a path leads into the value of that name.
 fn is_within(path: &str, name: &str) -> bool {
-    let rest = path.strip_prefix('`').and_then(|path| path.strip_prefix(name));
-    rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+    path.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
 #[cfg(test)]
@@ -113,9 +111,9 @@ mod tests {
 
     #[test]
     fn paths_lead_into_names() {
-        assert!(is_within("`page.nextCursor`", "page"));
-        assert!(is_within("`page[0]`", "page"));
-        assert!(!is_within("`pages.nextCursor`", "page"));
-        assert!(!is_within("`offer.arguments[page]`", "page"));
+        assert!(is_within("page.nextCursor", "page"));
+        assert!(is_within("page[0]", "page"));
+        assert!(!is_within("pages.nextCursor", "page"));
+        assert!(!is_within("offer.arguments[page]", "page"));
     }
 }

@@ -11,7 +11,7 @@ use crate::demo;
 use crate::event::Finding;
 use crate::redact::Redactor;
 use crate::session::ClientAnswers;
-use crate::source::template::{Names, Unfilled, fill, text_of};
+use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, Server, Target, why_unreadable};
 use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTransport, TokenSource, TrustedRoots};
@@ -118,7 +118,7 @@ impl Served {
     /// The program and the address for one start.
     fn with_port(&self, port: u16) -> Result<(ServerCommand, HttpAddress), Finding> {
         let Target::Url(http) = &self.server.target else {
-            return Err(finding::unfilled("the server has no `url`".to_owned()));
+            return Err(finding::unfilled(&TemplateError::Invalid("the server has no `url`".to_owned())));
         };
         let mut names = self.names.clone();
         names.insert("port".to_owned(), port.into());
@@ -132,7 +132,7 @@ impl Served {
 }
 
 fn filled(node: &Node, names: &Names) -> Result<String, Finding> {
-    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| finding::unfilled(unfilled.reason))
+    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| finding::unfilled(&unfilled.reason))
 }
 
 fn command(

@@ -22,7 +22,7 @@ impl Conversation<'_> {
             if !self.broken.is_empty() {
                 // Without what an earlier step was to provide, this one says nothing.
                 found.retain(|found| {
-                    found.step_problem != Some(StepProblem::MissingValue) && !is_without_verdict(found)
+                    !matches!(found.step_problem, Some(StepProblem::MissingValue(_))) && !is_without_verdict(found)
                 });
             }
             is_answered &= !found.iter().any(is_unanswered);

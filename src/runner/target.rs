@@ -110,7 +110,7 @@ impl TargetSessions {
             (Some(given), _) => Ok(Reachable::InProcess(given)),
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
             (None, Err(Unfilled { span, reason })) => {
-                let found = finding::unfilled(reason.clone());
+                let found = finding::unfilled(reason);
                 Err(finding::at(found, &plan.sources, *span, finding::UNFILLED_HERE))
             }
         };

@@ -82,5 +82,6 @@ fn calls(tool: &Tool, wanted: &Wanted, context: &CheckContext<'_>) -> Result<Vec
         return Ok(earlier);
     }
     let arguments = made::arguments(context.suite, context.server_name, tool).map_err(told)?;
-    Ok(vec![fill(&arguments, &Names::new())?.to_json()])
+    let filled = fill(&arguments, &Names::new()).map_err(|unfilled| unfilled.reason.to_string())?;
+    Ok(vec![filled.to_json()])
 }

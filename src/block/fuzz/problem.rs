@@ -99,8 +99,7 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
 
 /// A server that ended after its last answer.
 pub(super) fn ended(found: Finding) -> Problem {
-    let exit = found.evidence.iter().find(|(name, _)| name == "exit");
-    let signature = exit.map(|(_, exit)| exit.clone()).unwrap_or_default();
+    let signature = found.exit().unwrap_or_default().to_owned();
     Problem {
         kind: FindingKind::Crash,
         signature,

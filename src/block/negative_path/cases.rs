@@ -183,6 +183,7 @@ impl Deriver<'_> {
         case.names.clone_from(&self.template.names);
         case.tags.clone_from(&self.template.tags);
         case.probes.insert("negative-path".to_owned());
+        case.is_derived = true;
         case.variants.extend(variants.iter().map(|variant| (*variant).to_owned()));
         case
     }

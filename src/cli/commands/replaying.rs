@@ -138,8 +138,7 @@ impl FindingPlayer {
 
     /// The message of a finding, without secrets.
     fn describe(&self, found: &Finding) -> String {
-        let exit = found.evidence.iter().find(|(name, _)| name == "exit");
-        let exit = exit.map(|(_, exit)| format!(" ({exit})")).unwrap_or_default();
+        let exit = found.exit().map(|exit| format!(" ({exit})")).unwrap_or_default();
         let text = self.fresh.redactor().text(&format!("{}{exit}", found.message));
         visible_line(&text).into_owned()
     }

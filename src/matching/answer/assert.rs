@@ -62,14 +62,14 @@ impl Assert {
                 format!("the expression does not hold{}", self.because(answer)),
                 format!("is {}", show::inline(&value)),
             ),
-            Err(reason) if template::is_given_up(&reason) => {
+            Err(template::TemplateError::GivenUp(reason)) => {
                 let message = "the expression could not be evaluated within the limits";
                 found.push(Mismatch::new("assert", self.span, message, reason).with_weight(MismatchWeight::Unjudged));
                 return;
             }
             Err(reason) => {
                 let message = format!("the expression cannot be evaluated{}", self.because(answer));
-                (message, self.unknown(&names).unwrap_or(reason))
+                (message, self.unknown(&names).unwrap_or_else(|| reason.to_string()))
             }
         };
         found.push(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Step;
 use crate::redact::from_base64;
-use crate::source::template::{Names, Unfilled, fill, text_of};
+use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node};
 
 /// A request of HTTP on a connection of its own; values are unfilled.
@@ -134,8 +134,10 @@ impl Payload {
         match self {
             Self::Text(_) => Ok(text_of(&filled).into_bytes()),
             Self::Json(_) => Ok(filled.to_string().into_bytes()),
-            Self::Base64(_) => from_base64(&text_of(&filled))
-                .ok_or_else(|| Unfilled { span: self.node().span, reason: not_base64(&text_of(&filled)) }),
+            Self::Base64(_) => from_base64(&text_of(&filled)).ok_or_else(|| Unfilled {
+                span: self.node().span,
+                reason: TemplateError::Invalid(not_base64(&text_of(&filled))),
+            }),
         }
     }
 }

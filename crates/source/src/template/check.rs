@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::super::{Diagnostic, Node, Span, Value, did_you_mean, nearest};
 use super::growth::without_constant_products;
-use super::{Names, environment, fill_text, is_builtin, is_given_up, is_plain_path, is_template, whole_expression};
+use super::{Names, TemplateError, environment, fill_text, is_builtin, is_plain_path, is_template, whole_expression};
 
 /// Every mistake in the templates below a node: syntax, and names that nothing in `known` provides.
 pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
@@ -58,7 +58,7 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
             if let Some(problem) = computed().find_map(unknown_filter) {
                 found.push(wrong(&problem));
             } else if unknown.iter().all(|name| is_builtin(environment, name))
-                && let Some(reason) = fill_text(text, &Names::new()).err().filter(|reason| is_given_up(reason))
+                && let Err(TemplateError::GivenUp(reason)) = fill_text(text, &Names::new())
             {
                 found.push(wrong(&reason));
             }

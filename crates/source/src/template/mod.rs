@@ -7,6 +7,7 @@ mod growth;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, ValueKind};
@@ -19,9 +20,6 @@ pub use self::check::{check, check_expression, check_text, expression_problem};
 
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;
-
-/// What is said behind a name, in backticks, for which there is no value.
-pub const ABSENT: &str = " names nothing";
 
 /// The code of what is said of a template that cannot be filled in.
 pub const UNFILLED: &str = "unfilled-template";
@@ -37,19 +35,31 @@ const STEPS: u64 = 1_000_000;
 pub struct Unfilled {
     /// The text that holds it.
     pub span: Span,
-    /// A sentence.
-    pub reason: String,
+    /// Why.
+    pub reason: TemplateError,
 }
 
-impl From<Unfilled> for String {
-    fn from(unfilled: Unfilled) -> Self {
-        unfilled.reason
+/// Why a template or an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateError {
+    /// There is nothing at this path.
+    Missing(String),
+    /// The environment has no variable of this name.
+    NoVariable(String),
+    /// Evaluation takes too many steps or makes too much, so that the value is unknown; holds the sentence.
+    GivenUp(String),
+    /// Any other mistake, as a sentence.
+    Invalid(String),
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(path) => write!(to, "`{path}` names nothing"),
+            Self::NoVariable(name) => write!(to, "the environment has no variable `{name}`"),
+            Self::GivenUp(sentence) | Self::Invalid(sentence) => to.write_str(sentence),
+        }
     }
-}
-
-/// Whether this reason says that a template was given up, which says nothing of its value.
-pub fn is_given_up(reason: &str) -> bool {
-    [TOO_MANY_STEPS, growth::TOO_LARGE].iter().any(|end| reason.ends_with(end))
 }
 
 /// Whether a text holds a template.
@@ -97,50 +107,50 @@ fn fill_all(node: &Node, names: &Names) -> Result<Node, Unfilled> {
 }
 
 /// A text with its templates filled in; keeps the type where the text is one template.
-pub fn fill_text(text: &str, names: &Names) -> Result<Json, String> {
+pub fn fill_text(text: &str, names: &Names) -> Result<Json, TemplateError> {
     growth::begin();
     if is_template(text) { fill_more(text, names) } else { Ok(text.into()) }
 }
 
 /// The same for a text with templates, in the room that is left.
-fn fill_more(text: &str, names: &Names) -> Result<Json, String> {
+fn fill_more(text: &str, names: &Names) -> Result<Json, TemplateError> {
     let environment = environment();
     if let Some(expression) = whole_expression(text) {
         return evaluate_in(environment, expression, names);
     }
     let compiled = growth::without_constant_products(text, false);
-    let template = environment.template_from_str(&compiled).map_err(|error| sentence(&error, text))?;
+    let template = environment.template_from_str(&compiled).map_err(|error| problem(&error, text))?;
     let used = used(names, template.undeclared_variables(false), text);
     let root = Serde(&*used).into();
     growth::render(environment, &template, root, STEPS).map(Json::String).map_err(|error| {
         let missing = template.undeclared_variables(true).into_iter().find(|path| !leads_somewhere(path, names));
         match missing.filter(|_| error.kind() == ErrorKind::UndefinedError) {
             Some(path) => nothing_at(&path),
-            None => sentence(&error, text),
+            None => problem(&error, text),
         }
     })
 }
 
 /// The value of an expression such as `result.count > 2`.
-pub fn evaluate(expression: &str, names: &Names) -> Result<Json, String> {
+pub fn evaluate(expression: &str, names: &Names) -> Result<Json, TemplateError> {
     growth::begin();
     evaluate_in(environment(), expression, names)
 }
 
 /// Whether an expression holds; a last field that is not there is false, a field of something that is not there is a
 /// mistake.
-pub fn holds(expression: &str, names: &Names) -> Result<bool, String> {
+pub fn holds(expression: &str, names: &Names) -> Result<bool, TemplateError> {
     static LENIENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment_of(UndefinedBehavior::Lenient));
     growth::begin();
     let text = growth::without_constant_products(expression, true);
-    let compiled = LENIENT.compile_expression(&text).map_err(|error| sentence(&error, expression))?;
+    let compiled = LENIENT.compile_expression(&text).map_err(|error| problem(&error, expression))?;
     let used = used(names, compiled.undeclared_variables(false), expression);
     growth::value(&LENIENT, &compiled, &text, Serde(&*used).into()).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
-        match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
+        TemplateError::Invalid(match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
             Some((parent, field)) => format!("`{expression}` uses `{field}` of `{parent}`, which does not exist"),
             None => format!("`{expression}` cannot be evaluated here"),
-        }
+        })
     })
 }
 
@@ -244,8 +254,8 @@ fn at_path<'a>(expression: &str, names: &'a Names) -> Option<&'a Json> {
     steps.try_fold(first, |value, step| value.as_object()?.get(step))
 }
 
-fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -> Result<Json, String> {
-    let wrong = |error| sentence(&error, expression);
+fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -> Result<Json, TemplateError> {
+    let wrong = |error| problem(&error, expression);
     if let Some(value) = at_path(expression, names) {
         growth::take_json(value).map_err(wrong)?;
         return Ok(value.clone());
@@ -258,27 +268,29 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
         return Err(nothing_at(expression));
     }
     growth::take_value(&value).map_err(wrong)?;
-    serde_json::to_value(&value).map_err(|error| format!("`{expression}` cannot be written as JSON: {error}"))
+    serde_json::to_value(&value)
+        .map_err(|error| TemplateError::Invalid(format!("`{expression}` cannot be written as JSON: {error}")))
 }
 
 fn leads_somewhere(path: &str, names: &Names) -> bool {
     is_builtin(environment(), path) || at_path(path, names).is_some()
 }
 
-fn nothing_at(path: &str) -> String {
+fn nothing_at(path: &str) -> TemplateError {
     match path.strip_prefix("env.") {
-        Some(name) => format!("the environment has no variable `{name}`"),
-        None => format!("`{path}`{ABSENT}"),
+        Some(name) => TemplateError::NoVariable(name.to_owned()),
+        None => TemplateError::Missing(path.to_owned()),
     }
 }
 
-fn sentence(error: &minijinja::Error, text: &str) -> String {
-    let detail = if error.kind() == ErrorKind::OutOfFuel {
-        TOO_MANY_STEPS.to_owned()
-    } else {
-        error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
-    };
-    format!("`{}` cannot be filled in: {}", text.trim(), detail.trim_end_matches('.'))
+fn problem(error: &minijinja::Error, text: &str) -> TemplateError {
+    let sentence = |why: &str| format!("`{}` cannot be filled in: {}", text.trim(), why.trim_end_matches('.'));
+    match error.detail() {
+        _ if error.kind() == ErrorKind::OutOfFuel => TemplateError::GivenUp(sentence(TOO_MANY_STEPS)),
+        Some(growth::TOO_LARGE) => TemplateError::GivenUp(sentence(growth::TOO_LARGE)),
+        Some(detail) => TemplateError::Invalid(sentence(detail)),
+        None => TemplateError::Invalid(sentence(&error.kind().to_string())),
+    }
 }
 
 #[cfg(test)]
@@ -300,7 +312,7 @@ mod tests {
         check("{{ id }}{{ n }}", json!("u13"));
         check("{{ n + 1 }}", json!(4));
         check("plain", json!("plain"));
-        assert!(fill_text("{{ nope }}", &names()).unwrap_err().contains("nope"));
+        assert!(fill_text("{{ nope }}", &names()).unwrap_err().to_string().contains("nope"));
         assert!(fill_text("{{ id.nope.more }}", &names()).is_err());
     }
 
