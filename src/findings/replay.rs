@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::event::{FailureClass, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::matching::{Answer, Expectation};
-use crate::plan::Servers;
+use crate::plan::FreshServers;
 use crate::session::{Awaited, OwnedViolation, RawMessage, Session, SessionReply, SessionRequest};
 use crate::source::template::{Names, from_json};
 use crate::source::{Node, SourceFile, Sources, Span};
@@ -37,7 +37,7 @@ const LEAKED: &str = "leaked";
 #[derive(Clone, Copy)]
 pub struct ReplayStage<'a> {
     /// The way to fresh servers.
-    pub servers: &'a dyn Servers,
+    pub servers: &'a dyn FreshServers,
     /// What the server offers.
     pub catalog: &'a Catalog,
     /// The time for one request that is not expected to hang.

@@ -18,7 +18,7 @@ use crate::wire::Catalog;
 pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A way to fresh servers.
-pub trait Servers: Send + Sync {
+pub trait FreshServers: Send + Sync {
     /// Starts a server and shakes hands; the finding says why not.
     fn open(&self) -> Eventually<'_, Result<Session, Finding>>;
 
@@ -50,7 +50,7 @@ pub struct CheckContext<'a> {
     /// Takes out what is secret or belongs to this machine: recordings have neither.
     pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
     /// The way to fresh servers.
-    pub servers: &'a dyn Servers,
+    pub servers: &'a dyn FreshServers,
     /// The time for one request.
     pub request_timeout: Duration,
 }

@@ -50,7 +50,7 @@ const FIELDS: [(&str, Field, &str); 9] = [
 ];
 
 /// Something that a filter wants a case to have.
-pub(super) struct Wanted<'a> {
+pub(super) struct FilterWord<'a> {
     pub(super) word: &'a Text,
     pub(super) field: Field,
     /// Its name in a sentence.
@@ -139,7 +139,7 @@ impl Filter {
     }
 
     /// Everything that it wants a case to have; what it does not want is left out.
-    pub(super) fn wanted(&self) -> Vec<Wanted<'_>> {
+    pub(super) fn wanted(&self) -> Vec<FilterWord<'_>> {
         let mut wanted = Vec::new();
         want(&self.0, &mut wanted);
         wanted
@@ -165,13 +165,13 @@ fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> 
     }
 }
 
-fn want<'a>(expression: &'a Expression, wanted: &mut Vec<Wanted<'a>>) {
+fn want<'a>(expression: &'a Expression, wanted: &mut Vec<FilterWord<'a>>) {
     match expression {
         Expression::Any(parts) | Expression::All(parts) => parts.iter().for_each(|part| want(part, wanted)),
         Expression::Not(_) => {}
         Expression::Atom(field, word) => {
             let noun = FIELDS.iter().find(|(_, known, _)| known == field).map_or("", |(_, _, noun)| *noun);
-            wanted.push(Wanted { word, field: *field, noun });
+            wanted.push(FilterWord { word, field: *field, noun });
         }
     }
 }
@@ -191,7 +191,7 @@ fn whole(text: &Text, value: &str) -> bool {
     }
 }
 
-struct Problem {
+struct FilterProblem {
     start: usize,
     end: usize,
     message: String,
@@ -208,7 +208,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn any(&mut self) -> Result<Expression, Problem> {
+    fn any(&mut self) -> Result<Expression, FilterProblem> {
         let mut parts = vec![self.all()?];
         while self.takes(&["|", "or"]) {
             parts.push(self.all()?);
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
         Ok(if parts.len() == 1 { parts.remove(0) } else { Expression::Any(parts) })
     }
 
-    fn all(&mut self) -> Result<Expression, Problem> {
+    fn all(&mut self) -> Result<Expression, FilterProblem> {
         let mut parts = vec![self.one()?];
         while self.takes(&["&", "and"]) {
             parts.push(self.one()?);
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         Ok(if parts.len() == 1 { parts.remove(0) } else { Expression::All(parts) })
     }
 
-    fn one(&mut self) -> Result<Expression, Problem> {
+    fn one(&mut self) -> Result<Expression, FilterProblem> {
         self.deep += 1;
         if self.deep > DEEPEST {
             return Err(self.problem("the expression is nested too deep"));
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         one
     }
 
-    fn nested(&mut self) -> Result<Expression, Problem> {
+    fn nested(&mut self) -> Result<Expression, FilterProblem> {
         if self.takes(&["!", "not"]) {
             return Ok(Expression::Not(Box::new(self.one()?)));
         }
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         self.atom()
     }
 
-    fn atom(&mut self) -> Result<Expression, Problem> {
+    fn atom(&mut self) -> Result<Expression, FilterProblem> {
         let rest = self.rest();
         let length = rest.find(|c: char| c.is_whitespace() || "()&|!".contains(c)).unwrap_or(rest.len());
         if length == 0 {
@@ -258,7 +258,12 @@ impl<'a> Parser<'a> {
         }
         let Some((_, field, _)) = FIELDS.iter().find(|(name, _, _)| *name == word) else {
             let help = did_you_mean(word, FIELDS.iter().map(|(name, _, _)| *name));
-            return Err(Problem { start, end: start + length, message: format!("there is no `{word}(…)`"), help });
+            return Err(FilterProblem {
+                start,
+                end: start + length,
+                message: format!("there is no `{word}(…)`"),
+                help,
+            });
         };
         self.at += 1;
         let inside = &self.text[self.at..];
@@ -270,12 +275,12 @@ impl<'a> Parser<'a> {
         Ok(Expression::Atom(*field, text))
     }
 
-    fn read(&self, text: &str) -> Result<Text, Problem> {
+    fn read(&self, text: &str) -> Result<Text, FilterProblem> {
         let text = text.trim();
         if let Some(pattern) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             return Regex::new(pattern).map(Text::Pattern).map_err(|_| {
                 let message = format!("`{pattern}` is no regular expression");
-                Problem { start: self.at + 1, end: self.at + 1 + pattern.len(), message, help: None }
+                FilterProblem { start: self.at + 1, end: self.at + 1 + pattern.len(), message, help: None }
             });
         }
         match text.strip_prefix('=') {
@@ -305,10 +310,10 @@ impl<'a> Parser<'a> {
         found.is_some()
     }
 
-    fn problem(&self, message: &str) -> Problem {
+    fn problem(&self, message: &str) -> FilterProblem {
         let start = self.at.min(self.text.len());
         let end = self.text[start..].chars().next().map_or(start, |c| start + c.len_utf8());
-        Problem { start, end, message: message.to_owned(), help: None }
+        FilterProblem { start, end, message: message.to_owned(), help: None }
     }
 }
 

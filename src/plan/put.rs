@@ -17,7 +17,7 @@ const MOST_WITHIN: usize = 12;
 const DEEPEST: usize = 6;
 
 /// Where values are put.
-pub(super) struct Place<'a> {
+pub(super) struct PutSite<'a> {
     pub(super) tool: &'a Tool,
     /// Valid arguments, of which one is replaced.
     pub(super) base: &'a Json,
@@ -29,7 +29,7 @@ pub(super) struct Place<'a> {
 }
 
 /// The names of each round: every value in every parameter that is picked and may take it.
-pub(super) fn rounds(place: &Place<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, Unready> {
+pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, Unready> {
     let Some(payloads) = payloads.as_array() else {
         let message = format!("`put` is to be a list, and is {payloads}");
         return Err(Unready::Wrong(Mistake { code: "wrong-type", message, help: None, span }));
@@ -154,7 +154,7 @@ fn resolved<'a>(schema: &'a Json, root: &'a Json) -> &'a Json {
     schema
 }
 
-fn is_picked(place: &Place<'_>, parameter: &Json) -> bool {
+fn is_picked(place: &PutSite<'_>, parameter: &Json) -> bool {
     let Some(into) = place.into else { return true };
     let mut names = place.names.clone();
     names.insert("parameter".to_owned(), parameter.clone());

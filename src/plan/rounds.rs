@@ -266,7 +266,7 @@ impl Making<'_> {
             }
             (ArgumentKind::Put { values, into }, _) => {
                 let payloads = self.fill(values)?;
-                let place = put::Place { tool, base: &base, name, into: into.as_ref(), names: self.names };
+                let place = put::PutSite { tool, base: &base, name, into: into.as_ref(), names: self.names };
                 put::rounds(&place, &payloads, values.span).map(Source::Listed)
             }
         }

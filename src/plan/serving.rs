@@ -9,7 +9,7 @@ use crate::suite::{Step, Test};
 
 /// Where the cases of a plan are written that rest on generated calls.
 #[derive(Debug, Clone, Default)]
-pub struct Generated {
+pub struct GeneratedCases {
     origins: BTreeSet<Origin>,
     /// Tools that need not be judged, each with the file of its suite.
     unjudged: BTreeSet<(String, String)>,
@@ -27,7 +27,7 @@ struct Origin {
     probe: &'static str,
 }
 
-impl Generated {
+impl GeneratedCases {
     /// Those of a plan. Tests whose steps somebody wrote are not among them, nor are properties that expect refusals
     /// only, which a correct server may answer with nothing else.
     pub fn of(plan: &Plan) -> Self {

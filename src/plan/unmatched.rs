@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::case::{Body, Plan, Template};
-use super::filter::Wanted;
+use super::filter::FilterWord;
 use super::{Filter, LineSelection, Selection, build};
 use crate::redact;
 use crate::source::{Diagnostic, did_you_mean, nearest, visible_line};
@@ -37,7 +37,7 @@ pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
     let whole = unselected(plan);
     let has_templates = has_templates(&whole, &|_| true);
     let mut found = Vec::new();
-    for Wanted { word, field, noun } in plan.selection.filters.iter().flat_map(Filter::wanted) {
+    for FilterWord { word, field, noun } in plan.selection.filters.iter().flat_map(Filter::wanted) {
         if has_templates && !field.is_settled() {
             continue;
         }

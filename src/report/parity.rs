@@ -41,7 +41,7 @@ impl ParityRow {
 }
 
 /// A server and a revision.
-type Lane<'a> = (&'a str, &'a str);
+type TargetName<'a> = (&'a str, &'a str);
 
 /// Compares the lanes of a suite; `None` where there is only one.
 pub(super) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
@@ -65,13 +65,13 @@ pub(super) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
     Some(parity)
 }
 
-fn lane(info: &CaseInfo) -> Lane<'_> {
+fn lane(info: &CaseInfo) -> TargetName<'_> {
     (&info.server, &info.revision)
 }
 
 /// The lanes in the order in which the suite has them, which is that in which their first cases are reported.
-fn lanes<'a>(suite: &SuiteReport<'a>) -> Vec<Lane<'a>> {
-    let mut lanes: Vec<Lane<'a>> = Vec::new();
+fn lanes<'a>(suite: &SuiteReport<'a>) -> Vec<TargetName<'a>> {
+    let mut lanes: Vec<TargetName<'a>> = Vec::new();
     for case in &suite.cases {
         let of_case = lane(&case.case);
         if !lanes.contains(&of_case) {
@@ -81,10 +81,10 @@ fn lanes<'a>(suite: &SuiteReport<'a>) -> Vec<Lane<'a>> {
     lanes
 }
 
-fn labels(lanes: &[Lane<'_>]) -> Vec<String> {
+fn labels(lanes: &[TargetName<'_>]) -> Vec<String> {
     let has_servers = lanes.iter().any(|lane| lane.0 != lanes[0].0);
     let has_revisions = lanes.iter().any(|lane| lane.1 != lanes[0].1);
-    let label = |(server, revision): &Lane<'_>| match (has_servers, has_revisions) {
+    let label = |(server, revision): &TargetName<'_>| match (has_servers, has_revisions) {
         (true, true) => format!("{server}/{revision}"),
         (true, false) => (*server).to_owned(),
         (false, _) => (*revision).to_owned(),
@@ -92,7 +92,7 @@ fn labels(lanes: &[Lane<'_>]) -> Vec<String> {
     lanes.iter().map(label).collect()
 }
 
-fn rows(suite: &SuiteReport<'_>, lanes: &[Lane<'_>]) -> Vec<ParityRow> {
+fn rows(suite: &SuiteReport<'_>, lanes: &[TargetName<'_>]) -> Vec<ParityRow> {
     let mut rows: Vec<ParityRow> = Vec::new();
     // Cases are in declared order, so those of one test follow one another.
     let mut first = 0;

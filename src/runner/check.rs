@@ -9,7 +9,7 @@ use super::opening::Opening;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Stop, finding};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
-use crate::plan::{Case, Check, CheckContext, Eventually, Servers};
+use crate::plan::{Case, Check, CheckContext, Eventually, FreshServers};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
 
@@ -68,7 +68,7 @@ impl<'a> TargetServers<'a> {
     }
 }
 
-impl Servers for TargetServers<'_> {
+impl FreshServers for TargetServers<'_> {
     fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
         Box::pin(async {
             if let Some(session) = self.target.take_untouched(self.case).await {

@@ -10,7 +10,7 @@ use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
 use crate::plan::Plan;
-use crate::plan::{Eventually, Servers};
+use crate::plan::{Eventually, FreshServers};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::wire::Catalog;
@@ -47,7 +47,7 @@ impl Fresh {
     }
 }
 
-impl Servers for Fresh {
+impl FreshServers for Fresh {
     fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
         Box::pin(async {
             let answers = Opening::with(&self.target.planned().suite.answers);

@@ -19,7 +19,7 @@ const COUNT: u16 = 10_000;
 #[derive(Debug)]
 pub(super) struct Port {
     number: u16,
-    _claim: Claim,
+    _claim: PortClaim,
 }
 
 impl Port {
@@ -59,22 +59,22 @@ fn nobody_listens(number: u16) -> io::Result<()> {
 
 /// Tells other runs that a port is drawn: a name that is in no folder and goes with this process.
 #[cfg(target_os = "linux")]
-type Claim = std::os::unix::net::UnixListener;
+type PortClaim = std::os::unix::net::UnixListener;
 
 #[cfg(target_os = "linux")]
-fn claimed(number: u16) -> io::Result<Claim> {
+fn claimed(number: u16) -> io::Result<PortClaim> {
     use std::os::linux::net::SocketAddrExt as _;
 
     let name = format!("mcprove-port-{number}");
-    Claim::bind_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)
+    PortClaim::bind_addr(&std::os::unix::net::SocketAddr::from_abstract_name(name)?)
 }
 
 /// Elsewhere there are no such names.
 #[cfg(not(target_os = "linux"))]
-type Claim = ();
+type PortClaim = ();
 
 #[cfg(not(target_os = "linux"))]
-fn claimed(_: u16) -> io::Result<Claim> {
+fn claimed(_: u16) -> io::Result<PortClaim> {
     Ok(())
 }
 

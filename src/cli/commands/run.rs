@@ -24,7 +24,7 @@ use crate::cli::exit::Exit;
 use crate::cli::suites::{ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
 use crate::cli::{state, targets};
 use crate::event::Proof;
-use crate::plan::{Generated, Plan};
+use crate::plan::{GeneratedCases, Plan};
 use crate::prove::{RecordedSecrets, RunRecorder};
 use crate::recorded;
 use crate::redact::Redactor;
@@ -158,7 +158,7 @@ impl RunArgs {
         watch.show_details(View { survivors: self.proving.survivors(), ..self.details.view() });
         watch.recorder = self.proving.records().then(RunRecorder::default);
         watch.keeper = self.keeping.keeper(plan, now);
-        watch.calls = ObservedCalls::new(Generated::of(plan), self.serving);
+        watch.calls = ObservedCalls::new(GeneratedCases::of(plan), self.serving);
         Ok(watch)
     }
 

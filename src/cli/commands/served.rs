@@ -10,7 +10,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::FlaggedTool;
 use crate::event::{CaseResult, Outcome};
-use crate::plan::Generated;
+use crate::plan::GeneratedCases;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
@@ -40,7 +40,7 @@ pub(super) enum ServingRequirement {
 pub(super) struct ObservedCalls {
     /// Whether anything follows from them: a run of nothing but what somebody wrote is judged by its cases alone.
     are_counted: bool,
-    generated: Generated,
+    generated: GeneratedCases,
     /// The ids of the cases that rest on generated calls and were run.
     ran: BTreeSet<String>,
     /// By file and name.
@@ -102,7 +102,7 @@ struct Unjudged<'a> {
 
 impl ObservedCalls {
     /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
-    pub(super) fn new(generated: Generated, serving: ServingRequirement) -> Self {
+    pub(super) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
         let are_counted = serving != ServingRequirement::WhereGenerated || !generated.is_empty();
         Self { are_counted, generated, ..Self::default() }
     }
@@ -332,7 +332,7 @@ mod tests {
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
             let ran = ["generated".to_owned()].into();
-            let calls = ObservedCalls { are_counted: true, ran, servers, generated: Generated::default() };
+            let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
             assert_eq!(calls.unknown(serving).is_some(), expected, "{serving:?} {calls:?}");
         };
         let generated = ServingRequirement::WhereGenerated;
@@ -371,7 +371,7 @@ mod tests {
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
         let ran = ["generated".to_owned()].into();
-        let calls = ObservedCalls { are_counted: true, ran, servers, generated: Generated::default() };
+        let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
         let unjudged = calls.unjudged();
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);

@@ -79,10 +79,10 @@ fn broken_servers(suite: &SuiteReport<'_>) -> usize {
 }
 
 /// A heading and the count below it.
-type Column = (&'static str, fn(&Totals) -> usize);
+type CountColumn = (&'static str, fn(&Totals) -> usize);
 
 fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let columns: [Column; 8] = [
+    let columns: [CountColumn; 8] = [
         ("passed", |totals| totals.passed),
         ("failed", |totals| totals.failed),
         ("errored", |totals| totals.errored),
