@@ -38,7 +38,7 @@ def hang():
 
 @mode
 def correct(server):
-    """Does everything right."""
+    """Is correct."""
 
 
 # Starting and ending.
@@ -46,14 +46,14 @@ def correct(server):
 
 @mode
 def exits_at_start(server):
-    """Gives up before it says anything."""
+    """Exits before its first message."""
     note("error: the settings file /etc/demo.toml is missing")
     sys.exit(3)
 
 
 @mode
 def missing_dependency(server):
-    """Ends the way Python does where a package is not installed; the text is fixed, since it differs by version."""
+    """Exits like Python when a package is missing, with a fixed text."""
     note('Traceback (most recent call last):\n  File "server.py", line 3, in <module>\n    import fastmcp')
     note("ModuleNotFoundError: No module named 'fastmcp'")
     sys.exit(1)
@@ -61,7 +61,7 @@ def missing_dependency(server):
 
 @mode
 def hangs_at_start(server):
-    """Starts and says nothing."""
+    """Starts and sends nothing."""
     hang()
 
 
@@ -73,7 +73,7 @@ def slow_start(server):
 
 @mode
 def legacy_strict(server):
-    """Ends when the first message is not `initialize`, as some old servers do."""
+    """Exits if the first message is not `initialize`, like some old servers."""
     receive = server.receive
 
     def receive_first(message):
@@ -88,14 +88,14 @@ def legacy_strict(server):
 
 @mode
 def ignores_eof(server):
-    """Ends neither when its input ends nor when it is asked to."""
+    """Ignores the end of its input and SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     server.at_end = hang
 
 
 @mode
 def spawns_child(server):
-    """Leaves a process behind that holds its output open."""
+    """Leaves a child process that keeps its output open."""
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
 
 
@@ -116,19 +116,19 @@ def stderr_flood(server):
 
 @mode
 def hangs_at_tools_list(server):
-    """Never says which tools it has."""
+    """Never answers `tools/list`."""
     server.list_tools = lambda params: hang()
 
 
 @mode
 def cursor_loop(server):
-    """Says after every page that there is the same next one."""
+    """Repeats the same cursor after every page."""
     server.list_tools = lambda params: {"tools": TOOLS, "nextCursor": "again"}
 
 
 @mode
 def paginated(server):
-    """Lists its tools on three pages, which is right."""
+    """Lists its tools on three pages, which is allowed."""
     pages = {None: (0, 2, "2"), "2": (2, 3, "3"), "3": (3, 4, None)}
 
     def list_tools(params):
@@ -157,19 +157,19 @@ def end_in_call(server, end):
 
 @mode
 def dies_in_call(server):
-    """Ends in call NUMBER with status 7."""
+    """Exits with status 7 in call NUMBER."""
     end_in_call(server, lambda: os._exit(7))
 
 
 @mode
 def killed_in_call(server):
-    """Is killed in call NUMBER, as by the system when memory runs out."""
+    """Is killed in call NUMBER, as if memory ran out."""
     end_in_call(server, lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
 @mode
 def closes_stdout_but_lives(server):
-    """Closes its output in a call and goes on reading."""
+    """Closes its output during a call and keeps reading."""
 
     def reply(request, answer):
         os.close(1)
@@ -209,7 +209,7 @@ def lists_twice(server):
 
 @mode
 def junk_once(server):
-    """Greets on standard output before the handshake."""
+    """Prints a banner to standard output before the handshake."""
     server.write(b"Hostile MCP server listening on stdio")
 
 
@@ -221,14 +221,14 @@ def junk_between(server):
 
 @mode
 def junk_forever(server):
-    """Writes nothing but log lines."""
+    """Writes only log lines."""
     while True:
         server.write(b"[debug] still warming up")
 
 
 @mode
 def notifies_forever(server):
-    """Sends nothing but valid notifications."""
+    """Sends only valid notifications."""
     log = {"jsonrpc": "2.0", "method": "notifications/warming-up", "params": {"data": "still warming up"}}
     batch = b"\n".join([json.dumps(log).encode()] * 1000)
     while True:
@@ -237,7 +237,7 @@ def notifies_forever(server):
 
 @mode
 def wrong_id(server):
-    """Answers calls with an id that nobody asked."""
+    """Answers calls with an unknown id."""
     server.reply = lambda request, answer: [{**answer, "id": 99}]
 
 
@@ -261,7 +261,7 @@ def result_and_error(server):
 
 @mode
 def no_jsonrpc(server):
-    """Leaves `jsonrpc` out of its answers to calls."""
+    """Omits `jsonrpc` in its answers to calls."""
     server.reply = lambda request, answer: [json.dumps(answer).encode()]
 
 
@@ -273,32 +273,32 @@ def huge_line(server):
 
 @mode
 def invalid_utf8(server):
-    """Answers calls with bytes that are no text."""
+    """Answers calls with bytes that are not UTF-8."""
     server.reply = lambda request, answer: [json.dumps({"jsonrpc": "2.0", **answer}).encode().replace(b"hello", b"h\xff\xfe")]
 
 
 @mode
 def lone_surrogate(server):
-    """Answers calls with half of a pair of UTF-16 escapes, which is grammatical JSON and no text."""
+    """Answers calls with an unpaired UTF-16 surrogate escape."""
     server.call_tool = lambda name, arguments: text("half \ud83d of a pair")
 
 
 @mode
 def error_without_message(server):
-    """Answers calls with an error that has a code only."""
+    """Answers calls with an error without a message."""
     server.reply = lambda request, answer: [{"id": answer["id"], "error": {"code": -32000}}]
 
 
 @mode
 def notification_with_id(server):
-    """Sends notifications that carry an id."""
+    """Sends notifications with an id."""
     log = {"id": None, "method": "notifications/called", "params": {}}
     server.reply = lambda request, answer: [log, answer]
 
 
 @mode
 def server_request(server):
-    """Asks the client to sample, which it did not offer, and answers the call when it gets a reply."""
+    """Sends the undeclared request `sampling/createMessage`, and answers the call after the reply."""
     waiting = []
 
     def reply(request, answer):
@@ -318,7 +318,7 @@ HOSTILE_TEXT = (
 
 @mode
 def hostile_text(server):
-    """Speaks in markup, control characters and overrides of the reading direction."""
+    """Sends markup, control characters and overrides of the text direction."""
 
     def call_tool(name, arguments):
         if name == "add":
@@ -390,7 +390,7 @@ def meet_refusals(server, change):
 
 @mode
 def crashes_on_bad_arguments(server):
-    """Ends with status 1 and a stack trace when arguments are wrong."""
+    """Exits with status 1 and a stack trace at wrong arguments."""
 
     def crash(arguments, refusal):
         note('Traceback (most recent call last):\n  File "server.py", line 12, in call\nTypeError: unsupported operand')
@@ -401,7 +401,7 @@ def crashes_on_bad_arguments(server):
 
 @mode
 def ends_after_refusal(server):
-    """Refuses a call, and ends when anything else comes."""
+    """Refuses a call, and exits at the next request."""
     correct_hear, refused = server.hear, []
 
     def reply(request, answer):
@@ -431,7 +431,7 @@ def refuses_without_words(server):
 
 @mode
 def refuses_with_stack(server):
-    """Refuses calls with a stack trace, which is no good advice."""
+    """Refuses calls with a stack trace."""
     trace = 'Traceback (most recent call last):\n  File "/srv/server.py", line 12, in call\nKeyError: '
     meet_refusals(server, lambda arguments, refusal: {**text(f"{trace}{refusal}"), "isError": True})
 
@@ -449,7 +449,7 @@ def breaks_on_bad_arguments(server):
 
 @mode
 def dies_of_broken_json(server):
-    """Ends when a line is no JSON."""
+    """Exits at a line that is not JSON."""
 
     def hear(line):
         try:
@@ -464,7 +464,7 @@ def dies_of_broken_json(server):
 
 @mode
 def text_diverges(server):
-    """Gives another sum in the text of `add` than in its structured content."""
+    """Returns different sums in the text and in the structured content of `add`."""
     correct_call = server.call_tool
 
     def call_tool(name, arguments):
@@ -476,7 +476,7 @@ def text_diverges(server):
 
 @mode
 def refuses_everything(server):
-    """Refuses every call, the valid ones too."""
+    """Refuses every call, including valid ones."""
 
     def call_tool(name, arguments):
         raise Refused("The service is closed.")
@@ -486,7 +486,7 @@ def refuses_everything(server):
 
 @mode
 def lists_nothing(server):
-    """Says that it has tools, and lists none."""
+    """Declares tools, but lists none."""
     server.list_tools = lambda params: {"tools": []}
 
 

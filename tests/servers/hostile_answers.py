@@ -18,18 +18,18 @@ GATEWAY = b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>5
 
 @mode
 def correct(server):
-    """Does everything right, in event streams."""
+    """Is correct, in event streams."""
 
 
 @mode
 def correct_json(server):
-    """Does everything right, in JSON."""
+    """Is correct, in JSON."""
     server.reply = lambda exchange, answer: exchange.json(answer)
 
 
 @mode
 def without_sessions(server):
-    """Gives out no session id, which is right."""
+    """Gives out no session id, which is allowed."""
     server.new_session = lambda: None
 
 
@@ -38,7 +38,7 @@ def without_sessions(server):
 
 @mode
 def exits_at_start(server):
-    """Gives up before it listens."""
+    """Exits before it listens."""
 
     def give_up():
         note("error: the settings file /etc/demo.toml is missing")
@@ -49,25 +49,25 @@ def exits_at_start(server):
 
 @mode
 def never_listens(server):
-    """Runs and never opens its port."""
+    """Never opens its port."""
     server.before_listening = hang
 
 
 @mode
 def listens_late(server):
-    """Opens its port after a second, which is right."""
+    """Opens its port after a second, which is allowed."""
     server.before_listening = lambda: time.sleep(1)
 
 
 @mode
 def ignores_sigterm(server):
-    """Does not end when it is asked to."""
+    """Ignores SIGTERM."""
     server.before_listening = lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 @strike
 def dies(exchange, answer):
-    """Ends with status 7 instead of answering."""
+    """Exits with status 7 instead of answering."""
     note("fatal: out of memory")
     os._exit(7)
 
@@ -83,7 +83,7 @@ def hangs_up(server):
 
 @mode
 def speaks_ssh(server):
-    """Greets the way SSH does, whatever comes in."""
+    """Answers every request with the greeting of SSH."""
 
     def greet(exchange):
         exchange.write(b"SSH-2.0-OpenSSH_9.6\r\n")
@@ -119,14 +119,14 @@ def silent(exchange, answer):
 
 @strike
 def silent_after_headers(exchange, answer):
-    """Sends the head of an answer and no more."""
+    """Sends only the head of an answer."""
     exchange.head(200, {"Content-Type": "application/json", "Content-Length": len(body_of(answer))})
     hang()
 
 
 @strike
 def trickles(exchange, answer):
-    """Sends a byte of its answer now and then, and never the last one."""
+    """Sends its answer byte by byte, and never the last one."""
     exchange.head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
     for byte in body_of(answer)[:-1]:
         exchange.chunk(bytes([byte]))
@@ -137,7 +137,7 @@ def trickles(exchange, answer):
 
 @mode
 def closes_each_time(server):
-    """Closes the connection with every answer and does not say so before, which is right."""
+    """Closes the connection after every answer without announcing it, which is allowed."""
     respond = server.on_post
 
     def post(exchange):
@@ -151,7 +151,7 @@ def closes_each_time(server):
 
 @mode
 def says_close(server):
-    """Says that it closes the connection after every answer and does, which is right."""
+    """Announces that it closes the connection after every answer, which is allowed."""
     respond = server.on_post
 
     def post(exchange):
@@ -164,7 +164,7 @@ def says_close(server):
 
 @strike
 def bytes_one_by_one(exchange, answer):
-    """Sends its answer in a segment for each byte, which is right."""
+    """Sends its answer in a segment for each byte, which is allowed."""
     sent, exchange.write = exchange.write, lambda data: [sent(bytes([byte])) for byte in data]
     exchange.json(answer)
 
@@ -182,7 +182,7 @@ def status(code, about, body=b"", kind="text/plain", **headers):
     strike(answer_with_status)
 
 
-status(202, "202, as if nothing had been asked")
+status(202, "202 without a message")
 status(204, "204 without a body")
 status(400, "400 with text", b"bad request")
 status(401, "401", www_authenticate='Bearer resource_metadata="http://127.0.0.1/.well-known/oauth-protected-resource"')
@@ -195,7 +195,7 @@ status(429, "429 with `Retry-After: 120`", b"slow down", retry_after="120")
 status(500, "500 with text", b"internal server error")
 status(502, "502 with a gateway's page", GATEWAY, "text/html")
 status(503, "503 with `Retry-After: 1`", b"starting", retry_after="1")
-status(999, "999, which is no status", b"what now?")
+status(999, "with the invalid status 999", b"what now?")
 
 
 @strike
@@ -220,7 +220,7 @@ def redirects_in_a_loop(server):
 
 @mode
 def redirects_elsewhere(server):
-    """Answers 307 to another origin, which writes what it gets to the file `elsewhere.txt`."""
+    """Answers 307 to another origin, which logs its requests to the file `elsewhere.txt`."""
     elsewhere = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/mcp"
 
@@ -237,7 +237,7 @@ def redirects_elsewhere(server):
 
 @strike
 def informs_forever(exchange, answer):
-    """Sends nothing but 103 early hints, now and then."""
+    """Sends only 103 early hints."""
     while True:
         exchange.write(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n")
         time.sleep(0.02)
@@ -260,25 +260,25 @@ def page_as_json(exchange, answer):
 
 @strike
 def json_without_rpc(exchange, answer):
-    """Answers with JSON that is no JSON-RPC."""
+    """Answers with JSON that is not JSON-RPC."""
     exchange.json({"status": "ok"})
 
 
 @strike
 def json_batch(exchange, answer):
-    """Answers with a list that holds the right answer."""
+    """Answers with a list around the correct answer."""
     exchange.json([answer])
 
 
 @strike
 def wrong_content_type(exchange, answer):
-    """Calls its right answer plain text."""
+    """Sends its correct answer as plain text."""
     exchange.send(200, body_of(answer), "text/plain")
 
 
 @strike
 def no_content_type(exchange, answer):
-    """Does not say what its right answer is."""
+    """Sends its correct answer without a content type."""
     exchange.send(200, body_of(answer))
 
 
@@ -290,25 +290,25 @@ def empty_200(exchange, answer):
 
 @strike
 def starts_with_bom(exchange, answer):
-    """Puts a byte order mark before its right answer."""
+    """Sends a byte order mark before its correct answer."""
     exchange.send(200, b"\xef\xbb\xbf" + body_of(answer), "application/json")
 
 
 @strike
 def not_text(exchange, answer):
-    """Answers with bytes that are no text."""
+    """Answers with bytes that are not UTF-8."""
     exchange.send(200, body_of(answer).replace(b'"jsonrpc"', b'"h\xff\xfe": 1, "jsonrpc"'), "application/json")
 
 
 @strike
 def wrong_id(exchange, answer):
-    """Answers with an id that nobody asked."""
+    """Answers with an unknown id."""
     exchange.json({**answer, "id": 99})
 
 
 @strike
 def length_too_long(exchange, answer):
-    """Promises more bytes than it sends, and closes the connection."""
+    """Declares a longer body than it sends, and closes the connection."""
     exchange.head(200, {"Content-Type": "application/json", "Content-Length": len(body_of(answer)) + 10})
     exchange.write(body_of(answer))
     exchange.close()
@@ -316,14 +316,14 @@ def length_too_long(exchange, answer):
 
 @strike
 def length_too_short(exchange, answer):
-    """Sends more bytes than it promised."""
+    """Sends a longer body than it declared."""
     exchange.head(200, {"Content-Type": "application/json", "Content-Length": len(body_of(answer)) - 10})
     exchange.write(body_of(answer))
 
 
 @strike
 def two_lengths(exchange, answer):
-    """Promises two different lengths."""
+    """Declares two different lengths."""
     exchange.head(200, {"Content-Type": "application/json", "Content-Length": 5, "content-length": len(body_of(answer))})
     exchange.write(body_of(answer))
 
@@ -338,14 +338,14 @@ def truncated_chunk(exchange, answer):
 
 @strike
 def broken_chunk(exchange, answer):
-    """Sends a chunk whose length is no number."""
+    """Sends a chunk with an invalid length."""
     exchange.head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
     exchange.write(b"many\r\n" + body_of(answer) + b"\r\n0\r\n\r\n")
 
 
 @strike
 def gzip_where_any_coding_will_do(exchange, answer):
-    """Compresses its answer to whoever does not say which codings will do, which is right."""
+    """Compresses its answer for clients without `Accept-Encoding`, which is allowed."""
     if "accept-encoding" not in exchange.headers:
         return exchange.send(200, gzip.compress(body_of(answer)), "application/json", content_encoding="gzip")
     exchange.send(200, body_of(answer), "application/json")
@@ -353,7 +353,7 @@ def gzip_where_any_coding_will_do(exchange, answer):
 
 @strike
 def gzip_unasked(exchange, answer):
-    """Compresses its right answer, which nobody allowed."""
+    """Compresses its correct answer although the client does not accept it."""
     exchange.send(200, gzip.compress(body_of(answer)), "application/json", content_encoding="gzip")
 
 
@@ -375,13 +375,13 @@ def endless_body(exchange, answer):
 
 @strike
 def headers_of_a_mebibyte(exchange, answer):
-    """Puts a header of a mebibyte before its right answer."""
+    """Sends a header of a mebibyte before its correct answer."""
     exchange.send(200, body_of(answer), "application/json", x_filler="x" * (1 << 20))
 
 
 @strike
 def ten_thousand_headers(exchange, answer):
-    """Puts ten thousand headers before its right answer."""
+    """Sends ten thousand headers before its correct answer."""
     exchange.send(200, body_of(answer), "application/json", **{f"x_{number}": "x" for number in range(10_000)})
 
 
@@ -395,13 +395,13 @@ def endless_headers(exchange, answer):
 
 @strike
 def hostile_page(exchange, answer):
-    """Answers 500 with markup, control characters and overrides of the reading direction."""
+    """Answers 500 with markup, control characters and overrides of the text direction."""
     exchange.send(500, HOSTILE_TEXT.encode(), "text/html")
 
 
 @strike
 def hostile_headers(exchange, answer):
-    """Puts control characters into a header."""
+    """Sends control characters in a header."""
     exchange.send(401, b"", "", www_authenticate="Bearer \x1b[31mred\x9b1m")
 
 

@@ -13,32 +13,32 @@ LOG = {"jsonrpc": "2.0", "method": "notifications/warming-up", "params": {"data"
 
 @strike
 def events_split_at_every_byte(exchange, answer):
-    """Sends its stream in a chunk for each byte, which is right."""
+    """Sends its stream in a chunk for each byte, which is allowed."""
     exchange.stream(*[bytes([byte]) for byte in event(answer)])
 
 
 @strike
 def crlf_events(exchange, answer):
-    """Ends the lines of its stream with CR and LF, in separate chunks, which is right."""
+    """Ends the lines of its stream with CR and LF, in separate chunks, which is allowed."""
     lines = event(answer).split(b"\n")[:-1]
     exchange.stream(*[part for line in lines for part in (line + b"\r", b"\n")])
 
 
 @strike
 def cr_events(exchange, answer):
-    """Ends the lines of its stream with CR, which is right."""
+    """Ends the lines of its stream with CR, which is allowed."""
     exchange.stream(event(answer).replace(b"\n", b"\r"))
 
 
 @strike
 def bom_in_stream(exchange, answer):
-    """Begins its stream with a byte order mark, which is right."""
+    """Begins its stream with a byte order mark, which is allowed."""
     exchange.stream(b"\xef\xbb\xbf" + event(answer))
 
 
 @strike
 def odd_events(exchange, answer):
-    """Puts comments, unknown fields, an empty event, and data on two lines into its stream, which is right."""
+    """Sends comments, unknown fields, an empty event, and data on two lines in its stream, which is allowed."""
     first, second = body_of(answer)[:1], body_of(answer)[1:]
     odd = b": a comment\n\nid: 1\ndata:\n\nunknown: field\nno colon\nid: nul\0\n\n"
     exchange.stream(odd + b"data:" + first + b"\ndata: " + second + b"\n\n")
@@ -46,25 +46,25 @@ def odd_events(exchange, answer):
 
 @strike
 def retry_0(exchange, answer):
-    """Asks to be connected again at once, and answers."""
+    """Sends `retry: 0`, and answers."""
     exchange.stream(b"retry: 0\n\n" + event(answer))
 
 
 @strike
 def retry_huge(exchange, answer):
-    """Asks to be connected again in a million years, and answers."""
+    """Sends a `retry` of a million years, and answers."""
     exchange.stream(b"retry: 99999999999999999999\n\n" + event(answer))
 
 
 @strike
 def notifies_first(exchange, answer):
-    """Sends a notification of its own and then its answer, which is right."""
+    """Sends a notification before its answer, which is allowed."""
     exchange.stream(event(LOG), event(answer))
 
 
 @strike
 def stays_open(exchange, answer):
-    """Answers and does not end the stream."""
+    """Answers without ending the stream."""
     exchange.begin()
     exchange.chunk(event(answer))
     hang()
@@ -109,7 +109,7 @@ def comments_only(exchange, answer):
 
 @strike
 def comments_forever(exchange, answer):
-    """Sends nothing but comments, now and then."""
+    """Sends only comments."""
     exchange.begin()
     while True:
         exchange.chunk(b": still here\n\n")
@@ -118,7 +118,7 @@ def comments_forever(exchange, answer):
 
 @strike
 def notifies_forever(exchange, answer):
-    """Sends nothing but valid notifications."""
+    """Sends only valid notifications."""
     exchange.begin()
     while True:
         exchange.chunk(event(LOG) * 1000)
@@ -135,13 +135,13 @@ def endless_event(exchange, answer):
 
 @strike
 def junk_event(exchange, answer):
-    """Sends an event that is no JSON, and then its answer."""
+    """Sends an event that is not JSON, and then its answer."""
     exchange.stream(b"data: [info] a call came in\n\n", event(answer))
 
 
 @strike
 def unknown_event(exchange, answer):
-    """Sends its answer as an event with a name of its own."""
+    """Sends its answer as an event with another name."""
     exchange.stream(event(answer, "result"))
 
 
@@ -159,7 +159,7 @@ def id_as_text(exchange, answer):
 
 @strike
 def server_request(exchange, answer):
-    """Asks the client to sample, which it did not offer, and then answers."""
+    """Sends the undeclared request `sampling/createMessage`, and then answers."""
     prompt = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 5}
     exchange.stream(event({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": prompt}), event(answer))
 
@@ -169,19 +169,19 @@ def server_request(exchange, answer):
 
 @mode
 def resumes(server):
-    """Closes its stream before it answers, and answers when the client comes back, which is right."""
+    """Closes its stream before it answers, and answers after the reconnection, which is allowed."""
     resumable(server, lambda exchange, answer: exchange.stream(b"id: e2\n" + event(answer)))
 
 
 @mode
 def resumes_never(server):
-    """Closes its stream before it answers, and does so again whenever the client comes back."""
+    """Closes its stream before it answers, after every reconnection."""
     resumable(server, lambda exchange, answer: exchange.stream(b"id: e1\nretry: 0\ndata:\n\n"))
 
 
 @mode
 def forgets_streams(server):
-    """Closes its stream before it answers, and knows nothing about it when the client comes back."""
+    """Closes its stream before it answers, and does not resume it."""
     resumable(server, lambda exchange, answer: exchange.send(400, b"unknown event id", "text/plain"))
 
 
@@ -219,7 +219,7 @@ def session_lost(server):
 
 @mode
 def sessions_always_lost(server):
-    """Forgets every session as soon as it is open, and answers 404."""
+    """Forgets every session at once, and answers 404."""
     notified = server.on_notification
 
     def forget(exchange, message):
@@ -231,14 +231,14 @@ def sessions_always_lost(server):
 
 @mode
 def odd_session_id(server):
-    """Gives out a session id of every character that one may have, which is right."""
+    """Gives out a session id with every allowed character, which is allowed."""
     odd = "".join(map(chr, range(0x21, 0x7F)))
     server.new_session = lambda: odd
 
 
 @mode
 def bad_session_id(server):
-    """Gives out a session id with a blank and a byte that is no text."""
+    """Gives out a session id with a space and a byte that is not UTF-8."""
     server.new_session = lambda: "one two \xff"
 
 
@@ -250,7 +250,7 @@ def huge_session_id(server):
 
 @mode
 def session_id_changes(server):
-    """Names another session in its answers to calls, and goes on with the old one."""
+    """Names another session in its answers to calls, and continues the old one."""
     reply = server.reply
 
     def rename(exchange, answer):
@@ -275,7 +275,7 @@ def notifications_answered(server):
 
 @mode
 def get_refused(server):
-    """Answers 405 to GET, which is right."""
+    """Answers 405 to GET, which is allowed."""
     server.on_get = lambda exchange: exchange.send(405, allow="POST, DELETE")
 
 
@@ -293,7 +293,7 @@ def get_silent(server):
 
 @mode
 def get_ends(server):
-    """Ends the stream of GET at once and asks to be connected again at once."""
+    """Ends the stream of GET at once, with `retry: 0`."""
     server.on_get = lambda exchange: exchange.stream(b"retry: 0\n\n")
 
 
@@ -311,7 +311,7 @@ def notifies_forever_on(exchange):
 
 @mode
 def delete_refused(server):
-    """Answers 405 to DELETE, which is right."""
+    """Answers 405 to DELETE, which is allowed."""
     server.on_delete = lambda exchange: exchange.send(405, allow="POST, GET")
 
 
@@ -332,7 +332,7 @@ def delete_fails(server):
 
 @mode
 def speaks_tomorrow(server):
-    """Speaks only a revision that does not exist yet."""
+    """Speaks only an unknown revision."""
     supported = {"supported": ["2031-01-01"], "requested": MODERN}
     error = {"code": -32022, "message": "Unsupported protocol version", "data": supported}
 
@@ -344,11 +344,11 @@ def speaks_tomorrow(server):
 
 @strike
 def unknown_method_with_200(exchange, answer):
-    """Says that it knows no such method, with the status 200."""
+    """Answers that the method is unknown, with the status 200."""
     exchange.json(refusal(answer["id"], {"error": {"code": -32601, "message": "Method not found"}}))
 
 
 @strike
 def no_result_type(exchange, answer):
-    """Leaves `resultType` out of a result."""
+    """Omits `resultType` in a result."""
     exchange.json({**answer, "result": {name: value for name, value in answer["result"].items() if name != "resultType"}})

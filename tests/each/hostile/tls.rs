@@ -40,14 +40,14 @@ const SERVERS: &[Secure] = &[
     Secure {
         server: "command: [python3, ../../servers/hostile_http.py, --port, '{{ port }}', --tls, cert.pem, key.pem], \
                  url: 'https://127.0.0.1:{{ port }}/mcp'",
-        ..refused("unknown-issuer", "Has a certificate of an authority that nobody knows")
+        ..refused("unknown-issuer", "Has a certificate of an unknown authority")
     },
     Secure { good_until: 2020, ..refused("expired", "Has a certificate that has expired") },
     Secure { host: "elsewhere.example", ..refused("wrong-host", "Has a certificate for another host") },
     Secure {
         server: "command: [python3, ../../servers/hostile_http.py, --port, '{{ port }}', --tls, self.pem, key.pem], \
                  url: 'https://127.0.0.1:{{ port }}/mcp'",
-        ..refused("self-signed", "Has a certificate that it signed itself")
+        ..refused("self-signed", "Has a self-signed certificate")
     },
     Secure {
         server: "command: [python3, ../../servers/hostile_http.py, --port, '{{ port }}'], \
@@ -63,7 +63,7 @@ const SERVERS: &[Secure] = &[
     Secure {
         server: "url: 'http://127.0.0.1:1/mcp'",
         expected: Expected { exit: 3, says: "connection_refused" },
-        ..refused("nobody", "Is not there: nothing listens at the address")
+        ..refused("nobody", "Does not listen at the address")
     },
 ];
 
