@@ -7,20 +7,21 @@ use super::words::{
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
 /// A fault on its own.
-pub static WHOLE: Object = Object { name: "a fault", doc: "What goes wrong, where and when.", keys: &[FAULT] };
+pub static WHOLE: Object = Object { name: "a fault", doc: "The exchanges to change, and the changes.", keys: &[FAULT] };
 
 /// The keys of a fault; whatever holds one has them beside its own.
 pub static FAULT: &[Key] = &[
-    key("on", Shape::Object(&CONDITION), "The exchanges that it strikes; without it all of them."),
+    key("on", Shape::Object(&CONDITION), "The exchanges to change; without `on`, all of them."),
     key(
         "when",
         Shape::Choice(&["before", "instead", "after"]),
-        "Whether the server has done its work by then: `before` and `instead` of it, or `after` (the default).",
+        "Whether the server executes the request: the fault occurs `before` or `instead` of that, or `after` (the \
+         default).",
     ),
     key(
         "does",
         Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
-        "What it does to what comes, one effect after the other.",
+        "The effects on the messages of the server, in order.",
     ),
 ];
 
@@ -42,65 +43,75 @@ macro_rules! any_of {
 
 static CONDITION: Object = Object {
     name: "a condition",
-    doc: "Which exchanges are meant: all that is said must hold, and of a list one item.",
+    doc: "Conditions of an exchange; all keys must hold, and one item of each list.",
     keys: &[
         &[
-            key("method", TEXTS, "The method, `*` for any letters in it."),
+            key("method", TEXTS, "The method; `*` matches any text."),
             key(
                 "sent",
                 any_of!(SentAs::WORDS),
-                "How it was sent; `broken` is JSON that is no message, `raw` what a raw step wrote.",
+                "How the request was sent; `broken` is JSON that is not a message, `raw` is the text of a raw step.",
             ),
             key(
                 "by",
                 Shape::Choice(ExchangeOwner::WORDS),
-                "Whose it is: a case's, or that of handshakes and of asking what there is.",
+                "The sender: a case, or `discovery`, the handshakes and lists.",
             ),
-            key("over", Shape::Choice(Carrier::WORDS), "What carried the answer."),
+            key("over", Shape::Choice(Carrier::WORDS), "The transport of the answer."),
             key(
                 "answered",
                 any_of!(AnswerCondition::WORDS),
-                "What the answer is; `failed` is a result with `isError`, `refused` that or an error, `served` a result without it.",
+                "The kind of answer; `failed` is a result with `isError`, `refused` is `failed` or an error, \
+                 `served` is a result without `isError`.",
             ),
             key(
                 "has",
                 WANTED,
-                "Paths in the answer at which something is, or with which value; those from `params` on are looked for in notifications.",
+                "Paths that exist in the answer, or paths with their values; paths that start with `params` apply \
+                 to notifications.",
             ),
-            key("lacks", PLACES, "Paths in the answer at which nothing is."),
-            key("with", WANTED, "Paths in the parameters at which something is, or with which value."),
-            key("without", PLACES, "Paths in the parameters at which nothing is."),
+            key("lacks", PLACES, "Paths that do not exist in the answer."),
+            key("with", WANTED, "Paths that exist in the parameters, or paths with their values."),
+            key("without", PLACES, "Paths that do not exist in the parameters."),
             key(
                 "status",
                 Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]),
                 "The status of the response over HTTP.",
             ),
-            key("header", TEXTS, "A header that a raw request over HTTP wrote."),
-            key("no_header", TEXTS, "A header that it did not write."),
+            key("header", TEXTS, "A header of a raw HTTP request."),
+            key("no_header", TEXTS, "A header that a raw HTTP request does not have."),
         ],
         &[
             key(
                 "arguments",
                 any_of!(ArgumentFit::WORDS),
-                "How the arguments stand to the tool's input schema; `loose` ones would fit if texts were read as what they spell, and are not `mistyped`.",
+                "How the arguments relate to the tool's input schema; `loose` ones are valid if texts such as \
+                 `\"5\"` are read as numbers, and are not `mistyped`.",
             ),
             key(
                 "tool",
                 any_of!(ToolKind::WORDS),
-                "What kind of tool is called; `mutating` ones do not say that they only read, `writing` and `adding` ones say what they do, and `reading` ones that they only read, by hint or by name.",
+                "The kind of the called tool: `mutating` tools do not declare that they only read, `writing` and \
+                 `adding` tools declare that they do so, and `reading` tools declare that they only read, by hint \
+                 or by name.",
             ),
-            key("declares", WANTED, "Paths in the entry of the tool at which something is, or with which value."),
-            key("declared", Shape::Flag, "Whether the server declared the capability that the method belongs to."),
+            key("declares", WANTED, "Paths that exist in the list entry of the tool, or paths with their values."),
+            key("declared", Shape::Flag, "Whether the server declared the capability of the method."),
         ],
         &[
-            key("occurrence", Shape::Choice(Occurrence::WORDS), "Whether the same was asked before in the session."),
-            key("after", Shape::Object(&OTHER), "An earlier exchange that there must be."),
-            key("unless_after", Shape::Object(&OTHER), "An earlier exchange that there must not be."),
-            key("before", Shape::Object(&OTHER), "A later exchange that there must be."),
+            key(
+                "occurrence",
+                Shape::Choice(Occurrence::WORDS),
+                "Whether the session has an earlier request that is equal.",
+            ),
+            key("after", Shape::Object(&OTHER), "An earlier exchange that must exist."),
+            key("unless_after", Shape::Object(&OTHER), "An earlier exchange that must not exist."),
+            key("before", Shape::Object(&OTHER), "A later exchange that must exist."),
             key(
                 "share",
                 Shape::Number,
-                "How much of what matches is struck, from 0 to 1; the draws depend on what is asked and never on the order.",
+                "The share of matching exchanges that are changed, from 0 to 1; the selection depends on the \
+                 requests, not on their order.",
             ),
         ],
     ],
@@ -108,77 +119,76 @@ static CONDITION: Object = Object {
 
 static OTHER: Object = Object {
     name: "another exchange",
-    doc: "An exchange that was earlier, or comes later.",
+    doc: "An earlier or later exchange.",
     keys: &[&[
         key(
             "within",
             Shape::Choice(SearchScope::WORDS),
-            "Where it is looked for: in the same `session` of the same case (the default), in the `case`, or in the whole `run`.",
+            "The scope of the search: the same `session` of the same case (the default), the `case`, or the whole \
+             `run`.",
         ),
-        required("is", Shape::Object(&CONDITION), "What is true of it."),
+        required("is", Shape::Object(&CONDITION), "Conditions of that exchange."),
     ]],
 };
 
 static EFFECT: Object = Object {
     name: "an effect",
-    doc: "One change to what comes, under one key; without a value it is a word.",
+    doc: "One change, as one key with its value, or as a word if it needs no value.",
     keys: &[
         &[
-            key("set", VALUES, "Writes values to paths; the last member is made where it is missing."),
-            key("remove", PLACES, "Takes away what is at paths."),
+            key("set", VALUES, "Writes values to paths; a missing last member is added."),
+            key("remove", PLACES, "Removes the values at paths."),
             key("null", PLACES, "Writes null to paths."),
             key("retype", PLACES, "Gives values another type."),
-            key("change", PLACES, "Gives values another value that nobody would find odd."),
+            key("change", PLACES, "Gives values another plausible value."),
             key("cut", PLACES, "Keeps the first half of texts and lists."),
             key("empty", PLACES, "Empties texts, lists and objects."),
             key("wrap", PLACES, "Puts values into lists of their own."),
-            key("reverse", PLACES, "Turns lists around."),
+            key("reverse", PLACES, "Reverses lists."),
             key("double", PLACES, "Repeats the last item of lists."),
-            key("ascii", PLACES, "Writes question marks for letters beyond ASCII, in all texts below."),
+            key("ascii", PLACES, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
             key("add", VALUES, "Adds an item to the lists at paths."),
             key("pad", Shape::Map(&Shape::Whole), "Fills the texts at paths up to a length."),
             key("rename", Shape::Map(&Shape::Text), "Gives the members at paths another name."),
             key("clone", Shape::Object(&COPIES), "Copies the last item of a list."),
             key("mark", Shape::Map(&Shape::Choice(ToolKind::WORDS)), "Sets a hint of the listed tools of a kind."),
-            key(
-                "echo",
-                Shape::Map(&Shape::Text),
-                "Writes to paths in the answer what stands at paths in the parameters.",
-            ),
+            key("echo", Shape::Map(&Shape::Text), "Copies values from paths in the parameters to paths in the answer."),
             key(
                 "misshape",
                 Shape::Choice(SchemaBreach::WORDS),
-                "Breaks structured content against its declared schema, and only so.",
+                "Breaks structured content against its declared schema, and changes nothing else.",
             ),
         ],
         &[
             key(
                 "give",
                 Shape::Choice(AnswerSource::WORDS),
-                "Gives an answer that was given to something else: to a good call of the tool, to the same `earlier`, to `other` arguments, to a `neighbour` in the session, in a `foreign` session, to the same `elsewhere`, or a refusal.",
+                "Replaces the answer by another one: that of a valid call of the tool (`served`), of the same \
+                 request `earlier`, of `other` arguments, of a `neighbour` in the session, of a `foreign` session, \
+                 of the same request `elsewhere`, or a refusal (`refused`).",
             ),
-            key("mix", Shape::Choice(AnswerSource::WORDS), "Puts the content of such an answer in front."),
-            key("error", Shape::Object(&ERROR), "Answers with an error of the protocol."),
+            key("mix", Shape::Choice(AnswerSource::WORDS), "Prepends the content of such an answer."),
+            key("error", Shape::Object(&ERROR), "Answers with a JSON-RPC error."),
             key("failure", Shape::Text, "Answers with a result that reports this failure."),
         ],
         &[
-            key("delay", Shape::Duration, "The answer, and what follows it, comes later."),
-            key("noise", Shape::Object(&NOISE), "A line that is no message comes."),
-            key("stderr", Shape::Text, "A line on standard error comes."),
-            key("garbage", Shape::Text, "This comes instead of the answer."),
+            key("delay", Shape::Duration, "Delays the answer and the messages after it."),
+            key("noise", Shape::Object(&NOISE), "Sends a line that is not a message."),
+            key("stderr", Shape::Text, "Writes a line to standard error."),
+            key("garbage", Shape::Text, "Sends this text in place of the answer."),
             key("reid", Shape::Choice(IdEdit::WORDS), "Changes the id of the answer."),
-            key("notify", Shape::Object(&NOTIFY), "A notification comes."),
-            key("swallow", Shape::Text, "Notifications of that method do not come."),
-            key("repeat", Shape::Object(&REPEAT), "The last notification of a method comes once more."),
-            key("late", Shape::Choice(LateReply::WORDS), "Something still comes for the request that is cancelled."),
-            key("status", Shape::Whole, "The response over HTTP has this status."),
+            key("notify", Shape::Object(&NOTIFY), "Sends a notification."),
+            key("swallow", Shape::Text, "Drops notifications of this method."),
+            key("repeat", Shape::Object(&REPEAT), "Repeats the last notification of a method."),
+            key("late", Shape::Choice(LateReply::WORDS), "Sends a message for a cancelled request."),
+            key("status", Shape::Whole, "Sets the status of the HTTP response."),
             key(
                 "header",
                 Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null])),
-                "Headers of the response over HTTP; nothing takes one away.",
+                "Sets headers of the HTTP response; an empty value removes one.",
             ),
-            key("end", Shape::Object(&END), "The server ends instead of answering."),
+            key("end", Shape::Object(&END), "Ends the server in place of the answer."),
         ],
     ],
 };
@@ -188,8 +198,8 @@ static COPIES: Object = Object {
     doc: "Copies of the last item of a list.",
     keys: &[&[
         required("list", Shape::Text, "The path of the list."),
-        key("with", VALUES, "What differs in a copy, by path; `{n}` is its number, `{name}` what stood there."),
-        key("times", Shape::Whole, "How many; one by default."),
+        key("with", VALUES, "The differences of a copy, by path; `{n}` is its number, `{name}` the old value."),
+        key("times", Shape::Whole, "The number of copies; one by default."),
     ]],
 };
 
@@ -201,25 +211,25 @@ static ERROR: Object = Object {
 
 static NOISE: Object = Object {
     name: "a noise",
-    doc: "A line that is no message.",
+    doc: "A line that is not a message.",
     keys: &[&[required("text", Shape::Text, "The line."), side()]],
 };
 
 static NOTIFY: Object = Object {
     name: "a notification",
     doc: "A notification of the server.",
-    keys: &[&[required("method", Shape::Text, "Its method."), key("params", VALUES, "Its parameters."), side()]],
+    keys: &[&[required("method", Shape::Text, "The method."), key("params", VALUES, "The parameters."), side()]],
 };
 
 static REPEAT: Object = Object {
     name: "a repetition",
-    doc: "A notification that comes twice.",
+    doc: "A repeated notification.",
     keys: &[&[
-        required("method", Shape::Text, "Its method, `*` for any letters."),
+        required("method", Shape::Text, "The method; `*` matches any text."),
         key(
             "side",
             Shape::Choice(Side::WORDS),
-            "Whether it comes again at once (`before` the answer, the default), or `after` the answer.",
+            "Whether it is repeated at once (`before` the answer, the default), or `after` the answer.",
         ),
     ]],
 };
@@ -227,9 +237,12 @@ static REPEAT: Object = Object {
 static END: Object = Object {
     name: "an end",
     doc: "How the server ends.",
-    keys: &[&[key("status", Shape::Whole, "With this status."), key("signal", Shape::Whole, "By this signal.")]],
+    keys: &[&[
+        key("status", Shape::Whole, "The exit status."),
+        key("signal", Shape::Whole, "The signal that kills it."),
+    ]],
 };
 
 const fn side() -> Key {
-    key("side", Shape::Choice(Side::WORDS), "Whether it comes `before` the answer (the default) or `after` it.")
+    key("side", Shape::Choice(Side::WORDS), "Whether it is sent `before` the answer (the default) or `after` it.")
 }

@@ -32,12 +32,12 @@ over each of its transports.
 const MUTANTS: &str = "
 ## How mutants are written
 
-A mutant has an `id`, a `meaning`, and a fault: `on` says which exchanges it changes, `does` says how.
+A mutant has an `id`, a `meaning`, and a fault: `on` selects the exchanges, and `does` lists the changes.
 Paths are dotted, with `[*]` for every item of a list, `*` for every member, and `json()` for JSON within a text; \
 those that start with `params` apply to the notifications that came with the answer.
-`shown_by` matches the answer of a healthy server that has the fault anyway, so that the mutant proves nothing about a suite.
-`needs` lists the things that a server must offer for the mutant to make sense.
-Your own registry may leave the fault out; such a mutant is named and never planted.
+`shown_by` matches the answer of a recorded server that already has the fault, so that the mutant proves nothing about a suite.
+`needs` lists the capabilities that the server must have for this mutant.
+Your own registry may omit the fault; such a mutant is listed and never planted.
 
 ```yaml
 mutants:
@@ -53,8 +53,8 @@ mutants:
 const STARTS: &str = "
 ## How starts are changed
 
-A mutant with `start` instead of `on` and `does` changes how the server is started, and is planted with `--live` only: \
-once for every option, variable, folder or number of the kind, one at a time.
+A mutant with `start` instead of `on` and `does` changes the start of the server, and is planted with `--live` only: \
+once for each matching option, variable, folder or number.
 
 ```yaml
 mutants:

@@ -18,9 +18,9 @@ const MESSAGES: Shape = Shape::List(&Shape::Any);
 /// One edit.
 pub(super) static EDIT: Object = Object {
     name: "an edit",
-    doc: "One fault of the server: the messages that it is about, and the changes to the request and to the answer.",
+    doc: "One fault of the server: the messages to change, and the changes to the request and to the answer.",
     keys: &[&[
-        key("on", Shape::Object(&ON), "The messages that it is about; without it all messages."),
+        key("on", Shape::Object(&ON), "The messages to change; without `on`, all messages."),
         key(
             "hears",
             Shape::Either(&[Shape::Choice(&["nothing"]), Shape::Object(&HEARS)]),
@@ -37,7 +37,7 @@ pub(super) static EDIT: Object = Object {
             "Messages before the answer, or texts that are sent as they are. Over HTTP the response is a stream of events then.",
         ),
         key("after", MESSAGES, "Messages after the answer, in the same response."),
-        key("ends", Shape::Flag, "The server ends instead of receiving the message."),
+        key("ends", Shape::Flag, "The server exits instead of receiving the message."),
     ]],
 };
 
@@ -47,7 +47,7 @@ static MESSAGE: &[Key] = &[
     key(
         "kind",
         KINDS,
-        "The kind of message; `malformed` is JSON that is no message, `unparsable` is not JSON, `start` and `end` are those of a conversation over streams.",
+        "The kind of message; `malformed` is JSON that is not a message, `unparsable` is not JSON, `start` and `end` are those of a conversation over streams.",
     ),
     key("over", Shape::Choice(&["http", "stream"]), "The transport."),
     key("verb", WORDS, "The HTTP method."),

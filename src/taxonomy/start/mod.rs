@@ -110,19 +110,21 @@ const ALTER: Shape = Shape::Choice(Alter::WORDS);
 
 pub(super) static START: Object = Object {
     name: "a start",
-    doc: "What is different when the server starts; planted with `--live` only, one thing at a time.",
+    doc: "A change to the start of the server; planted with `--live` only, one change at a time.",
     keys: &[&[
         required(
             "does",
             Shape::Either(&[Shape::Choice(Alter::WORDS), Shape::List(&ALTER)]),
-            "What is changed: each variable of the suite is dropped, each option is dropped with its value, each folder is widened to the one around it and to the root, each number is multiplied by a thousand.",
+            "The change: drops each variable of the suite, drops each option with its value, replaces each folder \
+             by its parent and by the root, or multiplies each number by a thousand.",
         ),
         key(
             "named",
             Shape::List(&Shape::Text),
-            "Parts of names, one of which an option or a variable must have; case, dashes and underscores make no difference.",
+            "Parts of names; the name of an option or variable must have one of them, ignoring case, dashes and \
+             underscores.",
         ),
-        key("on", MATCH, "What a case must have said and heard so that it can notice."),
+        key("on", MATCH, "The exchanges that a case must have so that it can notice the change."),
     ]],
 };
 
