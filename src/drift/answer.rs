@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Versions;
 use super::change::{ChangeLevel, ServerChange};
+use super::schema::short;
 use super::steady::spelled_out;
 use super::{Recorded, RecordedAnswer, RecordedOutcome};
 use crate::schema::token;
@@ -72,12 +73,7 @@ impl AnswerComparison<'_> {
                 for name in is.keys().filter(|name| !was.contains_key(*name)) {
                     if !self.volatile[1].contains(&format!("{pointer}/{}", token(name))) {
                         let says = format!("`{name}` was added");
-                        let change = ServerChange::new(
-                            ChangeLevel::Compatible,
-                            "answer-changed-value",
-                            format!("{at}/{name}"),
-                            says,
-                        );
+                        let change = ServerChange::compatible("answer-changed-value", format!("{at}/{name}"), says);
                         found.push(change.with_values(None, is.get(name)));
                     }
                 }
@@ -100,7 +96,7 @@ impl AnswerComparison<'_> {
                 self.value(
                     Versions { old, new },
                     at,
-                    format!("the value changed from {} to {}", shown(old), shown(new)),
+                    format!("the value changed from {} to {}", short(old), short(new)),
                     found,
                 );
             }
@@ -130,10 +126,4 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
-}
-
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
-    let cut: String = text.chars().take(60).collect();
-    if cut.len() < text.len() { format!("`{cut}…`") } else { format!("`{cut}`") }
 }

@@ -62,7 +62,19 @@ impl ServerChange {
         Self { level, what, at, before: None, after: None, says, help: None, example: None }
     }
 
-    /// Adds what was there and what is there.
+    pub(super) fn breaking(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+        Self::new(ChangeLevel::Breaking, what, at, says)
+    }
+
+    pub(super) fn compatible(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+        Self::new(ChangeLevel::Compatible, what, at, says)
+    }
+
+    pub(super) fn cosmetic(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+        Self::new(ChangeLevel::Cosmetic, what, at, says)
+    }
+
+    /// Adds the recorded and the current value.
     pub(super) fn with_values(mut self, before: Option<&Value>, after: Option<&Value>) -> Self {
         (self.before, self.after) = (before.cloned(), after.cloned());
         self

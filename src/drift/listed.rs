@@ -19,19 +19,9 @@ pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<Ser
             found
         }
         (Some(_), None) => {
-            vec![ServerChange::new(
-                ChangeLevel::Breaking,
-                "prompt-removed",
-                at,
-                format!("the prompt `{name}` was removed"),
-            )]
+            vec![ServerChange::breaking("prompt-removed", at, format!("the prompt `{name}` was removed"))]
         }
-        (None, _) => vec![ServerChange::new(
-            ChangeLevel::Compatible,
-            "prompt-added",
-            at,
-            format!("the prompt `{name}` was added"),
-        )],
+        (None, _) => vec![ServerChange::compatible("prompt-added", at, format!("the prompt `{name}` was added"))],
     }
 }
 
@@ -85,11 +75,11 @@ pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange
                 (Some(was), None) => {
                     let says = format!("the {noun} `{address}` was removed");
                     let help = moved(was, old, new, member);
-                    found.push(ServerChange::new(ChangeLevel::Breaking, "resource-removed", at, says).with_help(help));
+                    found.push(ServerChange::breaking("resource-removed", at, says).with_help(help));
                 }
                 (None, _) => {
                     let says = format!("the {noun} `{address}` was added");
-                    found.push(ServerChange::new(ChangeLevel::Compatible, "resource-added", at, says));
+                    found.push(ServerChange::compatible("resource-added", at, says));
                 }
             }
         }
@@ -117,7 +107,7 @@ fn resource(Versions { old, new }: Versions<'_>, at: &str, member: &str) -> Vec<
     {
         let says =
             format!("its MIME type changed from `{was}` to {}", is.map_or("none".to_owned(), |is| format!("`{is}`")));
-        let change = ServerChange::new(ChangeLevel::Breaking, "resource-changed", format!("{at}/mimeType"), says);
+        let change = ServerChange::breaking("resource-changed", format!("{at}/mimeType"), says);
         found.push(change.with_values(old.get("mimeType"), new.get("mimeType")));
     }
     // How large a resource is, and when it was changed, is part of its content.
@@ -133,7 +123,7 @@ pub(super) fn words(Versions { old, new }: Versions<'_>, at: &str, others: &[&st
     differs
         .map(|key| {
             let says = format!("its {key} changed");
-            ServerChange::new(ChangeLevel::Cosmetic, "description-changed", format!("{at}/{key}"), says)
+            ServerChange::cosmetic("description-changed", format!("{at}/{key}"), says)
                 .with_values(old.get(&key), new.get(&key))
         })
         .collect()

@@ -21,7 +21,7 @@ pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<ServerChange> 
         };
         if order(old, new) != order(new, old) {
             let says = format!("the order of the {list} changed");
-            found.push(ServerChange::new(ChangeLevel::Cosmetic, "order-changed", list, says));
+            found.push(ServerChange::cosmetic("order-changed", list, says));
         }
     }
     found
@@ -47,14 +47,14 @@ fn words(old: &RecordedIdentity, new: &RecordedIdentity, found: &mut Vec<ServerC
     for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
         if was.get(key) != is.get(key) {
             let says = format!("the server's {key} changed");
-            let change = ServerChange::new(ChangeLevel::Cosmetic, "description-changed", format!("server/{key}"), says);
+            let change = ServerChange::cosmetic("description-changed", format!("server/{key}"), says);
             found.push(change.with_values(was.get(key), is.get(key)));
         }
     }
     if old.instructions != new.instructions {
         let [was, is] = [old, new].map(|identity| identity.instructions.as_deref().map(Value::from));
         let says = "the server's instructions changed";
-        let change = ServerChange::new(ChangeLevel::Cosmetic, "description-changed", "server/instructions", says);
+        let change = ServerChange::cosmetic("description-changed", "server/instructions", says);
         found.push(change.with_values(was.as_ref(), is.as_ref()));
     }
 }
@@ -70,15 +70,11 @@ fn capabilities(Versions { old, new }: Versions<'_>, at: &str, found: &mut Vec<S
         match (was.get(key), is.get(key)) {
             (old, new) if can(old) && !can(new) => {
                 let says = format!("the server no longer has the capability `{name}`");
-                found.push(
-                    ServerChange::new(ChangeLevel::Breaking, "capability-removed", at, says).with_values(old, new),
-                );
+                found.push(ServerChange::breaking("capability-removed", at, says).with_values(old, new));
             }
             (old, new) if !can(old) && can(new) => {
                 let says = format!("the server has the new capability `{name}`");
-                found.push(
-                    ServerChange::new(ChangeLevel::Compatible, "capability-added", at, says).with_values(old, new),
-                );
+                found.push(ServerChange::compatible("capability-added", at, says).with_values(old, new));
             }
             (Some(old), Some(new)) => capabilities(Versions { old, new }, &at, found),
             _ => {}

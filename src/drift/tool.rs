@@ -16,13 +16,10 @@ pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<Se
         (Some(old), Some(new)) => definition(Versions { old, new }, &at),
         (Some(old), None) => {
             let help = renamed(old, before, after).map(|other| format!("renamed to `{other}`?"));
-            vec![
-                ServerChange::new(ChangeLevel::Breaking, "tool-removed", at, format!("the tool `{name}` was removed"))
-                    .with_help(help),
-            ]
+            vec![ServerChange::breaking("tool-removed", at, format!("the tool `{name}` was removed")).with_help(help)]
         }
         (None, _) => {
-            vec![ServerChange::new(ChangeLevel::Compatible, "tool-added", at, format!("the tool `{name}` was added"))]
+            vec![ServerChange::compatible("tool-added", at, format!("the tool `{name}` was added"))]
         }
     }
 }
@@ -48,15 +45,11 @@ fn definition(Versions { old, new }: Versions<'_>, at: &str) -> Vec<ServerChange
         (Some(was), Some(is)) => found.extend(compare_schemas(SchemaDirection::Read, was, is, &place)),
         (Some(was), None) => {
             let says = "it no longer declares an output schema";
-            found.push(
-                ServerChange::new(ChangeLevel::Breaking, "schema-widened", place, says).with_values(Some(was), None),
-            );
+            found.push(ServerChange::breaking("schema-widened", place, says).with_values(Some(was), None));
         }
         (None, Some(is)) => {
             let says = "it now declares an output schema";
-            found.push(
-                ServerChange::new(ChangeLevel::Compatible, "schema-narrowed", place, says).with_values(None, Some(is)),
-            );
+            found.push(ServerChange::compatible("schema-narrowed", place, says).with_values(None, Some(is)));
         }
         (None, None) => {}
     }

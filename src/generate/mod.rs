@@ -5,7 +5,6 @@
 
 mod boundary;
 mod branches;
-mod edge;
 mod generator;
 mod make;
 mod rng;

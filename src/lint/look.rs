@@ -32,9 +32,9 @@ impl ToolMember {
 pub(super) enum Role<'a> {
     /// The whole schema.
     Root,
-    /// What a property of the whole schema may be.
+    /// The schema of a property of the whole schema.
     Parameter(&'a str),
-    /// What a property of something within may be.
+    /// The schema of a property further inside.
     Property(&'a str),
     /// Part of something else: items, branches, definitions.
     Part,

@@ -4,7 +4,6 @@
 //! and one that it does not; `rules/` holds them by subject. Pure: tools go in, [`LintFinding`] comes out. Knows nothing about
 //! suites, cases or how bad a verdict is. A lint that might accuse a tool that is right is advice, or no lint.
 
-mod cost;
 mod example;
 mod look;
 mod manual;
@@ -13,10 +12,11 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use self::cost::{MAX_TOKENS, tokens};
 use self::look::{LintPosition, ToolMember, each_tool, places};
 pub use self::manual::{explained, listed, manual};
 pub use self::provider::Provider;
+use serde_json::json;
+
 use crate::wire::Tool;
 
 /// How much is to be thought of what a lint finds.
@@ -146,4 +146,16 @@ impl Lint {
 /// Every lint, subject by subject.
 pub fn lints() -> impl Iterator<Item = &'static Lint> {
     rules::SUBJECTS.iter().flat_map(|(_, lints)| lints.iter())
+}
+
+/// The most tokens that a list may cost where nobody says otherwise.
+pub const MAX_TOKENS: usize = 25_000;
+
+/// How many bytes of JSON make a token, roughly; every model counts otherwise, and none can be asked offline.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// An estimate of what one tool costs: its name, description and input schema as compact JSON, four bytes a token.
+pub fn tokens(tool: &Tool) -> usize {
+    let sent = json!({"name": tool.name, "description": tool.raw["description"], "inputSchema": tool.input_schema()});
+    sent.to_string().len().div_ceil(BYTES_PER_TOKEN)
 }

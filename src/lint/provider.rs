@@ -35,7 +35,7 @@ impl Provider {
         Self::ALL.into_iter().find(|provider| provider.as_str() == word)
     }
 
-    /// What a client chooses there, and what it can rewrite schemas for; `None` for what no client gets around.
+    /// When the provider refuses, if clients can avoid it; `None` for refusals that no client can avoid.
     pub fn by_choice(self) -> Option<&'static str> {
         match self {
             Self::OpenAi | Self::Anthropic | Self::Gemini => None,

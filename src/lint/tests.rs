@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// What the examples about cost are made for.
+/// The limits of the examples about cost.
 const LIMITS: LintLimits = LintLimits { max_tokens: 3_500 };
 
 fn found(tools: &[Tool], provider: Option<Provider>) -> BTreeSet<&'static str> {
@@ -75,7 +75,7 @@ fn what_is_right_is_let_be() {
     let named = json!({"description": "Adds `left` to `right`.", "inputSchema": {"type": "object", "additionalProperties": false,
         "properties": {"left": {"type": "number"}, "right": {"type": "number"}}}});
     check(&named, &[]);
-    // What the branches of a choice require is declared beside them.
+    // Properties that the branches of a choice require are declared beside them.
     let choice = json!({"inputSchema": {"type": "object", "additionalProperties": false, "properties": {
         "word": {"type": "string", "description": "What to look for"}, "id": {"type": "string", "description": "Which"}},
         "anyOf": [{"required": ["word"]}, {"required": ["id"]}]}});
@@ -84,7 +84,7 @@ fn what_is_right_is_let_be() {
     check(&json!({"description": "特定の単語を含むメモを検索します。"}), &[]);
     // An emoji is joined by what cannot be seen.
     check(&json!({"description": "Finds notes whose text holds a word. 👩\u{200d}🚀"}), &[]);
-    // What stands in backticks may be anything.
+    // Words in backticks may be anything.
     check(&json!({"description": "Finds notes whose `text` holds a word, as `grep` does; `worlds` are none."}), &[]);
     // One word is like another, and means something else.
     let pages = json!({"word": {"type": "string", "description": "What to look for"}, "perPage": {"type": "integer", "minimum": 1, "description": "Notes a page"}});

@@ -41,8 +41,7 @@ impl Expectation {
         &self.parts.node
     }
 
-    /// What it expects once its templates are filled in; `None` where they cannot be, or where more than the answer
-    /// decides.
+    /// The expectation with its templates filled in; `None` where they cannot be, or where the suite's names decide.
     pub fn filled(&self, names: &Names) -> Option<serde_json::Value> {
         if !self.free_names().is_empty() {
             return None;
@@ -76,7 +75,7 @@ impl Expectation {
         variants
     }
 
-    /// The names that its `that:` expressions need from the suite, with the places that use them.
+    /// The names that its `assert:` expressions need from the suite, with the places that use them.
     pub fn free_names(&self) -> Vec<Located<String>> {
         let mut names = Vec::new();
         item::free_names(&self.parts.node, &mut names);

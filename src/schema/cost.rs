@@ -80,7 +80,7 @@ impl Schemas {
         costs.fold(0, usize::saturating_add)
     }
 
-    /// Counts steps down to nothing; what is in the middle of being judged is not entered again.
+    /// Counts steps down to zero; a subschema that is being judged is not entered again.
     fn walk(&self, id: SchemaId, walk: &mut CostWalk, next: &dyn Fn(&SchemaRules) -> Vec<SchemaId>) {
         if walk.open.contains(&id) {
             walk.comes_back = true;
@@ -153,7 +153,7 @@ impl Schemas {
 struct CostWalk {
     /// How many steps may still be taken.
     left: usize,
-    /// What is in the middle of being judged.
+    /// The subschemas that are being judged.
     open: Vec<SchemaId>,
     /// Whether something leads to itself: then it depends on the value how long it takes.
     comes_back: bool,

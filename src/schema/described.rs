@@ -30,7 +30,7 @@ pub(super) fn examples(description: &str) -> Vec<Value> {
     announced.take(1).chain(form).map(Value::from).collect()
 }
 
-/// What stands in quotes at the beginning.
+/// The quoted text at the beginning.
 fn quoted(text: &str) -> Option<&str> {
     let end = match text.chars().next()? {
         '“' => '”',

@@ -62,11 +62,9 @@ struct FitQuery<'a> {
     memory: FitMemo,
 }
 
-/// What is known of subschemas and places, which are told by their addresses: values stay where they are while they are
-/// asked about.
+/// The answers so far, by subschema and the address of the value: values do not move while they are judged.
 enum FitMemo {
-    /// What was found out: then no subschema is asked twice about the same place. What is still being asked fits as far
-    /// as anybody knows.
+    /// Every answer, so that no subschema judges a place twice; one that is still open counts as a fit.
     Answers(BTreeMap<(SchemaId, usize), bool>),
     /// Nothing but what is still being asked, as in the `jsonschema` crate.
     Open(BTreeSet<(SchemaId, usize)>),
@@ -115,8 +113,8 @@ impl FitQuery<'_> {
             return false;
         }
         let key = (id, std::ptr::from_ref(value).addr());
-        // What a judge notices is that a reference is followed again, not where it leads to: what many references lead to
-        // is asked once for each order in which they can be followed.
+        // The `jsonschema` crate stops at a reference that is followed again, not at its target: a target of many
+        // references is judged once for each order in which they can be followed.
         let is_noticed = rules.refers || matches!(self.memory, FitMemo::Answers(_));
         if let Some(known) = is_noticed.then(|| self.memory.ask(key)).flatten() {
             return known;
@@ -147,7 +145,7 @@ impl FitQuery<'_> {
             return rules.all.iter().all(|id| self.fits(*id, value, depth))
                 && self.fits_alternatives(rules, value, depth);
         }
-        // What nobody has looked at is found by looking once more.
+        // Unevaluated members and items are found by a second pass.
         let looks_again = rules.unevaluated_properties.is_some() || rules.unevaluated_items.is_some();
         (0..=usize::from(looks_again)).fold(true, |fits, _| {
             // A judge looks at references last, and those are among these.

@@ -92,8 +92,8 @@ impl Judge {
         self.is_quick(value).then(|| self.validator.is_valid(value))
     }
 
-    /// What is wrong with a value; `None` where that takes too long, which can be so although it is soon known that
-    /// something is: an alternative that is not taken is refused for many reasons.
+    /// The errors of a value; `None` where collecting them takes too long, even if the value is known to be invalid: an
+    /// alternative may fail for many reasons.
     pub fn errors<'v>(&'v self, value: &'v Value) -> Option<impl Iterator<Item = ValidationError<'v>>> {
         self.counted_errors(value).map(|(errors, _)| errors)
     }

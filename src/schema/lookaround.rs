@@ -53,7 +53,7 @@ pub(super) fn looks_once(source: &str) -> bool {
         }
         rest = &rest[length..];
     }
-    // What stands beside an alternative without brackets need not be at the beginning.
+    // Beside an alternative without brackets, a lookahead need not be at the beginning.
     !backtracks(rest) && parse(rest).is_some_and(|hir| !matches!(hir.kind(), HirKind::Alternation(_)))
 }
 

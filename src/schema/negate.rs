@@ -27,7 +27,7 @@ impl Schemas {
         self.against_combinations(&rules, id, &mut ways);
         let whichever: Vec<SchemaId> =
             ways.into_iter().map(|way| self.add(SchemaRules { at: at.clone(), ..way })).collect();
-        // What takes everything has an opposite that takes nothing.
+        // The opposite of a schema that takes everything takes nothing.
         self.set(negated, SchemaRules { at, never: whichever.is_empty(), whichever, ..SchemaRules::default() });
         negated
     }
@@ -54,12 +54,8 @@ impl Schemas {
 
     fn against_arrays(&mut self, rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
         let arrays = || SchemaRules { kinds: Some(TypeSet::ARRAY), ..SchemaRules::default() };
-        if let Some(min) = rules.min_items.filter(|min| *min > 0) {
-            ways.push(SchemaRules { max_items: Some(min - 1), ..arrays() });
-        }
-        if let Some(max) = rules.max_items {
-            ways.push(SchemaRules { min_items: Some(max.saturating_add(1)), ..arrays() });
-        }
+        ways.extend(less(rules.min_items).map(|max_items| SchemaRules { max_items, ..arrays() }));
+        ways.extend(more(rules.max_items).map(|min_items| SchemaRules { min_items, ..arrays() }));
         for (at, item) in rules.prefix.iter().enumerate() {
             let anything = self.add(SchemaRules::default());
             let mut prefix = vec![anything; at];
@@ -108,12 +104,8 @@ impl Schemas {
             let all = vec![self.negate(*schema)];
             ways.push(SchemaRules { all, required: vec![name.clone()], ..objects() });
         }
-        if let Some(min) = rules.min_properties.filter(|min| *min > 0) {
-            ways.push(SchemaRules { max_properties: Some(min - 1), ..objects() });
-        }
-        if let Some(max) = rules.max_properties {
-            ways.push(SchemaRules { min_properties: Some(max.saturating_add(1)), ..objects() });
-        }
+        ways.extend(less(rules.min_properties).map(|max_properties| SchemaRules { max_properties, ..objects() }));
+        ways.extend(more(rules.max_properties).map(|min_properties| SchemaRules { min_properties, ..objects() }));
         let open = rules.additional.is_some() || rules.names.is_some() || rules.unevaluated_properties.is_some();
         if open || !rules.pattern_properties.is_empty() {
             ways.push(SchemaRules { reject: Some(id), min_properties: Some(1), ..objects() });
@@ -142,13 +134,19 @@ impl Schemas {
 
 fn against_texts(rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
     let texts = || SchemaRules { kinds: Some(TypeSet::TEXT), ..SchemaRules::default() };
-    if let Some(min) = rules.min_length.filter(|min| *min > 0) {
-        ways.push(SchemaRules { max_length: Some(min - 1), ..texts() });
-    }
-    if let Some(max) = rules.max_length {
-        ways.push(SchemaRules { min_length: Some(max.saturating_add(1)), ..texts() });
-    }
+    ways.extend(less(rules.min_length).map(|max_length| SchemaRules { max_length, ..texts() }));
+    ways.extend(more(rules.max_length).map(|min_length| SchemaRules { min_length, ..texts() }));
     if rules.pattern.is_some() {
         ways.push(SchemaRules { reject: Some(id), ..texts() });
     }
+}
+
+/// The maximum that breaks a minimum, where any does.
+fn less(min: Option<usize>) -> Option<Option<usize>> {
+    min?.checked_sub(1).map(Some)
+}
+
+/// The minimum that breaks a maximum.
+fn more(max: Option<usize>) -> Option<Option<usize>> {
+    max.map(|max| Some(max.saturating_add(1)))
 }

@@ -12,7 +12,7 @@ use super::STEPS;
 use super::judge::{Formats, compile};
 use super::lookaround::{backtracks, counted, looks_once, without_lookaround};
 
-/// What is longer takes a step for each of its bytes, be the pattern ever so quick.
+/// Longer texts take a step for each of their bytes, even with a quick pattern.
 const LONG: usize = 100_000;
 
 /// Patterns that are no more times as long as a usual one, once their repetitions are written out, take no steps.
@@ -24,10 +24,10 @@ const BYTES_PER_STEP: usize = 64;
 /// How many steps a text takes at least, where a pattern may go back in it.
 const PER_TEXT: usize = 20;
 
-/// The steps of what is given up however long anybody waits.
+/// The steps of a search that would never end.
 const NEVER: usize = usize::MAX;
 
-/// How often a pattern may go back in a text that is looked at in haste.
+/// How often a pattern may backtrack on the quick first try.
 const BACKTRACKS: usize = 10_000;
 
 /// A regular expression.
@@ -35,7 +35,7 @@ const BACKTRACKS: usize = 10_000;
 pub(crate) struct StringPattern {
     pub(crate) source: String,
     validator: Validator,
-    /// The same with little patience; `None` for a pattern that is done with a text in one go.
+    /// The same with few backtracks; `None` for a pattern that never backtracks.
     hasty: Option<Validator>,
     pub(crate) tree: Option<PatternTree>,
     /// How many bytes a text has at least, as far as that is seen.

@@ -12,7 +12,7 @@ pub(crate) struct ValuePosition<'a> {
     /// JSON pointer to it.
     pub(crate) at: &'a str,
     pub(crate) value: &'a Value,
-    /// What judges it, with references followed and the alternatives chosen that its value takes.
+    /// The subschemas that judge it, with references followed and the alternatives chosen that its value takes.
     pub(crate) judges: &'a [SchemaId],
 }
 

@@ -6,6 +6,12 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TypeSet(u8);
 
+impl Default for TypeSet {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 impl TypeSet {
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);

@@ -22,7 +22,7 @@ pub(super) struct SchemaDocument<'a> {
     left: usize,
 }
 
-/// What can be reached from a place, in the order in which it is met; definitions have numbers, for names say nothing.
+/// The schemas reachable from a place, in the order in which they are met; definitions are numbered, as their names mean nothing.
 #[derive(Default)]
 struct Reached {
     numbers: BTreeMap<String, usize>,
@@ -63,7 +63,7 @@ impl<'a> SchemaDocument<'a> {
         json!({UNRESOLVED_REF: self.elsewhere(reference)})
     }
 
-    /// What is in other documents is told by its address alone; anything else may be anywhere in this one.
+    /// Schemas of other documents are identified by their address; other references depend on this whole document.
     fn elsewhere(&mut self, reference: &Value) -> String {
         let is_old = self.root["$schema"].as_str().is_some_and(|dialect| dialect.contains("/draft-0"));
         match reference.as_str() {
@@ -83,7 +83,7 @@ impl<'a> SchemaDocument<'a> {
         told
     }
 
-    /// What can be reached from a pointer; `None` where that is too much.
+    /// A hash of the schemas reachable from a pointer; `None` where they are too many.
     fn reached(&mut self, pointer: &str) -> Option<String> {
         let mut reached = Reached::default();
         reached.number(pointer);

@@ -16,7 +16,7 @@ pub(super) fn merged(whole: Value, part: Value) -> Value {
         _ => return Value::Bool(false),
     };
     if whole.keys().all(|key| says_nothing(key)) {
-        // What stands beside a reference has the last word.
+        // Annotations beside a reference override those of its target.
         let mut taken = part;
         taken.extend(whole);
         return Value::Object(taken);

@@ -6,8 +6,6 @@
 
 mod bounds;
 mod canonical;
-mod choices;
-mod disjoint;
 mod document;
 mod merge;
 mod object;
@@ -22,6 +20,7 @@ use self::canonical::{NormalizeMode, canonical_both};
 use self::walk::SchemaWalk;
 use super::change::ServerChange;
 
+pub(super) use self::walk::short;
 pub use self::witness::counterexample;
 
 /// Who suffers from a change.

@@ -36,7 +36,7 @@ impl<'a> ObjectSchema<'a> {
         self.schema.get("additionalProperties") == Some(&Value::Bool(false))
     }
 
-    /// What holds for names of which nothing is said, as far as something is.
+    /// The schema of properties that are neither named nor matched by a pattern.
     fn others(&self) -> Option<&'a Value> {
         self.schema.get("additionalProperties")
     }
@@ -135,7 +135,7 @@ impl SchemaWalk {
             SchemaDirection::Sent => format!("`{name}` was removed: callers that send it are silently ignored"),
             SchemaDirection::Read => format!("`{name}` was removed: clients that read it may find nothing"),
         };
-        let change = ServerChange::new(ChangeLevel::Breaking, "property-removed", format!("{at}/{name}"), says);
+        let change = ServerChange::breaking("property-removed", format!("{at}/{name}"), says);
         let change = change.with_values(Some(schema), None).with_help(help);
         let (old, new) = (pair.was.schema, pair.is.schema);
         let shows = is_closed && self.direction == SchemaDirection::Sent && self.affords([old, new]);
@@ -194,7 +194,7 @@ impl SchemaWalk {
         }
     }
 
-    /// What is said about properties that have no name; that answers may have more of them is no news to readers.
+    /// Compares `additionalProperties`; readers are not told that answers may have more properties.
     fn others(&mut self, old: &Value, new: &Value, at: &str) {
         let anything = json!({});
         let [was, is] = [old, new].map(|schema| schema.get("additionalProperties").unwrap_or(&anything));
@@ -233,7 +233,7 @@ impl SchemaWalk {
                 }
                 (None, Some(is)) if pair.was.is_closed() => {
                     let says = "names that match this pattern are now allowed";
-                    let change = ServerChange::new(ChangeLevel::Compatible, "schema-widened", &place, says);
+                    let change = ServerChange::compatible("schema-widened", &place, says);
                     self.push(change.with_values(Some(&json!(false)), Some(is)));
                     if self.direction == SchemaDirection::Sent {
                         self.overlaps(is, &pair.was, &place);

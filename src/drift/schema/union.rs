@@ -54,7 +54,7 @@ impl SchemaWalk {
             (true, false) if is_same => (SchemaEffect::Widened, "more than one of its alternatives may now match"),
             (false, true) if is_same => (SchemaEffect::Narrowed, "only one of its alternatives may now match"),
             _ if is_looser => {
-                // What one branch alone shows may be an example of another branch as well.
+                // An example of one branch may satisfy another branch as well.
                 let was_quiet = std::mem::replace(&mut self.is_quiet, true);
                 self.union(&was.schemas, &is.schemas, at);
                 self.is_quiet = was_quiet;

@@ -1,16 +1,18 @@
-//! Two schemas in one spelling, walked side by side.
+//! Two normalized schemas, compared keyword by keyword.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::bounds::{BOUNDS, SchemaEffect, effect};
 use super::canonical::{NormalizeMode, RECURSIVE, canonical};
 use super::document::UNRESOLVED_REF;
-use super::simplify::concerns;
+use super::simplify::{concerns, is_of};
 use super::union::branches;
 use super::witness::Effort;
 use super::{SchemaDirection, ServerChange};
 use crate::drift::{ChangeLevel, Versions};
-use crate::schema::{KEYWORDS, Keyword, KeywordValue};
+use crate::schema::{KEYWORDS, Keyword, KeywordValue, written};
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
@@ -50,6 +52,9 @@ pub(super) struct SchemaWalk {
     /// Whether nobody asks for examples.
     pub(super) is_quiet: bool,
 }
+
+/// How many values are named in one sentence.
+const NAMED_VALUES: usize = 20;
 
 impl SchemaWalk {
     pub(super) fn new(direction: SchemaDirection) -> Self {
@@ -107,7 +112,7 @@ impl SchemaWalk {
     fn cut(&mut self, at: &str) {
         if !std::mem::replace(&mut self.is_cut, true) {
             let says = "the schema is too large to compare further, so the rest is not proven compatible";
-            self.push(ServerChange::new(ChangeLevel::Breaking, "schema-changed", at, says));
+            self.push(ServerChange::breaking("schema-changed", at, says));
         }
     }
 
@@ -256,9 +261,7 @@ impl SchemaWalk {
             let (was, is) = (old.get(keyword), new.get(keyword));
             if was != is {
                 let says = format!("its {keyword} changed");
-                self.push(
-                    ServerChange::new(ChangeLevel::Cosmetic, "description-changed", at, says).with_values(was, is),
-                );
+                self.push(ServerChange::cosmetic("description-changed", at, says).with_values(was, is));
             }
         }
     }
@@ -310,6 +313,46 @@ impl SchemaWalk {
         !was.iter().any(|name| holds(&is, name)) && !is.iter().any(|name| holds(&was, name))
     }
 
+    /// Compares enumerations, as far as types do not say it all.
+    fn choices(&mut self, old: &Value, new: &Value, at: &str) {
+        let [was, is] = [old, new].map(|schema| schema["enum"].as_array());
+        let fits = |value: &Value, schema: &Value| types(schema).iter().any(|name| is_of(value, name));
+        let missing = |values: &[Value], other: &Value, others: &[Value]| -> Vec<Value> {
+            let others: BTreeSet<String> = others.iter().map(written).collect();
+            let is_missing = |value: &&Value| fits(value, other) && !others.contains(&written(value));
+            values.iter().filter(is_missing).cloned().collect()
+        };
+        let (lost, gained) = match (was, is) {
+            (Some(was), Some(is)) => (missing(was, new, is), missing(is, old, was)),
+            (Some(_), None) => return self.keyword(SchemaEffect::Widened, "enum", at, Versions { old, new }),
+            (None, Some(values))
+                if *values == [json!(true), json!(false)] || *values == [json!(false), json!(true)] =>
+            {
+                return;
+            }
+            (None, Some(_)) => return self.keyword(SchemaEffect::Narrowed, "enum", at, Versions { old, new }),
+            (None, None) => return,
+        };
+        let pair = Versions { old: &json!({"enum": was}), new: &json!({"enum": is}) };
+        self.chosen(SchemaEffect::Narrowed, &lost, "no longer allowed", at, pair);
+        self.chosen(SchemaEffect::Widened, &gained, "new", at, pair);
+    }
+
+    /// Tells of values that came or went.
+    fn chosen(&mut self, effect: SchemaEffect, values: &[Value], words: &str, at: &str, pair: Versions<'_>) {
+        let Some(example) = values.iter().min_by_key(|value| value.to_string().len()) else { return };
+        let mut list = values.iter().take(NAMED_VALUES).map(short).collect::<Vec<_>>().join(", ");
+        if values.len() > NAMED_VALUES {
+            list.extend([" and ", &(values.len() - NAMED_VALUES).to_string(), " more"]);
+        }
+        let verb = if values.len() == 1 { "is" } else { "are" };
+        let was_quiet = std::mem::replace(&mut self.is_quiet, true);
+        if let Some(told) = self.told(effect, at, format!("{list} {verb} {words}"), pair) {
+            told.example = (told.level == ChangeLevel::Breaking).then(|| example.clone());
+        }
+        self.is_quiet = was_quiet;
+    }
+
     fn array(&mut self, old: &Value, new: &Value, at: &str) {
         let anything = json!({});
         let list = |schema: &Value| schema["prefixItems"].as_array().cloned().unwrap_or_default();
@@ -331,7 +374,7 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// What a keyword holds without words for people: a schema, schemas, schemas by name, or anything else.
+/// The value of a keyword without annotations: a schema, schemas, schemas by name, or anything else.
 fn meaning(keyword: &str, schema: &Value) -> Option<Value> {
     let spelt = |part: &Value| canonical(part, NormalizeMode::ValidationOnly);
     schema.get(keyword).map(|part| match part {
@@ -344,8 +387,7 @@ fn meaning(keyword: &str, schema: &Value) -> Option<Value> {
     })
 }
 
-/// What it does that a keyword of which only equality is understood came, went or changed: by itself, it only takes
-/// values away.
+/// The effect of adding, removing or changing a keyword that is only compared for equality: alone, it only restricts.
 fn opaque(keyword: &str, Versions { old, new }: Versions<'_>) -> SchemaEffect {
     let has = |name: &str| [old, new].iter().any(|schema| schema.get(name).is_some());
     // These look at what others have looked at.
@@ -368,7 +410,7 @@ fn opaque(keyword: &str, Versions { old, new }: Versions<'_>) -> SchemaEffect {
 }
 
 /// A value in a sentence.
-pub(super) fn short(value: &Value) -> String {
+pub(in crate::drift) fn short(value: &Value) -> String {
     let text = value.to_string();
     let cut: String = text.chars().take(60).collect();
     if cut.len() < text.len() { format!("`{cut}…`") } else { format!("`{cut}`") }

@@ -33,8 +33,8 @@ const LONGEST: u64 = 2_000;
 /// may take a quarter of it.
 const WORK: usize = 400_000;
 
-/// What it costs to make a schema ready for judging, to make one value, and to make all that are tried: so much for
-/// everything that the schema holds.
+/// The cost of compiling a schema, of making one value and of making all candidates, for each value that the schema
+/// holds.
 const TO_JUDGE: usize = 5;
 const TO_MAKE: usize = 10;
 const TO_MAKE_ALL: usize = 100;

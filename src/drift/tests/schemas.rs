@@ -163,7 +163,7 @@ fn every_change_has_the_level_that_callers_give_it() {
                 wrong.push(format!("{before} → {after}, {direction:?}: {}, not {expected}: {found:#?}", worst(&found)));
             }
         }
-        // What is said to break nobody must have no example of somebody whom it breaks.
+        // A compatible change must have no example of a caller that it breaks.
         if *sent != BREAKS {
             let shown = counterexample(&before, &after);
             let shown =

@@ -187,7 +187,7 @@ fn what_is_said_of_answers() {
 #[test]
 fn what_differs_from_call_to_call_is_no_drift() {
     let check = |twice: [Value; 2], later: Value, expected: &[&str]| check_answers(&twice, &later, expected);
-    // What differed between two calls is not compared; what it is, is.
+    // Values that differed between two calls are not compared, but their types are.
     let volatile = [structured(&json!({"id": 1, "list": [1]})), structured(&json!({"id": 2, "list": []}))];
     check(volatile.clone(), structured(&json!({"id": 3, "list": [1, 2]})), &[]);
     check(

@@ -5,51 +5,54 @@ use crate::generate::rng::Rng;
 const WORDS: [&str; 12] =
     ["ann", "bob", "data", "example", "item", "list", "main", "note", "page", "report", "test", "user"];
 
+/// A format, an example, and texts of it.
+struct TextFormat {
+    names: &'static [&'static str],
+    example: &'static str,
+    text: fn(&mut Rng) -> String,
+}
+
+const fn of(names: &'static [&'static str], example: &'static str, text: fn(&mut Rng) -> String) -> TextFormat {
+    TextFormat { names, example, text }
+}
+
+static FORMATS: &[TextFormat] = &[
+    of(&["email", "idn-email"], "ann@example.com", |rng| format!("{}{}@{}", word(rng), rng.below(100), host(rng))),
+    of(&["uri-reference", "iri-reference"], "https://example.com/", |rng| {
+        if rng.chance(50) { format!("/{}?{}={}", word(rng), word(rng), rng.below(9)) } else { uri(rng) }
+    }),
+    of(&["uri", "url", "iri"], "https://example.com/", uri),
+    of(&["uri-template"], "https://example.com/{id}", |rng| format!("https://{}/{{{}}}", host(rng), word(rng))),
+    of(&["date"], "2026-01-31", date),
+    of(&["time"], "12:00:00Z", time),
+    of(&["date-time"], "2026-01-31T12:00:00Z", |rng| format!("{}T{}", date(rng), time(rng))),
+    of(&["duration"], "P1D", duration),
+    of(&["uuid"], "123e4567-e89b-42d3-a456-426614174000", uuid),
+    of(&["ipv4"], "127.0.0.1", |rng| {
+        format!("{}.{}.{}.{}", rng.below(256), rng.below(256), rng.below(256), rng.below(256))
+    }),
+    of(&["ipv6"], "::1", ipv6),
+    of(&["hostname", "idn-hostname"], "example.com", host),
+    of(&["json-pointer"], "/a/0", |rng| {
+        format!("/{}/{}{}", word(rng), rng.below(10), ["", "/~0", "/~1"][rng.below(3)])
+    }),
+    of(&["relative-json-pointer"], "0/a", |rng| format!("{}{}", rng.below(5), ["", "#", "/a"][rng.below(3)])),
+    of(&["regex"], "^a+$", |rng| ["^a+$", "[0-9]{2}", "x|y", "", "\\d*"][rng.below(5)].to_owned()),
+    of(&["byte", "base64"], "dGV4dA==", |rng| ["", "dGV4dA==", "AA==", "/+8="][rng.below(4)].to_owned()),
+];
+
+fn named(format: &str) -> Option<&'static TextFormat> {
+    FORMATS.iter().find(|known| known.names.contains(&format))
+}
+
 /// The text of a format that is shown first; `None` for formats that are not known.
 pub(super) fn example(format: &str) -> Option<&'static str> {
-    Some(match format {
-        "email" | "idn-email" => "ann@example.com",
-        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => "https://example.com/",
-        "uri-template" => "https://example.com/{id}",
-        "date" => "2026-01-31",
-        "time" => "12:00:00Z",
-        "date-time" => "2026-01-31T12:00:00Z",
-        "duration" => "P1D",
-        "uuid" => "123e4567-e89b-42d3-a456-426614174000",
-        "ipv4" => "127.0.0.1",
-        "ipv6" => "::1",
-        "hostname" | "idn-hostname" => "example.com",
-        "json-pointer" => "/a/0",
-        "relative-json-pointer" => "0/a",
-        "regex" => "^a+$",
-        "byte" | "base64" => "dGV4dA==",
-        _ => return None,
-    })
+    named(format).map(|known| known.example)
 }
 
 /// A text of a format; `None` for formats that are not known.
 pub(super) fn text(format: &str, rng: &mut Rng) -> Option<String> {
-    Some(match format {
-        "email" | "idn-email" => format!("{}{}@{}", word(rng), rng.below(100), host(rng)),
-        "uri-reference" | "iri-reference" if rng.chance(50) => {
-            format!("/{}?{}={}", word(rng), word(rng), rng.below(9))
-        }
-        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => uri(rng),
-        "uri-template" => format!("https://{}/{{{}}}", host(rng), word(rng)),
-        "date" => date(rng),
-        "time" => time(rng),
-        "date-time" => format!("{}T{}", date(rng), time(rng)),
-        "duration" => duration(rng),
-        "uuid" => uuid(rng),
-        "ipv4" => format!("{}.{}.{}.{}", rng.below(256), rng.below(256), rng.below(256), rng.below(256)),
-        "ipv6" => ipv6(rng),
-        "hostname" | "idn-hostname" => host(rng),
-        "json-pointer" => format!("/{}/{}{}", word(rng), rng.below(10), ["", "/~0", "/~1"][rng.below(3)]),
-        "relative-json-pointer" => format!("{}{}", rng.below(5), ["", "#", "/a"][rng.below(3)]),
-        "regex" => ["^a+$", "[0-9]{2}", "x|y", "", "\\d*"][rng.below(5)].to_owned(),
-        "byte" | "base64" => ["", "dGV4dA==", "AA==", "/+8="][rng.below(4)].to_owned(),
-        _ => return None,
-    })
+    named(format).map(|known| (known.text)(rng))
 }
 
 fn word(rng: &mut Rng) -> &'static str {

@@ -1,16 +1,18 @@
 //! Builds nodes: their shapes, and the nodes of what is inside.
 
-use crate::schema::{SchemaId, SchemaRules, TypeSet};
+use crate::schema::{ContainsRule, SchemaId, SchemaRules, TypeSet};
 
-use super::merge::MergedRules;
 use super::search::COMBINATIONS;
-use super::{Graph, Items, MemberRules, Node, NodeId, Shape};
+use super::{Contained, Graph, Items, MemberRules, MergedRules, Node, NodeId, Shape};
 
 /// How many nodes a graph may have; what comes later is made as if anything were allowed, and checked.
 const MOST_NODES: usize = 3_000;
 
 /// How many shown values are kept of a node.
 const MOST_SHOWN: usize = 16;
+
+/// How many places of a prefix are told apart.
+const LONGEST_PREFIX: usize = 64;
 
 impl Graph {
     /// The node of subschemas that judge one place; it is built later.
@@ -76,7 +78,45 @@ impl Graph {
         Ok(Shape { flat, plain, meant, items, members, size: super::ENDLESS })
     }
 
-    /// What the schema shows and takes itself.
+    fn items(&mut self, flat: &[SchemaId], plain: &MergedRules) -> Items {
+        let all: Vec<ContainsRule> = flat.iter().filter_map(|id| self.schemas.rules(*id).contains.clone()).collect();
+        // Items beyond those that are asked for must not be of the kind that is limited.
+        let limited: Vec<SchemaId> =
+            all.iter().filter(|contains| contains.max.is_some()).map(|contains| contains.schema).collect();
+        let others: Vec<SchemaId> = limited.into_iter().map(|schema| self.schemas.negate(schema)).collect();
+        let length = flat.iter().map(|id| self.schemas.rules(*id).prefix.len()).max().unwrap_or(0).min(LONGEST_PREFIX);
+        let prefix = (0..length).map(|at| self.item(flat, at, &others)).collect();
+        let rest = Some(self.item(flat, usize::MAX, &others));
+        let needed = all.iter().map(|contains| contains.min).max().unwrap_or(0);
+        let contains = all
+            .iter()
+            .filter(|contains| contains.min > 0)
+            .map(|contains| Contained {
+                min: contains.min,
+                prefix: (0..length).map(|at| self.item(flat, at, &[contains.schema])).collect(),
+                rest: Some(self.item(flat, usize::MAX, &[contains.schema])),
+            })
+            .collect();
+        Items { prefix, rest, min: plain.min_items.max(needed), max: plain.max_items, contains, size: super::ENDLESS }
+    }
+
+    /// The node of an item at a place, which further subschemas judge as well.
+    fn item(&mut self, flat: &[SchemaId], at: usize, further: &[SchemaId]) -> NodeId {
+        let mut ids = further.to_vec();
+        let mut evaluated = false;
+        for id in flat {
+            let rules = self.schemas.rules(*id);
+            let judge = rules.prefix.get(at).copied().or(rules.items);
+            evaluated |= judge.is_some();
+            ids.extend(judge);
+        }
+        if !evaluated {
+            ids.extend(flat.iter().filter_map(|id| self.schemas.rules(*id).unevaluated_items));
+        }
+        self.node_of(ids)
+    }
+
+    /// The examples of the schema that it accepts itself.
     fn shown(&self, ids: &[SchemaId], shapes: &[Shape]) -> Vec<serde_json::Value> {
         let mut seen: Vec<SchemaId> = Vec::new();
         let mut shown: Vec<serde_json::Value> = Vec::new();

@@ -11,7 +11,7 @@ use crate::schema::{NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, StringPa
 const MOST_VALUES: usize = 2_000;
 
 /// Several subschemas merged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::generate) struct MergedRules {
     pub(in crate::generate) kinds: TypeSet,
     pub(in crate::generate) values: Option<Vec<Value>>,
@@ -38,14 +38,14 @@ impl MergedRules {
         if let Some(never) = rules.iter().find(|rules| rules.never) {
             return Err(format!("nothing is allowed {}", place(&never.at)));
         }
-        let mut plain = Self::empty();
+        let mut plain = Self::default();
         for rules in &rules {
             plain.add(schemas, rules)?;
         }
         plain.drop_impossible(&rules);
         if let Some(values) = plain.values.take() {
             let begun = schemas.spent();
-            // What is not asked in time is taken to fit; whoever makes values of it looks again.
+            // Values that are not judged in time are taken to fit; generated values are validated again.
             let fits = |value: &Value| schemas.spent() - begun > STEPS || schemas.fits_all(flat, value);
             let fitting: Vec<Value> = values
                 .into_iter()
@@ -62,26 +62,6 @@ impl MergedRules {
             return Err(plain.why.unwrap_or_else(|| "no type is left".to_owned()));
         }
         Ok(plain)
-    }
-
-    fn empty() -> Self {
-        Self {
-            kinds: TypeSet::ALL,
-            values: None,
-            low: None,
-            high: None,
-            steps: Vec::new(),
-            min_length: 0,
-            max_length: None,
-            patterns: Vec::new(),
-            format: None,
-            min_items: 0,
-            max_items: None,
-            unique: false,
-            min_properties: 0,
-            max_properties: None,
-            why: None,
-        }
     }
 
     fn add(&mut self, schemas: &Schemas, rules: &SchemaRules) -> Result<(), String> {

@@ -4,8 +4,6 @@
 //! and `not` are decided, `allOf` and references are merged. Knows how schemas combine, not how values are made.
 
 mod build;
-mod conflict;
-mod items;
 mod members;
 mod merge;
 mod search;

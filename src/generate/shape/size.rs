@@ -12,7 +12,7 @@ pub(in crate::generate) const ENDLESS: u64 = u64::MAX;
 pub(in crate::generate) const LARGEST: u64 = 20_000;
 
 impl Graph {
-    /// Measures every node, and drops what no value can take.
+    /// Measures every node, and drops shapes without values.
     pub(super) fn measure(&mut self) {
         let mut changed = true;
         let members = |shape: &Shape| 1 + shape.members.known.len() / 4;
@@ -20,7 +20,7 @@ impl Graph {
         while changed {
             self.schemas.charge(round);
             changed = false;
-            // What is inside comes behind what it is inside of, so most sizes are known after one round.
+            // Inner nodes come behind outer ones, so most sizes are known after one round.
             for at in (0..self.nodes.len()).rev() {
                 changed |= self.measure_node(at);
             }
@@ -155,14 +155,14 @@ fn shape_size(shape: &Shape) -> u64 {
         .min(of(TypeSet::OBJECT, shape.members.size))
 }
 
-/// What the shortest text counts for.
+/// The size of the shortest text.
 fn text_size(plain: &MergedRules) -> u64 {
     // A character has up to four bytes.
     let asked = plain.patterns.iter().map(|pattern| pattern.least / 4).max().unwrap_or(0);
     1 + plain.min_length.max(asked) as u64 / 64
 }
 
-/// Takes out of a shape what no value can take, and what only values can take that are too large.
+/// Removes the kinds and members of a shape that only values that are too large could have.
 fn drop_too_large(shape: &mut Shape, sizes: &[u64]) {
     let too_large = |node: &NodeId| sizes[node.0] > LARGEST;
     let plain = &mut shape.plain;

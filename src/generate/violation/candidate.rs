@@ -29,6 +29,16 @@ impl InvalidCandidate {
     }
 }
 
+/// Candidates that break the same keyword.
+pub(super) fn group(
+    breach: Breach,
+    keyword: &str,
+    says: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> Vec<InvalidCandidate> {
+    values.into_iter().map(|value| InvalidCandidate::new(breach, keyword, says, value)).collect()
+}
+
 /// Candidates in groups: of each group, the first that holds is enough.
 pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<InvalidCandidate>> {
     let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nested(spot)]];
@@ -71,9 +81,8 @@ fn alternatives(rules: &SchemaRules, place: &str) -> Vec<Vec<InvalidCandidate>> 
         let wrong =
             [json!(42), json!("fits nothing"), json!({"unexpected": true}), json!([[]]), json!(true), Value::Null];
         let says = format!("{place} fits no alternative of `{keyword}`");
-        wrong.map(|value| InvalidCandidate::new(Breach::NoAlternative, keyword, &says, value)).into()
+        group(Breach::NoAlternative, keyword, &says, wrong)
     };
-    let any = (!rules.any.is_empty()).then(|| of("anyOf"));
-    let one = (!rules.one.is_empty()).then(|| of("oneOf"));
-    any.into_iter().chain(one).collect()
+    let written = [("anyOf", &rules.any), ("oneOf", &rules.one)].into_iter().filter(|(_, members)| !members.is_empty());
+    written.map(|(keyword, _)| of(keyword)).collect()
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::generate::make::with;
 use crate::schema::SchemaRules;
 
-use super::candidate::InvalidCandidate;
+use super::candidate::{InvalidCandidate, group};
 use super::{Breach, Spot, weight};
 
 /// Arrays and objects grow up to this many elements.
@@ -27,8 +27,7 @@ fn arrays(rules: &SchemaRules, items: &[Value], place: &str) -> Vec<Vec<InvalidC
     if let Some(min) = rules.min_items.filter(|min| *min > 0 && *min <= items.len()) {
         let says = format!("{place} has fewer items than `minItems` {min}");
         let (first, last) = (items[..min - 1].to_vec(), items[items.len() + 1 - min..].to_vec());
-        groups
-            .push([first, last].map(|few| InvalidCandidate::new(Breach::TooFew, "minItems", &says, json!(few))).into());
+        groups.push(group(Breach::TooFew, "minItems", &says, [json!(first), json!(last)]));
     }
     if let (Some(max), Some(last)) = (rules.max_items.filter(|max| *max < LONGEST), items.last()) {
         groups.push(too_many(items, last, max, place));
@@ -41,22 +40,15 @@ fn arrays(rules: &SchemaRules, items: &[Value], place: &str) -> Vec<Vec<InvalidC
             last.clone_from(first);
         }
         let says = format!("two items of {place} are the same");
-        let twice = [longer, swapped];
-        groups.push(
-            twice.map(|items| InvalidCandidate::new(Breach::NotUnique, "uniqueItems", &says, json!(items))).into(),
-        );
+        groups.push(group(Breach::NotUnique, "uniqueItems", &says, [json!(longer), json!(swapped)]));
     }
     let mut longer = items.to_vec();
     longer.push(json!("unexpected"));
     let closed =
         [("additionalItems", rules.items), ("items", rules.items), ("unevaluatedItems", rules.unevaluated_items)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
-        groups.push(vec![InvalidCandidate::new(
-            Breach::TooMany,
-            keyword,
-            &format!("{place} has an item too many"),
-            json!(longer),
-        )]);
+        let says = format!("{place} has an item too many");
+        groups.push(group(Breach::TooMany, keyword, &says, [json!(longer)]));
     }
     groups
 }
@@ -78,9 +70,8 @@ fn objects(rules: &SchemaRules, members: &Map<String, Value>, place: &str) -> Ve
     let most = (MOST_ADDED * 10 / members.len().max(1)).max(4);
     for name in rules.required.iter().filter(|name| members.contains_key(*name)).take(most) {
         let says = format!("`{name}` is missing");
-        groups.push(vec![
-            InvalidCandidate::new(Breach::MissingRequired, "required", &says, without(members, &[name])).of(name),
-        ]);
+        let missing = InvalidCandidate::new(Breach::MissingRequired, "required", &says, without(members, &[name]));
+        groups.push(vec![missing.of(name)]);
     }
     for (name, needed) in rules.dependent.iter().filter(|(name, _)| members.contains_key(name)).take(most) {
         groups.extend(needed.iter().take(most).flat_map(|needed| widowed(members, name, needed)));
@@ -88,12 +79,7 @@ fn objects(rules: &SchemaRules, members: &Map<String, Value>, place: &str) -> Ve
     let closed = [("additionalProperties", rules.additional), ("unevaluatedProperties", rules.unevaluated_properties)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
         let says = format!("{place} has the member `unexpected`, which is not allowed");
-        groups.push(vec![InvalidCandidate::new(
-            Breach::ExtraProperty,
-            keyword,
-            &says,
-            with(members, "unexpected", json!("value")),
-        )]);
+        groups.push(group(Breach::ExtraProperty, keyword, &says, [with(members, "unexpected", json!("value"))]));
     }
     if rules.names.is_some() {
         groups.push(bad_names(members, place));
@@ -117,9 +103,8 @@ fn bad_names(members: &Map<String, Value>, place: &str) -> Vec<InvalidCandidate>
     let mut found = Vec::new();
     for name in ["not allowed!", "", "A", "a", "0", &long] {
         let says = format!("{place} has a member named `{name}`, which is not allowed");
-        for value in [known.clone(), json!("value"), json!(1)] {
-            found.push(InvalidCandidate::new(Breach::PropertyName, "propertyNames", &says, with(members, name, value)));
-        }
+        let named = [known.clone(), json!("value"), json!(1)].map(|value| with(members, name, value));
+        found.extend(group(Breach::PropertyName, "propertyNames", &says, named));
     }
     found
 }
@@ -130,7 +115,7 @@ fn too_few_members(rules: &SchemaRules, members: &Map<String, Value>, place: &st
         members.keys().map(String::as_str).filter(|name| !rules.required.iter().any(|known| known == name)).collect();
     let gone = optional.len().checked_sub(members.len() + 1 - min)?;
     let says = format!("{place} has fewer members than `minProperties` {min}");
-    Some(vec![InvalidCandidate::new(Breach::TooFew, "minProperties", &says, without(members, &optional[gone..]))])
+    Some(group(Breach::TooFew, "minProperties", &says, [without(members, &optional[gone..])]))
 }
 
 fn too_many_members(members: &Map<String, Value>, max: usize, place: &str) -> Vec<InvalidCandidate> {
@@ -141,9 +126,9 @@ fn too_many_members(members: &Map<String, Value>, max: usize, place: &str) -> Ve
     let grown = [known, json!("value"), json!(1), Value::Null].map(|value| {
         let mut many = members.clone();
         many.extend((1..=wanted).map(|at| (format!("extra{at}"), value.clone())));
-        InvalidCandidate::new(Breach::TooMany, "maxProperties", &says, Value::Object(many))
+        Value::Object(many)
     });
-    grown.into()
+    group(Breach::TooMany, "maxProperties", &says, grown)
 }
 
 fn without(members: &Map<String, Value>, names: &[&str]) -> Value {

@@ -2,7 +2,6 @@
 //!
 //! The `jsonschema` crate decides what a candidate breaks; one with any other error is dropped.
 
-mod attribution;
 mod breach;
 mod candidate;
 mod lists;
@@ -13,6 +12,8 @@ mod synthetic;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::shape::Graph;
@@ -39,7 +40,7 @@ pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Inv
     let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut graph = graph.clone();
     let most = graph.schemas.spent() + MOST_STEPS;
-    // What could be held besides is looked for with a part of the steps, so that what is held gets its share.
+    // Values with additions get only a part of the steps, so that the base value gets its share.
     let hosts = surroundings::hosts(&mut graph, judge, base, WORK / 500 / weight, most - MOST_STEPS / 2);
     let mut workshop = Workshop { graph, judge, most, left: MOST_TRIED, found, values, met };
     for host in hosts {
@@ -67,7 +68,7 @@ struct Workshop<'a> {
     found: Vec<InvalidValue>,
     /// The hashes of the values that were found.
     values: BTreeSet<u64>,
-    /// What was broken: the breach, the keyword, the place, what else tells it from others.
+    /// Breaches so far: the breach, the keyword, the place and the detail.
     met: BTreeSet<(Breach, String, String, String)>,
 }
 
@@ -129,7 +130,7 @@ impl Workshop<'_> {
             if self.values.contains(&hash(&broken)) {
                 continue;
             }
-            let (breaks, steps) = attribution::breaks_only(self.judge, &broken, &keyword, &spot.at);
+            let (breaks, steps) = breaks_only(self.judge, &broken, &keyword, &spot.at);
             self.graph.schemas.charge(steps + weight(whole));
             if breaks {
                 self.met.insert((breach, keyword.clone(), spot.at.clone(), detail));
@@ -183,4 +184,55 @@ fn subject(at: &str) -> String {
         written.push_str(after);
     }
     if at.is_empty() { "the value".to_owned() } else { format!("`{written}`") }
+}
+
+/// Whether a value breaks one keyword at one place and nothing else, and how many steps it took to find out.
+fn breaks_only(judge: &Judges, value: &Value, keyword: &str, at: &str) -> (bool, usize) {
+    let (errors, steps) = judge.errors(value);
+    (all_blame(&errors, keyword, at), steps)
+}
+
+/// Whether there are errors, and all of them blame what is claimed.
+fn all_blame(errors: &[ValidationError<'_>], keyword: &str, at: &str) -> bool {
+    let mut claimed = false;
+    errors.iter().all(|error| {
+        let blames = blames(error, keyword, at);
+        claimed |= blames && !is_consequence(error, keyword, at);
+        blames
+    }) && claimed
+}
+
+fn blames(error: &ValidationError<'_>, keyword: &str, at: &str) -> bool {
+    let here = error.instance_path().as_str() == at;
+    if (here && keyword_of(error) == keyword) || is_consequence(error, keyword, at) {
+        return true;
+    }
+    // Composition wraps what went wrong inside: the alternative that was meant has to blame the claimed keyword alone.
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+        return context.iter().any(|errors| all_blame(errors, keyword, at));
+    }
+    false
+}
+
+/// A value of the wrong type is in no enumeration either.
+fn is_consequence(error: &ValidationError<'_>, keyword: &str, at: &str) -> bool {
+    keyword == "type" && error.instance_path().as_str() == at && ["enum", "const"].contains(&keyword_of(error))
+}
+
+/// The keyword that an error is about.
+fn keyword_of<'a>(error: &'a ValidationError<'_>) -> &'a str {
+    let path = error.schema_path().as_str();
+    if matches!(error.kind(), ValidationErrorKind::FalseSchema) {
+        // An object that has no properties at all is closed in this way.
+        let closed = path.strip_suffix("/additionalProperties").is_some_and(|of| !of.ends_with("/properties"));
+        return if closed { "additionalProperties" } else { "false" };
+    }
+    if matches!(error.kind(), ValidationErrorKind::Required { .. }) && !path.ends_with("/required") {
+        let known = ["dependentRequired", "dependencies"];
+        return known.into_iter().find(|known| path.contains(known)).unwrap_or("required");
+    }
+    if matches!(error.kind(), ValidationErrorKind::Contains) {
+        return path.rsplit('/').next().unwrap_or("contains");
+    }
+    error.kind().keyword()
 }

@@ -6,7 +6,7 @@ use crate::generate::GeneratorLimits;
 use crate::generate::make::{number_near, text_of_length, whole_value};
 use crate::schema::{NumberLimit, SchemaRules, same};
 
-use super::candidate::InvalidCandidate;
+use super::candidate::{InvalidCandidate, group};
 use super::{Breach, Spot};
 
 /// Texts grow up to this many times their default limit: transports have limits of their own.
@@ -129,15 +129,14 @@ fn lengths(rules: &SchemaRules, text: &str, place: &str, limits: GeneratorLimits
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
         let says = format!("{place} is shorter than `minLength` {min}");
         let short = [text_of_length(text, 0, min - 1), text_of_length("a", min - 1, min - 1), String::new()];
-        groups
-            .push(short.map(|short| InvalidCandidate::new(Breach::TooShort, "minLength", &says, json!(short))).into());
+        groups.push(group(Breach::TooShort, "minLength", &says, short.map(Value::from)));
     }
     if let Some(max) = rules.max_length.filter(|max| *max < limits.text * LONGER) {
         let says = format!("{place} is longer than `maxLength` {max}");
         let last = text.chars().last().unwrap_or('x').to_string();
         let count = (max + 1).saturating_sub(text.chars().count());
         let long = [format!("{text}{}", last.repeat(count)), text_of_length(text, max + 1, usize::MAX)];
-        groups.push(long.map(|long| InvalidCandidate::new(Breach::TooLong, "maxLength", &says, json!(long))).into());
+        groups.push(group(Breach::TooLong, "maxLength", &says, long.map(Value::from)));
     }
     groups
 }
@@ -149,5 +148,5 @@ fn unmatched(pattern: &str, text: &str, place: &str) -> Vec<InvalidCandidate> {
     let spoiled = [format!("!{text}"), format!("{text}!"), format!("{text}\n")];
     let short = ["", "/", "a"].map(ToOwned::to_owned);
     let all = same_length.into_iter().chain(spoiled).chain(short);
-    all.map(|text| InvalidCandidate::new(Breach::Pattern, "pattern", &says, json!(text))).collect()
+    group(Breach::Pattern, "pattern", &says, all.map(Value::from))
 }

@@ -33,6 +33,10 @@ pub(super) struct BreachClaim {
 }
 
 impl BreachClaim {
+    fn new(breach: Breach, keyword: &'static str, says: String, owner: SchemaId, instead: SchemaRules) -> Self {
+        Self { breach, keyword, says, owner, instead, further: Vec::new() }
+    }
+
     pub(super) fn as_candidate(&self, value: Value) -> InvalidCandidate {
         InvalidCandidate::new(self.breach, self.keyword, &self.says, value)
     }
@@ -43,20 +47,12 @@ pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
-        let turned = match &spot.value {
-            Value::String(_) => texts(rules, &spot.name),
-            Value::Number(_) => numbers(rules, &spot.name),
-            Value::Array(_) => lists(rules, &spot.name),
-            Value::Null | Value::Bool(_) | Value::Object(_) => Vec::new(),
-        };
-        claims.extend(turned.into_iter().map(|(breach, keyword, says, instead)| BreachClaim {
-            breach,
-            keyword,
-            says,
-            owner: *id,
-            instead,
-            further: Vec::new(),
-        }));
+        match &spot.value {
+            Value::String(_) => claims.extend(texts(*id, rules, &spot.name)),
+            Value::Number(_) => claims.extend(numbers(*id, rules, &spot.name)),
+            Value::Array(_) => claims.extend(lists(*id, rules, &spot.name)),
+            Value::Null | Value::Bool(_) | Value::Object(_) => {}
+        }
         claims.extend(combined(*id, rules, &spot.name));
     }
     claims
@@ -80,54 +76,82 @@ pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &BreachClaim) -> Vec
     (0..TRIES).map(|at| make::value(graph, node, variety(at), &mut rng)).collect()
 }
 
-type Turned = (Breach, &'static str, String, SchemaRules);
-
-fn texts(rules: &SchemaRules, place: &str) -> Vec<Turned> {
+fn texts(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
     let same = || rules.clone();
     let mut turned = Vec::new();
     if let Some(min) = rules.min_length.filter(|min| *min > 0) {
         let instead = SchemaRules { min_length: None, max_length: Some(min - 1), ..same() };
-        turned.push((Breach::TooShort, "minLength", format!("{place} is shorter than `minLength` {min}"), instead));
+        turned.push(BreachClaim::new(
+            Breach::TooShort,
+            "minLength",
+            format!("{place} is shorter than `minLength` {min}"),
+            owner,
+            instead,
+        ));
     }
     if let Some(max) = rules.max_length.filter(|max| *max < LONGEST) {
         let instead = SchemaRules { min_length: Some(max + 1), max_length: None, ..same() };
-        turned.push((Breach::TooLong, "maxLength", format!("{place} is longer than `maxLength` {max}"), instead));
+        turned.push(BreachClaim::new(
+            Breach::TooLong,
+            "maxLength",
+            format!("{place} is longer than `maxLength` {max}"),
+            owner,
+            instead,
+        ));
     }
     if let Some(pattern) = &rules.pattern {
         let instead = SchemaRules { pattern: None, format: None, ..same() };
-        turned.push((Breach::Pattern, "pattern", format!("{place} does not match `{pattern}`"), instead));
+        turned.push(BreachClaim::new(
+            Breach::Pattern,
+            "pattern",
+            format!("{place} does not match `{pattern}`"),
+            owner,
+            instead,
+        ));
     }
     turned
 }
 
-fn numbers(rules: &SchemaRules, place: &str) -> Vec<Turned> {
+fn numbers(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
     let mut turned = Vec::new();
     for bound in &rules.low {
         let keyword = if bound.exclusive { "exclusiveMinimum" } else { "minimum" };
         let instead = SchemaRules { low: Vec::new(), high: vec![opposite(bound)], ..rules.clone() };
-        turned.push((Breach::OutOfRange, keyword, format!("{place} is below `{keyword}` {}", bound.number), instead));
+        turned.push(BreachClaim::new(
+            Breach::OutOfRange,
+            keyword,
+            format!("{place} is below `{keyword}` {}", bound.number),
+            owner,
+            instead,
+        ));
     }
     for bound in &rules.high {
         let keyword = if bound.exclusive { "exclusiveMaximum" } else { "maximum" };
         let instead = SchemaRules { high: Vec::new(), low: vec![opposite(bound)], ..rules.clone() };
-        turned.push((Breach::OutOfRange, keyword, format!("{place} is above `{keyword}` {}", bound.number), instead));
+        turned.push(BreachClaim::new(
+            Breach::OutOfRange,
+            keyword,
+            format!("{place} is above `{keyword}` {}", bound.number),
+            owner,
+            instead,
+        ));
     }
     turned
 }
 
-fn lists(rules: &SchemaRules, place: &str) -> Vec<Turned> {
+fn lists(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
     let Some(contains) = &rules.contains else { return Vec::new() };
     let instead = |contains| SchemaRules { contains: Some(contains), ..rules.clone() };
     let mut turned = Vec::new();
     for keyword in ["contains", "minContains"].into_iter().filter(|_| contains.min > 0) {
         let fewer = ContainsRule { min: 0, max: Some(contains.min - 1), ..contains.clone() };
         let says = format!("{place} has too few of the items that it has to contain");
-        turned.push((Breach::Contains, keyword, says, instead(fewer)));
+        turned.push(BreachClaim::new(Breach::Contains, keyword, says, owner, instead(fewer)));
     }
     if let Some(max) = contains.max {
         let more = ContainsRule { min: max.saturating_add(1), max: None, ..contains.clone() };
         let says = format!("{place} has more than `maxContains` {max} of the items that it has to contain");
-        turned.push((Breach::Contains, "maxContains", says, instead(more)));
+        turned.push(BreachClaim::new(Breach::Contains, "maxContains", says, owner, instead(more)));
     }
     turned
 }
@@ -138,21 +162,15 @@ fn combined(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClai
     if let Some(not) = rules.not {
         let instead = SchemaRules { not: None, ..rules.clone() };
         let says = format!("{place} is what `not` excludes");
-        claims.push(BreachClaim {
-            breach: Breach::Forbidden,
-            keyword: "not",
-            says,
-            owner,
-            instead,
-            further: vec![not],
-        });
+        let claim = BreachClaim::new(Breach::Forbidden, "not", says, owner, instead);
+        claims.push(BreachClaim { further: vec![not], ..claim });
     }
     for (at, one) in rules.one.iter().enumerate() {
         let left = MOST_PAIRS.saturating_sub(claims.len());
         for other in rules.one[at + 1..].iter().take(left) {
             let says = format!("{place} fits two alternatives of `oneOf`");
-            let (breach, instead, further) = (Breach::SeveralAlternatives, rules.clone(), vec![*one, *other]);
-            claims.push(BreachClaim { breach, keyword: "oneOf", says, owner, instead, further });
+            let claim = BreachClaim::new(Breach::SeveralAlternatives, "oneOf", says, owner, rules.clone());
+            claims.push(BreachClaim { further: vec![*one, *other], ..claim });
         }
     }
     claims.truncate(MOST_PAIRS);

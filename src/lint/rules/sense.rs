@@ -61,7 +61,7 @@ pub(super) static LINTS: &[Lint] = &[
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}, "required": ["found"]}}"#,
         bad: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}, "required": ["count"]}}"#,
         rule: LintRule::Schemas(ToolMember::BOTH, |place| {
-            // What is composed may be declared elsewhere, and what has a pattern may be meant by it.
+            // Composed schemas may declare properties elsewhere, and a pattern may cover them.
             let declared = place.schema["properties"].as_object()?;
             if place.has_any(&["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"]) {
                 return None;

@@ -12,7 +12,7 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
         Shape::Object(&VALUE),
         "Matchers of the joined text blocks of a tool's content, a resource's contents or a prompt's messages.",
     ),
-    // What the value matchers within judge is added by `item`, which knows them.
+    // `item` adds the variants that the nested value matchers judge.
     judges: |_| &[],
     build: |key, node, found| {
         let (checks, span) = (Checks::build(key, node, found)?, key.span);

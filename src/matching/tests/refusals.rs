@@ -58,7 +58,7 @@ fn what_was_served_says_what_forbids_it() {
     check_message("refused: true", &other, "`no/such` was served, but must be refused");
 }
 
-/// What only warns fails nothing, inside of other expectations neither.
+/// A warning fails nothing, not even inside other expectations.
 #[test]
 fn what_warns_does_not_fail() {
     let weights =

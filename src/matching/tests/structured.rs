@@ -1,4 +1,4 @@
-//! What stands in texts beside structured content.
+//! Texts beside structured content.
 
 use serde_json::{Value as Json, json};
 

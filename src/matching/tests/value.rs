@@ -287,7 +287,7 @@ fn long_values_show_a_difference() {
     assert!(mismatch.actual.unwrap().contains("… (1002 characters) …"));
 }
 
-/// What gives up judging neither holds nor fails, whatever stands around it.
+/// A check that gives up neither holds nor fails, in any nesting.
 #[test]
 fn what_cannot_be_judged_is_neither_right_nor_wrong() {
     let deep = (0..60).fold(json!({}), |inner, _| json!({"a": inner}));
