@@ -227,10 +227,10 @@ impl fmt::Display for Reason {
             Self::Recorded => to.write_str("recorded"),
             Self::Changed(changes) => write!(to, "changed: {changes}"),
             Self::Allowed(why) => write!(to, "allowed: {why}"),
-            Self::NoCallsGenerated(why) => write!(to, "no calls can be made from its input schema: {why}"),
-            Self::NothingToCompare => to.write_str("the server said nothing that could be compared"),
+            Self::NoCallsGenerated(why) => write!(to, "no calls can be generated from its input schema: {why}"),
+            Self::NothingToCompare => to.write_str("the server listed nothing to compare"),
             Self::NoRecordedCallServed(tool) => {
-                write!(to, "`{tool}` served no recorded call, then or now, so nothing is known of its answers")
+                write!(to, "`{tool}` served none of its recorded calls, neither when they were recorded nor now, so its answers cannot be compared")
             }
             Self::SetupFailed => to.write_str("its setup failed"),
             Self::TeardownFailed => to.write_str("its teardown failed"),
@@ -240,7 +240,7 @@ impl fmt::Display for Reason {
                 "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the server sends \
                  after that can be seen",
             ),
-            Self::MissingValue(path) => write!(to, "the server's answer has no `{path}` to go on with"),
+            Self::MissingValue(path) => write!(to, "the server's answer has no `{path}`, which the next step needs"),
             Self::PreconditionFailed(why) => {
                 write!(to, "a precondition failed: {why}")
             }
@@ -249,7 +249,7 @@ impl fmt::Display for Reason {
                     CallPurpose::Precondition => "a refusal proves nothing",
                     CallPurpose::Check => "there is nothing to check",
                 };
-                write!(to, "the valid call `{call}` was not served, so {so}: it answered {answer}; ")?;
+                write!(to, "the valid call `{call}` was refused, so {so}: the server answered {answer}; ")?;
                 write!(to, "give valid arguments {help}")
             }
             Self::NothingServed(answer) => {
@@ -257,22 +257,21 @@ impl fmt::Display for Reason {
                 to.write_str("give valid arguments with `arguments:`")
             }
             Self::RoundsOutOfTime { passed, planned, limit } => {
-                write!(to, "{passed} of {planned} rounds were sound, then {limit} were over; ")?;
-                to.write_str("set `cases` lower or `timeout` higher")
+                write!(to, "{passed} of {planned} rounds passed before the limit of {limit} ended the case; ")?;
+                to.write_str("lower `cases` or raise `timeout`")
             }
-            Self::NothingToScan => to.write_str("nothing that the server said could have broken the rule"),
+            Self::NothingToScan => to.write_str("the server sent no message to which the rule applies"),
             Self::CrashNotReproduced => to.write_str(
-                "the server ended while requests of several cases were under way, and alone with a fresh server this \
-                 case passes",
+                "the server ended while requests of several cases were pending; this case passes alone with a fresh server",
             ),
             Self::RepetitionsFailed { passed, of, because: None } => write!(to, "passed {passed} of {of}"),
             Self::RepetitionsFailed { passed, of, because: Some(because) } => {
                 write!(to, "passed {passed} of {of}: {because}")
             }
             Self::ExpansionTimedOut(limit) => {
-                write!(to, "its cases could not be made within {limit} from what the server lists")
+                write!(to, "its cases could not be derived from the server's lists within {limit}")
             }
-            Self::NothingExpanded => to.write_str("nothing was made of it"),
+            Self::NothingExpanded => to.write_str("it became no cases"),
             Self::SeenInSessions(sessions) => write!(to, "seen in {sessions} sessions of this server"),
         }
     }

@@ -118,7 +118,7 @@ impl Doubt {
     pub fn words(self) -> &'static str {
         match self {
             Self::SideBySide => "it was seen with calls side by side, and a replay makes one after another",
-            Self::NeverAgain => "the run that met it tried it again, and did not see it either",
+            Self::NeverAgain => "the run that found it tried again and could not reproduce it",
         }
     }
 }

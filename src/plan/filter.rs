@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
         let text = text.trim();
         if let Some(pattern) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             return Regex::new(pattern).map(Text::Pattern).map_err(|_| {
-                let message = format!("`{pattern}` is no regular expression");
+                let message = format!("`{pattern}` is not a valid regular expression");
                 FilterProblem { start: self.at + 1, end: self.at + 1 + pattern.len(), message, help: None }
             });
         }

@@ -56,8 +56,8 @@ fn broken(name: &str, args: &Node, value: &Json, catalogs: &[Arc<Catalog>]) -> O
     let tools: Vec<&Tool> = catalogs.iter().filter_map(|catalog| catalog.tool(name)).collect();
     let objections: Option<Vec<String>> = tools.iter().map(|tool| objection(tool, value)).collect();
     let objection = objections?.into_iter().next()?;
-    let message = format!("the arguments of `{name}` break its input schema: {objection}");
-    let help = "give arguments that the tool takes; they count as a valid call of it".to_owned();
+    let message = format!("the arguments of `{name}` violate its input schema: {objection}");
+    let help = "give arguments that the tool accepts; they count as a valid call of it".to_owned();
     Some(Mistake { code: "bad-arguments", message, help: Some(help), span: args.span })
 }
 

@@ -72,7 +72,7 @@ fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Bo
         }
         Need::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
         Need::NoCapability(path) if offer.declares(path) => {
-            format!("it is about servers that do not declare `{path}`, and this one does")
+            format!("it applies to servers that do not declare `{path}`, and this one does")
         }
         Need::Over(carrier) if offer.transport.map_or(Carrier::Stdio, Carrier::of) != *carrier => {
             let word = match carrier {
@@ -80,7 +80,7 @@ fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Bo
                 Carrier::Stdio => "stdio",
             };
             format!(
-                "it is about {word}, and the server is spoken to over {}",
+                "it applies to {word}, and the server is reached over {}",
                 offer.transport.map_or("", TransportKind::as_str)
             )
         }

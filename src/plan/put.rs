@@ -31,7 +31,7 @@ pub(super) struct PutSite<'a> {
 /// The names of each round: every value in every parameter that is picked and may take it.
 pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, Unready> {
     let Some(payloads) = payloads.as_array() else {
-        let message = format!("`put` is to be a list, and is {payloads}");
+        let message = format!("`put` must be a list, but is {payloads}");
         return Err(Unready::Wrong(Mistake { code: "wrong-type", message, help: None, span }));
     };
     let root = place.tool.input_schema();

@@ -39,13 +39,13 @@ pub(crate) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> 
 
 /// Why a tool is not called that is served as a task only.
 pub(crate) fn only_as_task(tool: &Tool) -> String {
-    format!("`{}` is served as a task only, and generated calls are none", tool.name)
+    format!("`{}` is served as a task only, and generated calls are no tasks", tool.name)
 }
 
 /// The arguments that the suite gives for a tool; `Err` where its schema refuses them.
 fn given(tool: &Tool, args: &Node) -> Result<Node, String> {
     let objection = if has_template(args) { None } else { objection(tool, &args.to_json()) };
-    let reason = |why| format!("the suite's `arguments:` for `{}` break its input schema: {why}", tool.name);
+    let reason = |why| format!("the suite's `arguments:` for `{}` violate its input schema: {why}", tool.name);
     objection.map_or_else(|| Ok(args.clone()), |why| Err(reason(why)))
 }
 

@@ -142,8 +142,8 @@ fn left_out(errors: usize, doubts: usize) -> String {
 fn notice(known: usize) -> String {
     match known {
         0 => String::new(),
-        1 => "::notice title=mcprove::1 case failed as the baseline says\n".to_owned(),
-        known => format!("::notice title=mcprove::{known} cases failed as the baseline says\n"),
+        1 => "::notice title=mcprove::1 case failed as the baseline expects\n".to_owned(),
+        known => format!("::notice title=mcprove::{known} cases failed as the baseline expects\n"),
     }
 }
 

@@ -103,7 +103,7 @@ impl RecordingReader<'_> {
         let start = self.text.find(line).unwrap_or_default();
         let span = self.span(start, start + line.len().min(16));
         let Ok(FirstEvent { run_started: Some(version) }) = serde_json::from_str(line) else {
-            let message = "this is no recording of a run: its first line is no `run-started` event";
+            let message = "this is not a recording of a run: its first line is not a `run-started` event";
             return Err(vec![
                 Diagnostic::error("not-a-recording", message, span)
                     .with_help("`mcprove run SUITES --report ndjson=events.ndjson` writes one".to_owned()),
@@ -129,7 +129,7 @@ impl RecordingReader<'_> {
         // serde_json ends with a position within the line, which the excerpt shows better.
         let shown = error.to_string();
         let reason = shown.split(" at line ").next().unwrap_or(&shown).to_owned();
-        let message = format!("line {number} is no event");
+        let message = format!("line {number} is not an event");
         Diagnostic::error("recording-line", message, self.span(at, at)).with_label(self.span(at, at), reason)
     }
 
@@ -143,7 +143,7 @@ impl RecordingReader<'_> {
             return Err(self.problems);
         }
         if !matches!(self.events.last(), Some(Event::RunFinished(_))) {
-            let message = format!("`{name}` ends before the run does; what is missing is not in the document");
+            let message = format!("`{name}` ends before the run does; the document lacks the rest");
             self.warnings.push(Diagnostic::without_place("recording-unfinished", message).into_warning());
         }
         Ok(EventRecording { events: self.events, warnings: self.warnings })

@@ -162,7 +162,7 @@ impl ProgressState {
         let elapsed = duration_text(elapsed);
         if self.total.max(done) == 0 && self.running.is_empty() {
             // Cases are made of what servers list.
-            self.say(&format!("{elapsed}: waiting for the server to start, and to say what it offers"));
+            self.say(&format!("{elapsed}: waiting for the server to start and to list what it offers"));
             return std::mem::take(&mut self.news);
         }
         let mut text = format!("{elapsed}: {done} of {} done", terminal::plural(self.total.max(done), "case"));
@@ -199,7 +199,7 @@ mod tests {
     fn a_log_is_told_what_is_new() {
         let mut state = ProgressState::new(Style::PLAIN, 0);
         let text = state.take_text(Duration::from_secs(5));
-        assert_eq!(text, "… 5 s: waiting for the server to start, and to say what it offers\n");
+        assert_eq!(text, "… 5 s: waiting for the server to start and to list what it offers\n");
         state.total = 2;
         state.running.push("a.yml::slow[n=1]@server/auto".to_owned());
         assert_eq!(state.take_text(Duration::from_secs(5)), "… 5 s: 0 of 2 cases done; running: slow[n=1]\n");

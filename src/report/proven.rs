@@ -122,7 +122,7 @@ impl MutantCounts {
 pub(super) fn live(mutants: &[MutantResult]) -> Option<String> {
     let tried: Vec<MutantResult> = mutants.iter().filter(|mutant| mutant.live).cloned().collect();
     let told = MutantCounts::of(&tried).brief();
-    (!tried.is_empty()).then(|| format!("{} of them in front of the real servers: {told}", tried.len()))
+    (!tried.is_empty()).then(|| format!("{} of them tried on real servers: {told}", tried.len()))
 }
 
 /// The words for what there is, the number in place of `#`.

@@ -31,7 +31,7 @@ pub fn parse_target(typed: &str) -> Result<(Format, PathBuf), String> {
     let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
     let Some(format) = format(name) else {
         let help = did_you_mean(name, FORMATS.iter().map(|format| format.name)).unwrap_or_default();
-        return Err(format!("there is no report named `{name}`; {help}"));
+        return Err(format!("unknown report format `{name}`; {help}"));
     };
     if path.is_empty() {
         return Err(format!("`{typed}` names no file; write `{name}=FILE`, or `{name}=-` for standard output"));

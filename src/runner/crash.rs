@@ -78,7 +78,7 @@ fn unless_in_time_alone(attempted: CheckResult, mut again: CheckResult) -> Check
         Outcome::Passed | Outcome::Warned => {
             let first = attempted.findings.into_iter().find(|found| found.class == Some(FailureClass::Timeout));
             let said = first.map(|found| found.message).unwrap_or_default();
-            let message = format!("in the session that it shares: {said}; alone with a fresh server it passes");
+            let message = format!("in the shared session: {said}; the case passes alone with a fresh server");
             let help =
                 "one slow call may hold up those after it; look for the case that fails alone as well".to_owned();
             let found = Finding {

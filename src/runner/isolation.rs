@@ -182,7 +182,7 @@ fn finding(row: &Verdicts, seed: u32, file: &str) -> Finding {
         (_, _, _) => format!("`{name}` does not pass, and how it ends depends on {after}"),
     };
     let help = format!(
-        "give the case what it needs in its own `setup`, or every case a fresh server with `restart_policy: per_test`; `mcprove run {} --repeat 10` tells whether it differs by itself",
+        "prepare the case's data in its own `setup`, or give every case a fresh server with `restart_policy: per_test`; `mcprove run {} --repeat 10` shows whether the case is flaky by itself",
         shell_words::quote(file)
     );
     Finding { help: Some(help), ..Finding::new(NOT_ISOLATED, message) }

@@ -43,13 +43,13 @@ pub(super) fn valid_call_refused(
     let said = if words.is_empty() { String::new() } else { format!(": {}", shown(&words)) };
     let (message, help, label) = match vouched {
         Vouched::Arguments => (
-            format!("`{tool}` refused the arguments that are given as valid{said}"),
+            format!("`{tool}` refused the arguments that are given for it{said}"),
             format!("give arguments that it serves {}", conversation.cure.give(&tool)),
-            "given as valid here",
+            "given here",
         ),
         Vouched::NoArguments => (
-            format!("`{tool}` takes no arguments and refused to be called without any{said}"),
-            format!("if it cannot be served here, say so {}", conversation.cure.leave_unjudged(&tool)),
+            format!("`{tool}` takes no arguments, but refused a call without arguments{said}"),
+            format!("if it cannot be served here, exempt it {}", conversation.cure.leave_unjudged(&tool)),
             "called here",
         ),
     };
@@ -60,8 +60,8 @@ pub(super) fn valid_call_refused(
 /// A refusal of a call that was served before, confirmed by a second one.
 pub(super) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
     let said = if words.is_empty() { String::new() } else { format!(": {}", shown(words)) };
-    let message = format!("`{title}` was served before and is refused now, with the same arguments{said}");
-    let help = "no tool was called in between that may change data; look at what earlier calls leave behind".to_owned();
+    let message = format!("`{title}` was served before, and now the same call is refused{said}");
+    let help = "no call in between may have changed data; look for state that earlier calls leave behind".to_owned();
     Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("served-then-refused", message) }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn unsteady(exchange: usize) -> Finding {
 /// A failure that is told in a result without `isError: true`; the frame shows it.
 pub(super) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Finding {
     let message =
-        format!("`{tool}` reports a failure as a success: its result says so in words, without `isError: true`");
+        format!("`{tool}` reports a failure as a success: the text of its result says so, without `isError: true`");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
     Finding {
         level: RequirementLevel::Should,
@@ -88,8 +88,7 @@ pub(super) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Find
 
 /// A result that the server's own SDK refused.
 pub(super) fn own_schema(words: &str, exchange: usize) -> Finding {
-    let message =
-        format!("the tool made a result that its own output schema refuses, as the server says: {}", shown(words));
+    let message = format!("the tool's result violates its own output schema; the server says: {}", shown(words));
     Finding { exchange: Some(exchange), ..Finding::new("output-schema", message) }
 }
 

@@ -111,7 +111,7 @@ impl SnapshotRecorder<'_> {
         } else if let Some(mismatch) = mismatch {
             let is_of_revision = known.is_some_and(|known| snapshot.sample.differs_by_revision(known, &value));
             let help = if is_of_revision {
-                "only what depends on the revision differs; keep a part with `at:`, or say `per: revision`".to_owned()
+                "only parts that depend on the revision differ; record other parts with `at:`, or one snapshot for each revision with `per: revision`".to_owned()
             } else {
                 format!("if this is right, record it with `{} --update`", rerun::command(self.planned, self.case))
             };

@@ -73,7 +73,7 @@ async fn visit<V: Visitor>(
     visitor: &V,
 ) -> Result<Option<V::Output>, Finding> {
     let planned = target.planned();
-    doing(format!("asking `{}` what it offers", planned.lanes[target.index].server));
+    doing(format!("listing what `{}` offers", planned.lanes[target.index].server));
     let catalog = match target.catalog().await {
         Ok(catalog) => catalog,
         Err(SessionError::NotApplicable(_)) => return Ok(None),

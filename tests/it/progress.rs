@@ -36,7 +36,7 @@ fn a_log_is_told_what_a_snapshot_waits_for() {
     let scene = Scene::bare("progress-snapshot");
     scene.write("slow.sh", &format!("sleep 6; exec '{}' serve demo\n", env!("CARGO_BIN_EXE_mcprove")));
     let seen = scene.run("snapshot --no-answers -- sh slow.sh");
-    assert!(seen.progress.contains("… 5 s: asking `server` what it offers"), "{} {}", seen.progress, seen.stderr);
+    assert!(seen.progress.contains("… 5 s: listing what `server` offers"), "{} {}", seen.progress, seen.stderr);
     assert_eq!(seen.status, 0);
 }
 

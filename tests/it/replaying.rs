@@ -126,7 +126,7 @@ fn what_no_replay_can_show_is_not_gone() {
                 print('a\\n::error::b\\n ##[error]c', file=sys.stderr, flush=True)\n    os._exit(3)";
     for (flag, says) in [
         ("", "not reproduced: it was seen with calls side by side, and a replay makes one after another"),
-        (" --in-flight 1", "not reproduced: the run that met it tried it again, and did not see it either"),
+        (" --in-flight 1", "not reproduced: the run that found it tried again and could not reproduce it"),
     ] {
         // A tool that takes nothing is called once before generated calls, and this server ends once only.
         let mut tool = look();

@@ -221,7 +221,7 @@ fn refused_throughout(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding
     // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
     vouched(context.suite, tool).filter(|vouched| *vouched == Vouched::NoArguments)?;
     let message = format!("`{name}` takes no arguments and refused every call");
-    let help = format!("if it cannot be served here, say so {}", Cure::of(context.suite).leave_unjudged(name));
+    let help = format!("if it cannot be served here, exempt it {}", Cure::of(context.suite).leave_unjudged(name));
     Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
 }
 

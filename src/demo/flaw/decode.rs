@@ -138,7 +138,7 @@ impl FlawReader<'_> {
         let Some(pattern) = pattern else { return Some(WantedValue::Value(node.to_json())) };
         let regex = Regex::new(pattern).ok();
         if regex.is_none() {
-            let message = format!("`{pattern}` is no regular expression");
+            let message = format!("`{pattern}` is not a valid regular expression");
             self.found.push(Diagnostic::error("bad-regex", message, node.span));
         }
         regex.map(WantedValue::Matching)

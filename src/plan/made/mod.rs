@@ -91,10 +91,10 @@ impl Why {
                 format!("`{tool}` may change data; {}, or {}", cure.allow(tool), cure.scratch())
             }
             Self::Hazard(Hazard::ReadOnly) => {
-                format!("`{tool}` may change data, and `--read-only` leaves such tools alone")
+                format!("`{tool}` may change data, and `--read-only` does not call such tools")
             }
             Self::NothingFits(why) => {
-                let made = format!("no valid arguments for `{tool}` could be made from its schema");
+                let made = format!("no valid arguments for `{tool}` can be generated from its schema");
                 format!("{made} ({why}); give some {}", cure.give(tool))
             }
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Says what came back: `isError, text "not found"`, `JSON-RPC error -32602, message "no"`, or the JSON itself.
 pub(super) fn answer_text(received: &str) -> String {
     if received.trim().is_empty() {
-        return "nothing came back".to_owned();
+        return "no answer".to_owned();
     }
     // Long answers are cut, and what is cut is no JSON.
     let Ok(answer) = serde_json::from_str::<Value>(received) else { return received.to_owned() };
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn answers_are_told_not_dumped() {
         for (received, told) in [
-            ("", "nothing came back"),
+            ("", "no answer"),
             (r#"{"content":[{"type":"text","text":"no\n"}],"isError":true}"#, r#"isError, text "no\n""#),
             (
                 r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"x"}}"#,

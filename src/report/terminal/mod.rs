@@ -33,6 +33,6 @@ use super::Format;
 
 pub(super) const FORMAT: Format = Format {
     name: "text",
-    about: "what the terminal shows at the end of a run",
+    about: "the text that the terminal shows at the end of a run",
     render: |report, style| summary(report, View::WHOLE, style),
 };

@@ -290,7 +290,7 @@ fn known_failures_are_marked_in_every_document() {
         ("text", "1 known: issue 17: the server forgets users"),
         ("junit", "known failure: issue 17: the server forgets users"),
         ("tap", "# TODO known failure: issue 17: the server forgets users"),
-        ("github", "::notice title=mcprove::1 case failed as the baseline says"),
+        ("github", "::notice title=mcprove::1 case failed as the baseline expects"),
         ("markdown", "- 1: ` issue 17: the server forgets users `"),
         ("sarif", "\"justification\": \"issue 17: the server forgets users\""),
         ("ndjson", "\"baseline_reason\":\"issue 17: the server forgets users\""),

@@ -53,9 +53,14 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
     let kinds = [
         ("?", Verdict::Undecided, Some(false), format!("undecided in the recording; {live} asks the real server")),
         ("?", Verdict::Undecided, Some(true), "undecided in front of the real server, too".to_owned()),
-        ("-", Verdict::Unreached, None, "never reached: the suite says nothing that could be answered so".to_owned()),
+        ("-", Verdict::Unreached, None, "never reached: no message of the suite can carry the fault".to_owned()),
         ("-", Verdict::Redundant, None, "redundant: the healthy server does the same".to_owned()),
-        ("-", Verdict::LiveOnly, None, format!("for the real server only; {live} plants what can be planted there")),
+        (
+            "-",
+            Verdict::LiveOnly,
+            None,
+            format!("for real servers only; {live} injects those that can be injected there"),
+        ),
     ];
     let mut text = String::new();
     for (mark, verdict, live, told) in kinds {

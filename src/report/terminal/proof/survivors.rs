@@ -123,7 +123,7 @@ fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &S
         text += &item("~", &format!("and {} more", layout::plural(unshown, "survivor")), 1, style);
     }
     if found.len() > in_full {
-        let told = format!("`{} --survivors all` shows what would notice each survivor", view.command);
+        let told = format!("`{} --survivors all` shows a test for each survivor", view.command);
         text += &item("-", &told, 3, style);
     }
     if found.iter().any(|mutant| !mutant.missing.is_empty()) {

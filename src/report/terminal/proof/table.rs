@@ -128,7 +128,7 @@ fn list(columns: &[Column<'_>], rows: &[ToolRow], style: &Style) -> String {
     let row = |row: &ToolRow| {
         let cells = columns.iter().map(|column| (column.name, cell(column, row))).filter(|(_, cell)| cell.planted > 0);
         let told: Vec<String> = cells.map(|(name, cell)| format!("{name} {}/{}", cell.killed, cell.planted)).collect();
-        let told = if told.is_empty() { "nothing planted".to_owned() } else { told.join(", ") };
+        let told = if told.is_empty() { "no mutants".to_owned() } else { told.join(", ") };
         format!("  {}\n{}", layout::crop(&row.tool, style.width - 2), below(&told, 4, style))
     };
     rows.iter().map(row).collect()
