@@ -14,18 +14,18 @@ pub struct Probe {
 /// The probes that every registry may name.
 pub const PROBES: &[Probe] = &[
     define("compliance", "checks the sentences of the specification one by one", "compliance:"),
-    define("conformance", "holds whole conversations against the specification", "compliance:"),
-    define("security", "scans and attacks the server with known tricks", "security:"),
-    define("trust-boundary", "carries data across a line and looks for it beyond", "trust_boundary:"),
-    define("fault-recovery", "breaks the conversation and watches what follows", "faults:"),
-    define("negative-path", "sends what the server has to refuse", "negative_path:"),
-    define("output-schema", "holds results against the declared output schema", "output_schema:"),
+    define("conformance", "checks whole sessions against the specification", "compliance:"),
+    define("security", "scans the server and tries known attacks", "security:"),
+    define("trust-boundary", "carries data across a security boundary and looks for it on the other side", "trust_boundary:"),
+    define("fault-recovery", "breaks the session and watches the recovery", "faults:"),
+    define("negative-path", "sends calls that the server must refuse", "negative_path:"),
+    define("output-schema", "compares results with the declared output schema", "output_schema:"),
     define("test-isolation", "gives every case a fresh server, or compares states", "restart_policy: per_test"),
     define("agent", "lets a model work with the tools", "agents:"),
-    define("tool-selection", "watches which tools a model of `agents:` chooses", "trajectory:"),
+    define("tool-selection", "checks the choice of tools by a model of `agents:`", "trajectory:"),
     define("fuzz", "calls tools with generated arguments", "fuzz:"),
-    define("schema-lint", "reads the declared schemas critically", "schema_lint:"),
-    define("exec-policy", "goes against configured limits", "config:"),
+    define("schema-lint", "checks the declared schemas", "schema_lint:"),
+    define("exec-policy", "tries to exceed configured limits", "config:"),
 ];
 
 /// The common probe with that token.

@@ -90,11 +90,11 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
     let mut text = format!("\n## {revision}\n\n");
     let _ = writeln!(
         text,
-        "{} of {} rules that bind are checked, and {should} that advise.\n",
+        "{} of {} testable MUSTs are checked, and {should} SHOULDs.\n",
         must.len(),
         must.len() + missing.len()
     );
-    text += "| id | level | section | over | holds in | a correct server | needs | the sentence |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+    text += "| id | level | section | over | revisions | rule | needs | sentence |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for (test, rule) in &rules {
         let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
         let over = rule.over.map_or("both", Carrier::as_str);

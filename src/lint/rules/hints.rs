@@ -11,7 +11,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "readonly-and-destructive",
         says: "a tool is annotated as read-only and as destructive",
-        why: "clients let read-only tools run unasked, and `destructiveHint` means something only for those that are not",
+        why: "clients call read-only tools without asking, and `destructiveHint` applies only to other tools",
         cure: "remove the wrong one",
         link: ANNOTATIONS,
         good: r#"{"annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
@@ -24,8 +24,8 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "readonly-by-name",
-        says: "a tool is annotated as read-only, and its name says that it destroys",
-        why: "clients let read-only tools run unasked",
+        says: "a tool is annotated as read-only, and its name says that it is destructive",
+        why: "clients call read-only tools without asking",
         cure: "set `readOnlyHint` to false, or rename the tool",
         link: ANNOTATIONS,
         good: r#"{"name": "delete_note", "annotations": {"readOnlyHint": false, "destructiveHint": true}}"#,
@@ -42,7 +42,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "no-hints",
         says: "a tool does not say whether it changes anything",
-        why: "clients have to assume that it destroys, and ask their users before every call",
+        why: "clients have to assume that it is destructive, and ask their users before every call",
         cure: "annotate it with `readOnlyHint`, and with `destructiveHint` where it changes something",
         link: ANNOTATIONS,
         good: r#"{"annotations": {"readOnlyHint": true}}"#,

@@ -103,7 +103,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "title-is-name",
         says: "the title of a tool is its name",
-        why: "a title is what people read; one that repeats the name helps nobody",
+        why: "people read the title, and one that repeats the name does not help them",
         cure: "write a title for people, or leave it out",
         link: TOOLS,
         good: r#"{"title": "Find notes"}"#,
@@ -120,7 +120,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "hidden-characters",
         says: "a name, title or description holds characters that cannot be seen",
-        why: "what people review is not what the model reads: instructions are smuggled in that way",
+        why: "the model reads text that reviewers do not see, and attackers hide instructions there",
         cure: "remove them; they are listed by their code points",
         link: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations",
         good: r#"{"description": "Finds notes whose text\nholds a word."}"#,
