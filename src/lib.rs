@@ -42,6 +42,8 @@ pub mod redact;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
+pub mod reproduce;
+#[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
 pub mod schema;

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::event::{EXIT, FailureClass, Finding, StepProblem};
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
-use crate::wire::Frame;
+use crate::wire::{Frame, ProtocolViolation};
 
 /// The evidence of an exit that names the case that spoke last.
 pub const LAST_CASE: &str = "last case";
@@ -167,18 +167,22 @@ fn where_it_is_looked_for(program: &str, path: Option<&Path>) -> String {
 /// Broken rules of the protocol, each with the line that shows it.
 pub fn of_violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec<Finding> {
     let finding = |owned: &OwnedViolation| {
-        let violation = &owned.violation;
-        let is_refusal = violation.code == REFUSED_NOTIFICATION;
-        let class = if is_refusal { FailureClass::HttpStatus } else { FailureClass::ProtocolError };
-        let line = frames.iter().find(|frame| frame.seq == violation.frame).map(Frame::text).unwrap_or_default();
-        let finding = Finding {
-            class: Some(class),
-            frame: Some(violation.frame),
-            ..Finding::new(violation.code, violation.message.clone())
-        };
-        finding.with_evidence("the line", line.chars().take(QUOTED).collect::<String>())
+        let frame = frames.iter().find(|frame| frame.seq == owned.violation.frame);
+        of_violation(&owned.violation, &frame.map(Frame::text).unwrap_or_default())
     };
     violations.iter().map(finding).collect()
+}
+
+/// A broken rule of the protocol with the line that shows it.
+pub fn of_violation(violation: &ProtocolViolation, line: &str) -> Finding {
+    let is_refusal = violation.code == REFUSED_NOTIFICATION;
+    let class = if is_refusal { FailureClass::HttpStatus } else { FailureClass::ProtocolError };
+    let finding = Finding {
+        class: Some(class),
+        frame: Some(violation.frame),
+        ..Finding::new(violation.code, violation.message.clone())
+    };
+    finding.with_evidence("the line", line.chars().take(QUOTED).collect::<String>())
 }
 
 fn with_output(finding: Finding, stderr: &[String], stray: &[String]) -> Finding {

@@ -128,13 +128,13 @@ impl Keeper {
 
     fn case(&mut self, result: &CaseResult, sessions: &[SessionCalls]) {
         for (finding, identity) in telling(result) {
-            let reproduction = reproduction(result, finding, (identity.kind, sessions));
+            let reproduction = reproduction(result, finding, identity.kind, sessions);
             let is_leak =
                 reproduction.as_ref().is_ok_and(|found| identity.kind == FindingKind::PropertyFailure && leaks(found));
             let kind = if is_leak { FindingKind::StateLeak } else { identity.kind };
             let reproduction = reproduction.map(|found| Reproduction { kind, ..found });
             let identity = FindingIdentity { kind, ..identity };
-            self.keep(result, finding, (identity, reproduction), sessions.last());
+            self.keep(result, finding, identity, reproduction, sessions.last());
         }
     }
 
@@ -157,7 +157,8 @@ impl Keeper {
         &mut self,
         result: &CaseResult,
         finding: &Finding,
-        (identity, reproduction): (FindingIdentity, Result<Reproduction, String>),
+        identity: FindingIdentity,
+        reproduction: Result<Reproduction, String>,
         said: Option<&SessionCalls>,
     ) {
         let Some(start) = self.start(&result.case) else {
@@ -217,7 +218,7 @@ impl Keeper {
         for finding in judged.findings.iter().filter(|finding| finding.baseline_reason.is_none()) {
             let identity = judged.identity(finding);
             let reproduction = of_session(identity.kind, finding, said);
-            self.keep(&beside(judged), finding, (identity, reproduction), said);
+            self.keep(&beside(judged), finding, identity, reproduction, said);
         }
     }
 

@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::Stored;
-use super::ddmin::ddmin;
 use super::replay::ANSWER;
 use crate::event::{Finding, Reproduction, ReproductionCall};
 use crate::generate::shrink;
 use crate::redact::RESTORED_FROM;
+use crate::reproduce::ddmin;
 use crate::source::map_texts;
 
 /// What is left of a finding.

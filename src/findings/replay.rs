@@ -1,16 +1,19 @@
-//! Says to fresh servers what was said before, and looks whether the same shows again.
+//! Replays a kept finding on fresh servers, and checks whether it shows again.
 //!
-//! Knows nothing of where reproductions are kept, nor of how servers are started. Start reading in [`replay`].
+//! Knows nothing of where findings are kept, nor of how servers are started. Start reading in [`replay`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::event::{FailureClass, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
+use super::Stored;
+use crate::diagnosis::of_violations;
+use crate::event::{Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::matching::{Answer, Expectation};
 use crate::plan::FreshServers;
-use crate::session::{Awaited, OwnedViolation, RawMessage, Session, SessionReply, SessionRequest};
+use crate::reproduce::{Player, WATCH};
+use crate::session::{Session, SessionReply};
 use crate::source::template::{Names, from_json};
 use crate::source::{Node, SourceFile, Sources, Span};
 use crate::wire::{Catalog, canonical};
@@ -18,22 +21,16 @@ use crate::wire::{Catalog, canonical};
 /// What frames of a replay belong to.
 const OWNER: &str = "replay";
 
-/// How long a server is watched after its last answer.
-const WATCH: Duration = Duration::from_millis(20);
-
-/// The same where it is expected to end.
-const DEATH_WATCH: Duration = Duration::from_millis(100);
-
-/// How long to wait for what may come for a raw message.
-const RAW_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a server that is expected to end is watched after its last answer.
+const EXIT_GRACE: Duration = Duration::from_millis(100);
 
 /// The evidence that says how a request was answered: what is wrong with a result is not what is wrong with a refusal.
-pub const ANSWER: &str = "answer";
+pub(super) const ANSWER: &str = "answer";
 
 /// The code of what no matcher finds.
 const LEAKED: &str = "leaked";
 
-/// What a replay may use.
+/// The means of a replay.
 #[derive(Clone, Copy)]
 pub struct ReplayStage<'a> {
     /// The way to fresh servers.
@@ -44,33 +41,38 @@ pub struct ReplayStage<'a> {
     pub patience: Duration,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone)]
-pub enum ReplayOutcome {
-    /// It shows again: as this.
-    Shows(Box<Finding>),
-    /// Something else went wrong.
+pub enum ReplayResult {
+    /// The same finding: the same kind at the same tool, with the same signature.
+    Again(Box<Finding>),
+    /// Another finding.
     Otherwise(Box<Finding>),
-    /// Nothing went wrong.
+    /// No finding.
     Gone,
-    /// There was no server to speak to.
+    /// The server could not be started.
     NoServer(Box<Finding>),
 }
 
-/// Plays every session with a fresh server, one request after another, and judges by the check.
-pub async fn replay(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> ReplayOutcome {
+/// Replays every session on a fresh server, one request after another.
+pub async fn replay(stored: &Stored, reproduction: &Reproduction, stage: &ReplayStage<'_>) -> ReplayResult {
+    match play_all(stored, reproduction, stage).await {
+        Ok(result) => result,
+        Err(found) => ReplayResult::NoServer(found),
+    }
+}
+
+async fn play_all(
+    stored: &Stored,
+    reproduction: &Reproduction,
+    stage: &ReplayStage<'_>,
+) -> Result<ReplayResult, Box<Finding>> {
     let mut played = PlayedCalls::default();
     let empty = [Vec::new()];
     let sessions = if reproduction.sessions.is_empty() { &empty[..] } else { &reproduction.sessions[..] };
-    let host = match host(reproduction, stage).await {
-        Ok(host) => host,
-        Err(found) => return ReplayOutcome::NoServer(found),
-    };
+    let host = host(reproduction, stage).await?;
     for calls in sessions.iter().skip(usize::from(host.is_some())) {
-        match play((calls, host.as_ref()), &reproduction.check, stage).await {
-            Ok(part) => played = part,
-            Err(found) => return ReplayOutcome::NoServer(found),
-        }
+        played = play(calls, host.as_ref(), &reproduction.check, stage).await?;
     }
     if let Some(host) = host {
         host.close(WATCH).await;
@@ -78,21 +80,28 @@ pub async fn replay(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Rep
     let last = sessions.last().and_then(|calls| calls.last());
     let shown = match (&reproduction.check, last) {
         (ReproductionCheck::Differs, Some(call)) => {
-            match play((std::slice::from_ref(call), None), &ReproductionCheck::Differs, stage).await {
-                Ok(alone) => differs(&played, &alone),
-                Err(found) => return ReplayOutcome::NoServer(found),
-            }
+            let alone = play(std::slice::from_ref(call), None, &ReproductionCheck::Differs, stage).await?;
+            differs(&played, &alone)
         }
-        _ => shown(&played, (reproduction, last), stage.catalog),
+        _ => shown(&played, reproduction, stage.catalog),
     };
-    match (shown, played.findings.into_iter().next()) {
-        (Some(found), _) => ReplayOutcome::Shows(Box::new(found)),
-        (None, Some(found)) => ReplayOutcome::Otherwise(Box::new(found)),
-        (None, None) => ReplayOutcome::Gone,
-    }
+    Ok(match (shown, played.findings.into_iter().next()) {
+        (Some(found), _) if is_same(stored, &found) => ReplayResult::Again(Box::new(found)),
+        (Some(found), _) | (None, Some(found)) => ReplayResult::Otherwise(Box::new(found)),
+        (None, None) => ReplayResult::Gone,
+    })
 }
 
-/// What one session came to.
+fn is_same(stored: &Stored, found: &Finding) -> bool {
+    if stored.kind != FindingKind::Crash {
+        return true;
+    }
+    let signature = found.signature(stored.kind);
+    // A recording may not know how the server ended.
+    stored.signature.is_empty() || signature.is_empty() || signature == stored.signature
+}
+
+/// The results of one session.
 #[derive(Debug, Default)]
 struct PlayedCalls {
     /// What went wrong, each with the tool or method of the request during which it did.
@@ -112,16 +121,18 @@ async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Op
         return Ok(None);
     };
     let session = stage.servers.open().await.map_err(Box::new)?;
+    let player = Player { session: &session, owner: OWNER, timeout: stage.patience };
     for call in first {
-        // What is looked for shows in the second session.
-        let _ = say(&session, call, stage.patience).await;
+        // The finding shows in the second session.
+        let _ = player.send(call).await;
     }
     Ok(Some(session))
 }
 
 /// Plays one session with a fresh server, or with that of another session.
 async fn play(
-    (calls, host): (&[ReproductionCall], Option<&Session>),
+    calls: &[ReproductionCall],
+    host: Option<&Session>,
     check: &ReproductionCheck,
     stage: &ReplayStage<'_>,
 ) -> Result<PlayedCalls, Box<Finding>> {
@@ -140,7 +151,7 @@ async fn play(
         played.failed.push((failure.method.clone(), Finding::from(&failure)));
     }
     for (index, call) in calls.iter().enumerate() {
-        let patience = match check {
+        let timeout = match check {
             ReproductionCheck::Silent(limit) if index + 1 == calls.len() => Duration::from_millis(*limit),
             ReproductionCheck::Ends
             | ReproductionCheck::Silent(_)
@@ -149,11 +160,11 @@ async fn play(
             | ReproductionCheck::Holds(_)
             | ReproductionCheck::Differs => stage.patience,
         };
-        match say(&session, call, patience).await {
+        match (Player { session: &session, owner: OWNER, timeout }).send(call).await {
             Ok(reply) => played.answer = reply,
-            Err(found) => {
+            Err(failure) => {
                 played.answer = None;
-                played.failed.push((about(call).to_owned(), *found));
+                played.failed.push((about(call).to_owned(), Finding::from(&failure)));
             }
         }
         if !session.is_open() {
@@ -162,8 +173,9 @@ async fn play(
     }
     let mut violations = session.take_violations(OWNER);
     violations.extend(session.take_violations(""));
+    let frames = session.frames();
     let ends = matches!(check, ReproductionCheck::Ends) && played.failed.is_empty();
-    let closed = session.close(if ends { DEATH_WATCH } else { WATCH }).await;
+    let closed = session.close(if ends { EXIT_GRACE } else { WATCH }).await;
     violations.extend(closed.violations);
     played.findings = played.failed.iter().map(|(_, found)| found.clone()).collect();
     if let Some(exit) = &closed.unreported_exit {
@@ -171,47 +183,13 @@ async fn play(
         played.failed.push((whose, exit.into()));
         played.findings.push(exit.into());
     }
-    played.findings.extend(violations.iter().map(broken));
+    played.findings.extend(of_violations(&violations, &frames));
     Ok(played)
 }
 
-async fn say(
-    session: &Session,
-    call: &ReproductionCall,
-    patience: Duration,
-) -> Result<Option<SessionReply>, Box<Finding>> {
-    if let (true, Some(text)) = (call.method.is_empty(), call.params.as_str()) {
-        let line = text.as_bytes().to_vec();
-        let raw = RawMessage {
-            owner: OWNER,
-            pieces: vec![[line.as_slice(), b"\n"].concat()],
-            lines: vec![line],
-            awaited: Awaited::Next,
-            timeout: Some(patience.min(RAW_PATIENCE)),
-            watch: WATCH,
-        };
-        return match session.send_raw(raw).await.map_err(|failure| Finding::from(&failure)) {
-            // That nothing comes for what is no message is no hang.
-            Err(found) if found.class != Some(FailureClass::Timeout) => Err(Box::new(found)),
-            Ok(_) | Err(_) => Ok(None),
-        };
-    }
-    let params = Some(call.params.clone()).filter(|params| !params.is_null());
-    if call.method.starts_with("notifications/") {
-        session.notify(OWNER, &call.method, params.as_ref());
-        return Ok(None);
-    }
-    let request =
-        SessionRequest { owner: OWNER, method: &call.method, params, timeout: Some(patience), progress: false };
-    session.request(request).await.map(Some).map_err(|failure| Box::new(Finding::from(&failure)))
-}
-
-/// What shows of what is looked for.
-fn shown(
-    played: &PlayedCalls,
-    (wanted, last): (&Reproduction, Option<&ReproductionCall>),
-    catalog: &Catalog,
-) -> Option<Finding> {
+/// The finding, where it shows.
+fn shown(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Option<Finding> {
+    let last = wanted.sessions.last().and_then(|calls| calls.last());
     let of_kind = |kind: FindingKind| {
         // What several requests brought about is nobody's.
         let is_meant = |whose: &str| wanted.tool.is_none() || last.is_none_or(|call| about(call) == whose);
@@ -294,13 +272,8 @@ fn said(message: &Value) -> String {
     }
 }
 
-fn broken(owned: &OwnedViolation) -> Finding {
-    let class = Some(FailureClass::ProtocolError);
-    Finding { class, ..Finding::new(owned.violation.code, owned.violation.message.clone()) }
-}
-
 /// The tool that a request calls, or its method.
-pub fn about(call: &ReproductionCall) -> &str {
+pub(super) fn about(call: &ReproductionCall) -> &str {
     let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
     tool.unwrap_or(&call.method)
 }

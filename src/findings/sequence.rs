@@ -15,7 +15,8 @@ const UNKNOWN: &str = "the requests that led to it are not recorded";
 pub(super) fn reproduction(
     result: &CaseResult,
     finding: &Finding,
-    (kind, sessions): (FindingKind, &[SessionCalls]),
+    kind: FindingKind,
+    sessions: &[SessionCalls],
 ) -> Result<Reproduction, String> {
     if let Some(known) = &finding.reproduction {
         return Ok((**known).clone());

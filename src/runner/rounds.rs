@@ -13,6 +13,7 @@ use super::finding;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity, StepProblem};
 use crate::generate::shrink;
 use crate::plan::{Rounds, Script, Unready, Values};
+use crate::reproduce::next_question;
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Action, Step};
@@ -217,21 +218,9 @@ impl Series<'_, '_> {
     }
 }
 
-/// The first smaller value that nobody has tried, where earlier ones came out like this.
-///
-/// Trying takes time that shrinking does not wait for, so it begins again with what is known and stops where that ends.
+/// The next smaller value to try, given the results of the values that were tried before.
 fn next_candidate(drawn: &Value, answers: &[bool], values: &Values) -> Option<Value> {
-    let (mut at, mut next) = (0, None);
-    shrink(drawn, &mut |candidate| {
-        if next.is_some() || !values.fits(candidate) {
-            return false;
-        }
-        let answer = answers.get(at).copied();
-        at += 1;
-        if answer.is_none() {
-            next = Some(candidate.clone());
-        }
-        answer.unwrap_or(false)
-    });
-    next
+    next_question(answers, |ask| {
+        shrink(drawn, &mut |candidate| values.fits(candidate) && ask(candidate));
+    })
 }

@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["event"],
     &["plan"],
     &["diagnosis", "coverage", "baseline", "recorded"],
+    &["reproduce"],
     &["block", "agent", "demo"],
     &["runner", "report", "relay"],
     &["prove", "findings", "chaos", "monitor", "testing"],

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::Fuzz;
-use super::sequence::{Pool, Wanted};
-use super::token::Tokens;
+use super::answer_pool::{AnswerPool, ConsumedArgument};
+use super::canary::Canaries;
 use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
 use crate::plan::CheckContext;
@@ -36,7 +36,7 @@ const ELSEWHERE: u32 = 15;
 
 /// A call, ready to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct GeneratedCall {
     /// The tool, as an index.
     pub(super) tool: usize,
     /// The arguments.
@@ -74,8 +74,8 @@ pub(super) struct Callee {
 /// Makes calls of some tools; the first one is what it is about.
 pub(super) struct Calls {
     pub(super) callees: Vec<Callee>,
-    pub(super) tokens: Tokens,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) tokens: Canaries,
+    pub(super) wanted: Vec<ConsumedArgument>,
     /// The callees whose names share a noun with the first one's.
     related: Vec<usize>,
     draw: Rng,
@@ -97,7 +97,7 @@ impl Calls {
         }
         let name = tools.first().map_or("", |tool| &tool.name);
         let draw = Rng::new(settings.seed).fork(name);
-        let tokens = Tokens::new(draw.fork("tokens").bits());
+        let tokens = Canaries::new(draw.fork("tokens").bits());
         let own: BTreeSet<String> = nouns(name).collect();
         let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
         let related = (1..callees.len()).filter(is_related).collect();
@@ -105,25 +105,25 @@ impl Calls {
     }
 
     /// A pool for the answers of a session that begins with that call.
-    pub(super) fn pool(&self, begin: u64) -> Pool {
-        Pool::new(begin, self.wanted.len())
+    pub(super) fn pool(&self, begin: u64) -> AnswerPool {
+        AnswerPool::new(begin, self.wanted.len())
     }
 
     /// The call of that number.
-    pub(super) fn make(&self, number: u64, pool: &Pool) -> Made {
+    pub(super) fn make(&self, number: u64, pool: &AnswerPool) -> GeneratedCall {
         let mut draw = self.draw.fork(number);
         // What somebody vouches for is sent first, whatever is drawn.
         if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given().get(at)) {
-            return Made { tool: 0, arguments: arguments.clone(), breach: None };
+            return GeneratedCall { tool: 0, arguments: arguments.clone(), breach: None };
         }
         let tool = if self.callees.len() > 1 && draw.chance(ELSEWHERE) { self.other(&mut draw) } else { 0 };
         let callee = &self.callees[tool];
         if draw.chance(self.invalid) && !callee.violations.is_empty() {
             let breach = draw.below(callee.violations.len());
             let arguments = callee.violations[breach].value.clone();
-            return Made { tool, arguments, breach: Some(breach) };
+            return GeneratedCall { tool, arguments, breach: Some(breach) };
         }
-        Made { tool, arguments: self.valid((number, pool), callee, &mut draw), breach: None }
+        GeneratedCall { tool, arguments: self.valid(number, pool, callee, &mut draw), breach: None }
     }
 
     /// Another tool; often one that is about the same things, since its answers may hold what this one asks for.
@@ -134,13 +134,13 @@ impl Calls {
         1 + draw.below(self.callees.len() - 1)
     }
 
-    fn valid(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Rng) -> Value {
+    fn valid(&self, number: u64, pool: &AnswerPool, callee: &Callee, draw: &mut Rng) -> Value {
         let turn = usize::try_from(number / 2).unwrap_or(usize::MAX);
         if number.is_multiple_of(2) && turn < callee.tour.len() {
             return callee.tour[turn].clone();
         }
         if !callee.given().is_empty() && draw.chance(NEAR) {
-            return self.near((number, pool), callee, draw);
+            return self.near(number, pool, callee, draw);
         }
         let mut value = match draw.below(100) {
             0..15 => draw.pick(&callee.tour).unwrap_or(callee.tamer.smallest()).clone(),
@@ -154,8 +154,8 @@ impl Calls {
         callee.tamer.tamed(value)
     }
 
-    /// Known good arguments with one value changed, sometimes two: who refuses everything else still serves many of these.
-    fn near(&self, (number, pool): (u64, &Pool), callee: &Callee, draw: &mut Rng) -> Value {
+    /// NotedProblem good arguments with one value changed, sometimes two: who refuses everything else still serves many of these.
+    fn near(&self, number: u64, pool: &AnswerPool, callee: &Callee, draw: &mut Rng) -> Value {
         let mut value = draw.pick(callee.given()).cloned().unwrap_or_default();
         if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
@@ -171,20 +171,20 @@ impl Calls {
         value
     }
 
-    /// A call as a finding tells of it.
-    pub(super) fn told(&self, made: &Made) -> ReproductionCall {
+    /// A call as a finding holds it.
+    pub(super) fn reproduction(&self, made: &GeneratedCall) -> ReproductionCall {
         let params = json!({"name": self.callees[made.tool].name, "arguments": made.arguments});
         ReproductionCall { method: "tools/call".to_owned(), params }
     }
 
     /// The rule that a call breaks, and for which it must be refused.
-    pub(super) fn refusable(&self, made: &Made) -> Option<&InvalidValue> {
+    pub(super) fn refusable(&self, made: &GeneratedCall) -> Option<&InvalidValue> {
         let callee = &self.callees[made.tool];
         made.breach.filter(|at| callee.binding[*at]).map(|at| &callee.violations[at])
     }
 
     /// Notes the branches of the schema that a valid call takes.
-    pub(super) fn mark(&self, made: &Made, seen: &mut BranchSet) {
+    pub(super) fn mark(&self, made: &GeneratedCall, seen: &mut BranchSet) {
         if made.tool == 0 && made.breach.is_none() {
             self.callees[0].maker().mark(&made.arguments, seen);
         }
@@ -196,7 +196,7 @@ impl Callee {
         tool: &Tool,
         context: &CheckContext<'_>,
         settings: &Fuzz,
-        wanted: &mut Vec<Wanted>,
+        wanted: &mut Vec<ConsumedArgument>,
     ) -> Result<Self, Unusable> {
         let schema = &*tool.arguments_schema();
         let maker = Generator::with_limits(
@@ -215,7 +215,7 @@ impl Callee {
         let texts = properties().filter_map(|(name, schema)| Some((name.clone(), room(schema)?))).collect();
         let mut own = Vec::new();
         for (name, schema) in properties() {
-            if let Some(argument) = Wanted::new(name, schema) {
+            if let Some(argument) = ConsumedArgument::new(name, schema) {
                 own.push((name.clone(), wanted.len()));
                 wanted.push(argument);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Fuzz;
-use super::hazards::Hazards;
+use super::crashing_tools::CrashingTools;
 use super::run::FuzzCheck;
 use crate::event::Reason;
 use crate::plan::made::{Cure, Why};
@@ -26,11 +26,11 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
     cases.extend(planner.unknown_tools(template, &settings.block, catalog));
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();
     let called: Vec<&Tool> = selected.iter().copied().filter(|tool| kept(planner, settings, tool).is_none()).collect();
-    let hazards = Arc::default();
+    let crashing_tools = Arc::default();
     cases.extend(selected.iter().map(|tool| {
         let body = match kept(planner, settings, tool) {
             Some(reason) => Body::Skipped(reason),
-            None => Body::Check(Arc::new(check(settings, &hazards, tool, &called))),
+            None => Body::Check(Arc::new(check(settings, &crashing_tools, tool, &called))),
         };
         let name = format!("{}: {}", template.name, tool.name);
         let mut case = planner.case(&name, None, template.span, body);
@@ -54,8 +54,8 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
 }
 
 /// Calls of one tool, with those of all others in between.
-fn check(settings: &Arc<Fuzz>, hazards: &Arc<Hazards>, tool: &Tool, called: &[&Tool]) -> FuzzCheck {
+fn check(settings: &Arc<Fuzz>, crashing_tools: &Arc<CrashingTools>, tool: &Tool, called: &[&Tool]) -> FuzzCheck {
     let others = called.iter().filter(|other| other.name != tool.name).map(|other| other.name.clone());
     let tools = std::iter::once(tool.name.clone()).chain(others).collect();
-    FuzzCheck { settings: Arc::clone(settings), tools, hazards: Arc::clone(hazards) }
+    FuzzCheck { settings: Arc::clone(settings), tools, crashing_tools: Arc::clone(crashing_tools) }
 }

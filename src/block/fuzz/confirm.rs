@@ -1,14 +1,14 @@
-//! Whether a problem shows again, and what it takes: in fresh servers, the call alone first, then what was said before it.
+//! Tries whether a problem shows again on fresh servers: the call alone first, then the calls before it.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::calls::{Calls, Made};
-use super::problem::Problem;
-use super::replay::replay;
+use super::calls::GeneratedCall;
+use super::problem::FuzzProblem;
+use super::replay::FuzzTarget;
 use crate::event::FindingKind;
-use crate::plan::CheckContext;
+use crate::reproduce::{ddmin, next_question};
 
 /// How often a problem that showed again is tried once more.
 const REPEATS: u32 = 2;
@@ -22,131 +22,118 @@ const MOST_TIME: Duration = Duration::from_secs(60);
 /// How many calls of a session are said again at most.
 pub(super) const LONGEST: usize = 5_000;
 
+/// How often a problem showed in replays of the same calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Repetitions {
+    pub(super) shown: u32,
+    pub(super) tried: u32,
+}
+
 /// A problem that was tried again.
 pub(super) struct Confirmed {
     /// As it showed last.
-    pub(super) problem: Problem,
-    /// The shortest sequence known: it shows at the last one.
-    pub(super) calls: Vec<Made>,
-    /// How often it showed of how often that sequence was said.
-    pub(super) times: (u32, u32),
+    pub(super) problem: FuzzProblem,
+    /// The shortest known sequence: it shows at the last call.
+    pub(super) calls: Vec<GeneratedCall>,
+    pub(super) repetitions: Repetitions,
 }
 
-/// What is known of how a problem came about.
+/// The calls that may have caused a problem.
 pub(super) struct Traces {
-    /// The calls that may have brought it about, in order.
-    pub(super) suspects: Vec<Made>,
-    /// Everything that was said in the session before, the suspects included.
-    pub(super) session: Vec<Made>,
+    /// The likely ones, in order.
+    pub(super) suspects: Vec<GeneratedCall>,
+    /// All calls of the session until then.
+    pub(super) session: Vec<GeneratedCall>,
 }
 
 /// Tries a problem again.
-pub(super) async fn confirm(on: (&CheckContext<'_>, &Calls), problem: &Problem, traces: &Traces) -> Confirmed {
-    let mut trial = Trial { on, problem, shown: None, starts: 0, begun: Instant::now() };
-    let mut calls = trial.narrowed(traces).await;
-    if let Some(found) = &mut calls {
-        trial.shorten(found).await;
-    }
-    let Some(found) = calls else {
-        let suspects = traces.suspects.clone();
-        return Confirmed { problem: problem.clone(), calls: suspects, times: (0, trial.starts) };
+pub(super) async fn confirm(target: FuzzTarget<'_>, problem: &FuzzProblem, traces: &Traces) -> Confirmed {
+    let mut trial = Trial { target, problem, shown: None, starts: 0, begun: Instant::now() };
+    let Some(found) = trial.narrowed(traces).await else {
+        let repetitions = Repetitions { shown: 0, tried: trial.starts };
+        return Confirmed { problem: problem.clone(), calls: traces.suspects.clone(), repetitions };
     };
-    let (mut shown, mut tried) = (1, 1);
-    let repeats = if problem.kind == FindingKind::Hang { 0 } else { REPEATS };
-    for _ in 0..repeats {
-        tried += 1;
-        shown += u32::from(trial.shows(&found, trial.patience()).await.is_some());
+    let calls = trial.shortened(found).await;
+    let mut repetitions = Repetitions { shown: 1, tried: 1 };
+    for _ in 0..if problem.kind == FindingKind::Hang { 0 } else { REPEATS } {
+        repetitions.tried += 1;
+        repetitions.shown += u32::from(trial.shows(&calls, trial.timeout()).await.is_some());
     }
-    // How it showed again is better evidence: nothing else was going on.
+    // The replay is better evidence: no other calls were pending.
     let problem = trial.shown.unwrap_or_else(|| problem.clone());
-    Confirmed { problem, calls: found, times: (shown, tried) }
+    Confirmed { problem, calls, repetitions }
 }
 
 struct Trial<'a> {
-    on: (&'a CheckContext<'a>, &'a Calls),
-    problem: &'a Problem,
-    shown: Option<Problem>,
+    target: FuzzTarget<'a>,
+    problem: &'a FuzzProblem,
+    shown: Option<FuzzProblem>,
     starts: u32,
     begun: Instant,
 }
 
 impl Trial<'_> {
     /// The calls up to the one at which it shows: of the suspects, or else of the whole session.
-    async fn narrowed(&mut self, traces: &Traces) -> Option<Vec<Made>> {
-        let wait = self.on.0.request_timeout;
+    async fn narrowed(&mut self, traces: &Traces) -> Option<Vec<GeneratedCall>> {
         for calls in [&traces.suspects, &traces.session] {
             if calls.is_empty() {
                 continue;
             }
-            // Nobody takes a slow answer for none.
-            let wait = if calls.len() == 1 { self.patience() } else { wait };
+            let wait = if calls.len() == 1 { self.timeout() } else { self.target.context.request_timeout };
             let Some(at) = self.shows(calls, wait).await else { continue };
             let calls = calls[..=at].to_vec();
-            // What was slow once is no hang: it must be silent for longer.
-            if wait == self.patience() || self.lasts(&calls).await {
+            // A slow answer is no hang: a hang is silent for longer.
+            if wait == self.timeout() || self.lasts(&calls).await {
                 return Some(calls);
             }
         }
         None
     }
 
-    /// Whether the last of some calls stays silent for longer, alone or after the others.
-    async fn lasts(&mut self, calls: &[Made]) -> bool {
-        let patience = self.patience();
-        let last = &calls[calls.len() - 1..];
-        self.shows(last, patience).await.is_some() || self.shows(calls, patience).await == Some(calls.len() - 1)
+    /// Whether the last call stays without an answer for longer, alone or after the others.
+    async fn lasts(&mut self, calls: &[GeneratedCall]) -> bool {
+        self.shows(&calls[calls.len() - 1..], self.timeout()).await.is_some() || self.shows_at_the_end(calls).await
     }
 
-    /// Leaves out what it does not take.
-    async fn shorten(&mut self, calls: &mut Vec<Made>) {
-        let patience = self.patience();
-        let mut length = 1;
-        // A hang costs its time with every attempt.
-        let is_dear = self.problem.kind == FindingKind::Hang;
-        while length < calls.len() {
-            let last = calls[calls.len() - length..].to_vec();
-            if self.shows(&last, patience).await == Some(last.len() - 1) {
-                *calls = last;
-                break;
+    /// Leaves out the calls that are not needed; the last one shows it and stays.
+    async fn shortened(&mut self, mut calls: Vec<GeneratedCall>) -> Vec<GeneratedCall> {
+        let earlier = calls[..calls.len() - 1].to_vec();
+        // Every replay of a hang takes as long as its timeout.
+        let most = if self.problem.kind == FindingKind::Hang { 1 } else { usize::MAX };
+        let mut answers = Vec::new();
+        while answers.len() < most && !self.is_over() {
+            let search = |ask: &mut dyn FnMut(&[GeneratedCall]) -> bool| drop(ddmin(earlier.clone(), ask));
+            let Some(mut fewer) = next_question(&answers, search) else { break };
+            fewer.extend(calls.last().cloned());
+            let shows = self.shows_at_the_end(&fewer).await;
+            answers.push(shows);
+            if shows {
+                calls = fewer;
             }
-            if is_dear || self.is_over() {
-                return;
-            }
-            length *= 2;
         }
-        let mut chunk = calls.len() / 2;
-        while chunk > 0 && !is_dear && calls.len() > 1 {
-            let mut at = 0;
-            while at + chunk < calls.len() && !self.is_over() {
-                let mut fewer = calls.clone();
-                fewer.drain(at..at + chunk);
-                if self.shows(&fewer, patience).await == Some(fewer.len() - 1) {
-                    *calls = fewer;
-                } else {
-                    at += chunk;
-                }
-            }
-            chunk /= 2;
-        }
+        calls
     }
 
     fn is_over(&self) -> bool {
         self.starts >= MOST_STARTS || self.begun.elapsed() > MOST_TIME
     }
 
-    /// How long a call that may hang is waited for.
-    fn patience(&self) -> Duration {
-        if self.problem.kind == FindingKind::Hang { self.on.0.request_timeout * 2 } else { self.on.0.request_timeout }
+    /// The time for a call that may hang.
+    fn timeout(&self) -> Duration {
+        let timeout = self.target.context.request_timeout;
+        if self.problem.kind == FindingKind::Hang { timeout * 2 } else { timeout }
     }
 
-    async fn shows(&mut self, calls: &[Made], wait: Duration) -> Option<usize> {
+    async fn shows_at_the_end(&mut self, calls: &[GeneratedCall]) -> bool {
+        self.shows(calls, self.timeout()).await == Some(calls.len() - 1)
+    }
+
+    /// The call at which it shows, as an index.
+    async fn shows(&mut self, calls: &[GeneratedCall], wait: Duration) -> Option<usize> {
         self.starts += 1;
-        let said: Vec<&Made> = calls.iter().collect();
-        // A server that does not start shows nothing.
-        let replayed = replay(self.on, &said, self.problem, wait).await.ok()?;
-        if replayed.problem.is_some() {
-            self.shown = replayed.problem;
-        }
-        replayed.shown
+        // On a server that does not start, nothing shows.
+        let reproduced = self.target.replay(calls, self.problem, wait).await.ok()??;
+        self.shown = Some(reproduced.problem);
+        Some(reproduced.at)
     }
 }

@@ -8,18 +8,19 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use super::Fuzz;
-use super::calls::{Calls, Made};
-use super::hazards::Hazards;
+use super::answer_pool::AnswerPool;
+use super::calls::{Calls, GeneratedCall};
+use super::counts::CallCounts;
+use super::crashing_tools::CrashingTools;
 use super::judge::{Fate, judge};
-use super::leak::Suspicions;
-use super::ledger::Ledger;
-use super::problem::{self, Problem};
-use super::replay::is_alive;
-use super::sequence::Pool;
-use super::tally::Tally;
-use super::wire::{Event, Wire};
+use super::problem::{self, FuzzProblem};
+use super::problem_list::ProblemList;
+use super::state_leak::{AnsweredCall, Suspicions};
+use super::wire::{CallEvent, Wire};
+use crate::diagnosis::of_violation;
 use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, ReproductionCheck};
 use crate::plan::CheckContext;
+use crate::reproduce::Player;
 use crate::session::{ReceivedLine, Session};
 use crate::source::duration_text;
 
@@ -34,7 +35,7 @@ const MOST_SILENCES: u32 = 3;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum SessionOutcome {
     /// Everything was said.
     Done,
     /// The server ended, or cannot be understood any more.
@@ -45,16 +46,22 @@ pub(super) enum Ended {
     Stopped,
 }
 
+/// The violations of the protocol in a line.
+fn violations(received: &ReceivedLine) -> Vec<FuzzProblem> {
+    let line = String::from_utf8_lossy(&received.line);
+    received.violations.iter().map(|violation| FuzzProblem::violation(of_violation(violation, &line))).collect()
+}
+
 /// Everything that is known across the sessions of a case.
 pub(super) struct Driver<'a> {
     pub(super) context: &'a CheckContext<'a>,
     pub(super) settings: &'a Fuzz,
     pub(super) calls: &'a Calls,
-    pub(super) tally: Tally,
-    pub(super) ledger: Ledger,
+    pub(super) counts: CallCounts,
+    pub(super) problems: ProblemList,
     pub(super) suspicions: Suspicions,
     /// Tools that only their own cases call any more.
-    hazards: &'a Hazards,
+    crashing_tools: &'a CrashingTools,
     /// The calls of this session that were left out because of that.
     left_out: BTreeSet<u64>,
     /// How often a call was not answered while others were.
@@ -68,11 +75,11 @@ pub(super) struct Driver<'a> {
 }
 
 /// What is known of one session.
-pub(super) struct Log {
+pub(super) struct SessionLog {
     /// Its first call.
     pub(super) begin: u64,
-    pub(super) pool: Pool,
-    open: BTreeMap<u64, Made>,
+    pub(super) pool: AnswerPool,
+    open: BTreeMap<u64, GeneratedCall>,
     /// The latest call that was answered.
     latest: Option<u64>,
     recent: VecDeque<u64>,
@@ -82,17 +89,18 @@ pub(super) struct Log {
 impl<'a> Driver<'a> {
     pub(super) fn new(
         context: &'a CheckContext<'a>,
-        (settings, hazards): (&'a Fuzz, &'a Hazards),
+        settings: &'a Fuzz,
+        crashing_tools: &'a CrashingTools,
         calls: &'a Calls,
     ) -> Self {
         Self {
             context,
             settings,
             calls,
-            tally: Tally::default(),
-            ledger: Ledger::default(),
+            counts: CallCounts::default(),
+            problems: ProblemList::default(),
             suspicions: Suspicions::default(),
-            hazards,
+            crashing_tools,
             left_out: BTreeSet::new(),
             silences: 0,
             setup: Vec::new(),
@@ -102,9 +110,9 @@ impl<'a> Driver<'a> {
     }
 
     /// A session that begins with the next call.
-    pub(super) fn log(&mut self) -> Log {
+    pub(super) fn log(&mut self) -> SessionLog {
         self.left_out.clear();
-        Log {
+        SessionLog {
             latest: None,
             begin: self.next,
             pool: self.calls.pool(self.next),
@@ -115,14 +123,14 @@ impl<'a> Driver<'a> {
     }
 
     /// Calls until everything is said, or the server cannot go on.
-    pub(super) async fn drive(&mut self, session: &Session, log: &mut Log) -> Ended {
+    pub(super) async fn drive(&mut self, session: &Session, log: &mut SessionLog) -> SessionOutcome {
         let mut wire = Wire::new(session, self.context.owner, self.calls).await;
         log.begun = Instant::now();
         let ended = self.until_the_end(&mut wire, log).await;
-        self.tally.spent += log.begun.elapsed();
+        self.counts.spent += log.begun.elapsed();
         let silent = wire.give_up();
         drop(wire);
-        if ended == Ended::Hung {
+        if ended == SessionOutcome::Hung {
             self.hung(session, silent).await;
         }
         if self.frames.is_empty() {
@@ -131,25 +139,25 @@ impl<'a> Driver<'a> {
         ended
     }
 
-    async fn until_the_end(&mut self, wire: &mut Wire<'_>, log: &mut Log) -> Ended {
+    async fn until_the_end(&mut self, wire: &mut Wire<'_>, log: &mut SessionLog) -> SessionOutcome {
         let mut stopped = pin!(self.context.servers.stopped());
         let patience = self.context.request_timeout;
         loop {
             self.fill(wire, log);
             wire.flush();
-            let Some((_, since)) = wire.oldest() else { return Ended::Done };
+            let Some((_, since)) = wire.oldest() else { return SessionOutcome::Done };
             let mut next = tokio::select! {
                 biased;
                 event = wire.next() => Some(event),
-                () = &mut stopped => return Ended::Stopped,
+                () = &mut stopped => return SessionOutcome::Stopped,
                 () = sleep_until(since + patience) => None,
             };
             if next.is_none() && !self.passes_over(wire, log) {
                 self.silences += 1;
-                return Ended::Hung;
+                return SessionOutcome::Hung;
             }
             if self.is_silent() {
-                return Ended::Stopped;
+                return SessionOutcome::Stopped;
             }
             while let Some(event) = next {
                 if let Some(ended) = self.take(event, log) {
@@ -159,32 +167,32 @@ impl<'a> Driver<'a> {
             }
             for number in wire.garbled() {
                 log.open.remove(&number);
-                self.tally.lost += 1;
+                self.counts.lost += 1;
             }
         }
     }
 
     /// Goes on without an answer where others came that were asked for later: it is known which call has none.
-    fn passes_over(&mut self, wire: &mut Wire<'_>, log: &mut Log) -> bool {
+    fn passes_over(&mut self, wire: &mut Wire<'_>, log: &mut SessionLog) -> bool {
         let Some((number, _)) = wire.oldest().filter(|(oldest, _)| log.latest > Some(*oldest)) else { return false };
         let Some(made) = log.open.remove(&number) else { return false };
         self.silences += 1;
         wire.forget(number);
-        self.tally.lost += 1;
+        self.counts.lost += 1;
         let problem = self.silent("answers other calls meanwhile", &[]);
-        self.ledger.note(problem, Some(made.tool), vec![number]);
+        self.problems.note(problem, Some(made.tool), vec![number]);
         self.hazard(made.tool);
         true
     }
 
     /// Whether a call was made, and which.
-    pub(super) fn remade(&self, number: u64, log: &Log) -> Option<Made> {
+    pub(super) fn remade(&self, number: u64, log: &SessionLog) -> Option<GeneratedCall> {
         let was_made = number >= log.begin && number < self.next && !self.left_out.contains(&number);
         was_made.then(|| self.calls.make(number, &log.pool))
     }
 
     /// Sends as much as may be under way.
-    fn fill(&mut self, wire: &mut Wire<'_>, log: &mut Log) {
+    fn fill(&mut self, wire: &mut Wire<'_>, log: &mut SessionLog) {
         if self.is_late(log) {
             return;
         }
@@ -196,13 +204,13 @@ impl<'a> Driver<'a> {
             let number = self.next;
             self.next += 1;
             let made = self.calls.make(number, &log.pool);
-            if made.tool != 0 && self.hazards.has(&self.calls.callees[made.tool].name) {
+            if made.tool != 0 && self.crashing_tools.has(&self.calls.callees[made.tool].name) {
                 self.left_out.insert(number);
                 continue;
             }
             self.count(&made);
-            let (tally, tool) = (&mut self.tally, made.tool);
-            wire.send(number, (self.calls, &made), &mut |arguments| tally.sent(tool, arguments));
+            let (counts, tool) = (&mut self.counts, made.tool);
+            wire.send(number, self.calls, &made, &mut |arguments| counts.sent(tool, arguments));
             log.recent.push_back(number);
             if log.recent.len() > SUSPECTS.max(self.settings.in_flight) {
                 log.recent.pop_front();
@@ -211,70 +219,70 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn is_late(&self, log: &Log) -> bool {
-        self.settings.time.is_some_and(|most: Duration| self.tally.spent + log.begun.elapsed() >= most)
+    fn is_late(&self, log: &SessionLog) -> bool {
+        self.settings.time.is_some_and(|most: Duration| self.counts.spent + log.begun.elapsed() >= most)
     }
 
-    fn count(&mut self, made: &Made) {
+    fn count(&mut self, made: &GeneratedCall) {
         if made.tool != 0 {
-            self.tally.others += 1;
+            self.counts.others += 1;
             return;
         }
-        self.tally.calls += 1;
-        self.tally.invalid.0 += u64::from(made.breach.is_some());
+        self.counts.calls += 1;
+        self.counts.invalid += u64::from(made.breach.is_some());
         // Some branches are never taken, and looking for them costs more than the call.
-        let is_looked_at = self.tally.calls < MARKED || self.tally.calls.is_multiple_of(16);
-        if is_looked_at && self.tally.seen.count() < self.calls.callees[0].maker().branches() {
-            self.calls.mark(made, &mut self.tally.seen);
+        let is_looked_at = self.counts.calls < MARKED || self.counts.calls.is_multiple_of(16);
+        if is_looked_at && self.counts.seen.count() < self.calls.callees[0].maker().branches() {
+            self.calls.mark(made, &mut self.counts.seen);
         }
     }
 
     /// Takes in what happened; says so where it is the end.
-    fn take(&mut self, event: Event, log: &mut Log) -> Option<Ended> {
+    fn take(&mut self, event: CallEvent, log: &mut SessionLog) -> Option<SessionOutcome> {
         match event {
-            Event::Answer(number, message, told) => self.answered(number, message.as_deref(), &told, log),
-            Event::Failed(number, failure) => {
+            CallEvent::Answer(number, message, told) => self.answered(number, message.as_deref(), &told, log),
+            CallEvent::Failed(number, failure) => {
                 let made = log.open.remove(&number)?;
-                self.tally.lost += u64::from(made.tool == 0);
+                self.counts.lost += u64::from(made.tool == 0);
                 let problem = problem::failed(&failure);
                 if problem.kind == FindingKind::Hang {
                     self.silences += 1;
                     self.hazard(made.tool);
                 }
-                self.ledger.note(problem, Some(made.tool), vec![number]);
+                self.problems.note(problem, Some(made.tool), vec![number]);
             }
-            Event::Broken(told) => {
-                for violation in &told.violations {
-                    self.ledger.note(problem::broken(violation, &told), None, log.recent.iter().copied().collect());
+            CallEvent::Broken(told) => {
+                for problem in violations(&told) {
+                    self.problems.note(problem, None, log.recent.iter().copied().collect());
                 }
             }
-            Event::Over(failure) => {
-                self.tally.lost += log.open.len() as u64;
-                self.ledger.note(problem::failed(&failure), None, log.recent.iter().copied().collect());
-                return Some(Ended::Broken);
+            CallEvent::Over(failure) => {
+                self.counts.lost += log.open.len() as u64;
+                self.problems.note(problem::failed(&failure), None, log.recent.iter().copied().collect());
+                return Some(SessionOutcome::Broken);
             }
         }
         None
     }
 
-    fn answered(&mut self, number: u64, message: Option<&Value>, told: &ReceivedLine, log: &mut Log) {
+    fn answered(&mut self, number: u64, message: Option<&Value>, told: &ReceivedLine, log: &mut SessionLog) {
         let Some(made) = log.open.remove(&number) else { return };
         let tool = made.tool;
         log.latest = log.latest.max(Some(number));
-        for violation in &told.violations {
-            self.ledger.note(problem::broken(violation, told), Some(tool), vec![number]);
+        for problem in violations(told) {
+            self.problems.note(problem, Some(tool), vec![number]);
         }
         if let Some(beyond) = told.beyond {
-            self.ledger.note(problem::not_read(beyond, Some(told.frame)), Some(tool), vec![number]);
+            self.problems.note(problem::not_read(beyond, Some(told.frame)), Some(tool), vec![number]);
         }
         let judged = message.map(|message| judge(self.calls, &made, message));
         let fate = judged.as_ref().map_or(Fate::Unusable, |judged| judged.fate);
         if tool == 0 {
             self.decide(&made, fate);
-            self.tally.unjudged += u64::from(judged.as_ref().is_some_and(|judged| judged.is_unjudged));
+            self.counts.unjudged += u64::from(judged.as_ref().is_some_and(|judged| judged.is_unjudged));
         }
         for problem in judged.into_iter().flat_map(|judged| judged.problems) {
-            self.ledger.note(problem, Some(tool), vec![number]);
+            self.problems.note(problem, Some(tool), vec![number]);
         }
         if let (Fate::Served, Some(message)) = (fate, message)
             && log.pool.learns_from(number)
@@ -286,44 +294,44 @@ impl<'a> Driver<'a> {
         let written = message.filter(|_| told.line.is_empty()).map(Value::to_string);
         let line = written.as_ref().map_or(&*told.line, |text| text.as_bytes());
         let mut suspicions = std::mem::take(&mut self.suspicions);
-        suspicions.look(self.calls, (number, &made, line), |number| self.remade(number, log));
+        suspicions.look(self.calls, &AnsweredCall { number, made: &made, line }, |number| self.remade(number, log));
         self.suspicions = suspicions;
     }
 
-    fn decide(&mut self, made: &Made, fate: Fate) {
-        let tally = &mut self.tally;
+    fn decide(&mut self, made: &GeneratedCall, fate: Fate) {
+        let counts = &mut self.counts;
         match (fate, made.breach.is_some()) {
-            (Fate::Served | Fate::Open, _) => tally.served += 1,
-            (Fate::Refused, false) => tally.refused += 1,
-            (Fate::Refused, true) => tally.invalid.1 += 1,
-            (Fate::Unusable, _) => tally.lost += 1,
+            (Fate::Served | Fate::Open, _) => counts.served += 1,
+            (Fate::Refused, false) => counts.refused += 1,
+            (Fate::Refused, true) => counts.invalid_refused += 1,
+            (Fate::Unusable, _) => counts.lost += 1,
         }
     }
 
     /// Takes note of calls that nobody answered.
     async fn hung(&mut self, session: &Session, silent: Vec<u64>) {
         let limit = self.context.request_timeout;
-        let is_alive = is_alive(session, self.context.owner, limit.min(Duration::from_secs(2))).await;
+        let timeout = limit.min(Duration::from_secs(2));
+        let is_alive = Player { session, owner: self.context.owner, timeout }.ping().await.is_ok();
         let others = if is_alive { "answers other requests meanwhile" } else { "answers nothing else meanwhile" };
-        self.tally.lost += silent.len() as u64;
+        self.counts.lost += silent.len() as u64;
         let problem = self.silent(others, &session.stderr_tail());
-        self.ledger.note(problem, None, silent);
+        self.problems.note(problem, None, silent);
     }
 
-    fn silent(&self, others: &str, stderr: &[String]) -> Problem {
+    fn silent(&self, others: &str, stderr: &[String]) -> FuzzProblem {
         let limit = self.context.request_timeout;
         let message = format!("`tools/call` got no answer within {}", duration_text(limit));
         let found = Finding::failure(FailureClass::Timeout, message)
             .with_evidence("server", others)
             .with_evidence("stderr", stderr.join("\n"));
         let check = ReproductionCheck::Silent(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        let (signature, detail) = (String::new(), String::new());
-        Problem { kind: FindingKind::Hang, signature, detail, check, found, exchange: None }
+        FuzzProblem::new(FindingKind::Hang, "", check, found)
     }
 
     /// Takes note of a server that ended after its last answer.
-    pub(super) fn ended(&mut self, found: Finding, log: &Log) {
-        self.ledger.note(problem::ended(found), None, log.recent.iter().copied().collect());
+    pub(super) fn ended(&mut self, found: Finding, log: &SessionLog) {
+        self.problems.note(problem::ended(found), None, log.recent.iter().copied().collect());
     }
 
     /// Whether so many calls had no answer that no more are needed.
@@ -333,11 +341,11 @@ impl<'a> Driver<'a> {
 
     /// Keeps others from calling a tool.
     pub(super) fn hazard(&self, tool: usize) {
-        self.hazards.add(&self.calls.callees[tool].name);
+        self.crashing_tools.add(&self.calls.callees[tool].name);
     }
 
     /// Nothing more is to be said.
-    pub(super) fn is_done(&self, log: &Log) -> bool {
+    pub(super) fn is_done(&self, log: &SessionLog) -> bool {
         self.settings.cases.is_some_and(|most| self.next >= most) || self.is_late(log)
     }
 }

@@ -1,9 +1,9 @@
-//! What an answer says about the server.
+//! Judges answers.
 
 use serde_json::{Value, json};
 
-use super::calls::{Calls, Made};
-use super::problem::{NOT_VALIDATED, Problem, without_numbers};
+use super::calls::{Calls, GeneratedCall};
+use super::problem::{FuzzProblem, NOT_VALIDATED, without_numbers};
 use crate::event::{Finding, FindingKind, ReproductionCheck};
 use crate::generate::InvalidValue;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
@@ -16,70 +16,67 @@ const INTERNAL: i64 = -32603;
 /// How many characters of a value a message shows.
 const SHOWN: usize = 80;
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct JudgedAnswer {
     pub(super) fate: Fate,
-    pub(super) problems: Vec<Problem>,
-    /// Whether it is not known if the content is what the tool declares: finding out takes too long.
+    pub(super) problems: Vec<FuzzProblem>,
+    /// Whether checking the content against the output schema took too long.
     pub(super) is_unjudged: bool,
 }
 
-impl Judged {
-    fn new(fate: Fate, problems: impl IntoIterator<Item = Problem>) -> Self {
+impl JudgedAnswer {
+    fn new(fate: Fate, problems: impl IntoIterator<Item = FuzzProblem>) -> Self {
         Self { fate, problems: problems.into_iter().collect(), is_unjudged: false }
     }
 }
 
-/// Nobody would wait for the verdict.
+/// Checking against the schema takes too long.
 struct TooLong;
 
-/// What became of a call, as far as the server is concerned.
+/// How the server treated a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It was done.
     Served,
-    /// It was turned down.
     Refused,
     /// The answer promises another one, or asks for something.
     Open,
-    /// The answer is none.
+    /// Neither a result nor an error came.
     Unusable,
 }
 
-/// Judges the answer to a call.
-pub(super) fn judge(calls: &Calls, made: &Made, message: &Value) -> Judged {
+pub(super) fn judge(calls: &Calls, made: &GeneratedCall, message: &Value) -> JudgedAnswer {
     if let Some(error) = message.get("error") {
         let text = error["message"].as_str().unwrap_or_default();
         let problem = || broken(calls, made, text, &|mark| json!({"error": {"message": {"contains": mark}}}));
-        return Judged::new(Fate::Refused, refused_by_error(error).or_else(problem));
+        return JudgedAnswer::new(Fate::Refused, refused_by_error(error).or_else(problem));
     }
     let Some(result) = message.get("result").filter(|result| result.is_object()) else {
-        return Judged::new(Fate::Unusable, None);
+        return JudgedAnswer::new(Fate::Unusable, None);
     };
     if result["isError"] == true {
         let text = text_of(result).unwrap_or_default();
         let holds = |mark: &str| json!({"text": {"contains": mark}});
-        return Judged::new(Fate::Refused, traced(&text, holds).or_else(|| broken(calls, made, &text, &holds)));
+        return JudgedAnswer::new(Fate::Refused, traced(&text, holds).or_else(|| broken(calls, made, &text, &holds)));
     }
     let kind = result.get("resultType").and_then(Value::as_str);
     if kind.is_some_and(|kind| kind != "complete") || result.get("task").is_some() {
-        return Judged::new(Fate::Open, None);
+        return JudgedAnswer::new(Fate::Open, None);
     }
     let callee = &calls.callees[made.tool];
     let tool = &callee.name;
     if let Some(words) = admitted_failure(result).filter(|_| !callee.runs_code) {
         let output = output(calls, made, result).ok().flatten();
-        return Judged::new(Fate::Refused, [unflagged(tool, &words)].into_iter().chain(output));
+        return JudgedAnswer::new(Fate::Refused, [unflagged(tool, &words)].into_iter().chain(output));
     }
     let served = calls.refusable(made).map(|violation| accepted(tool, violation));
     let output = output(calls, made, result);
     let is_unjudged = output.is_err();
-    Judged { is_unjudged, ..Judged::new(Fate::Served, served.into_iter().chain(output.ok().flatten())) }
+    JudgedAnswer { is_unjudged, ..JudgedAnswer::new(Fate::Served, served.into_iter().chain(output.ok().flatten())) }
 }
 
 /// An error that blames the server.
-fn refused_by_error(error: &Value) -> Option<Problem> {
+fn refused_by_error(error: &Value) -> Option<FuzzProblem> {
     let text = error["message"].as_str().unwrap_or_default();
     if let Some(problem) = traced(text, |mark| json!({"error": {"message": {"contains": mark}}})) {
         return Some(problem);
@@ -93,14 +90,11 @@ fn refused_by_error(error: &Value) -> Option<Problem> {
     let found = Finding { help: Some(help), ..Finding::new("internal-error", message) };
     let check = ReproductionCheck::Broken(vec![json!({"not": {"error": {"code": INTERNAL}}})]);
     let signature = format!("{INTERNAL} {}", without_numbers(text));
-    Some(
-        Problem { kind: FindingKind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
-            .advised(),
-    )
+    Some(FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised())
 }
 
 /// An error that shows the insides of the server; `holds` is an expectation that what gave it away is there.
-fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<Problem> {
+fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<FuzzProblem> {
     let mark = stack_trace(text)?;
     let found = Finding::new("stack-trace", "the server answered with a stack trace, which helps no caller");
     let text: String = text.chars().take(2_000).collect();
@@ -108,15 +102,12 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<Problem> {
     let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
     let signature = without_numbers(mark);
     let found = found.with_evidence("the text", text);
-    Some(
-        Problem { kind: FindingKind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
-            .advised(),
-    )
+    Some(FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised())
 }
 
 /// An error in which the server says itself that it is wrong: its SDK refused its own result, or the tool broke.
 /// Where the call was valid, that is more than poor wording.
-fn broken(calls: &Calls, made: &Made, text: &str, holds: &dyn Fn(&str) -> Value) -> Option<Problem> {
+fn broken(calls: &Calls, made: &GeneratedCall, text: &str, holds: &dyn Fn(&str) -> Value) -> Option<FuzzProblem> {
     let callee = &calls.callees[made.tool];
     let (tool, shown) = (&callee.name, visible_line(text).chars().take(2 * SHOWN).collect::<String>());
     let (code, mark, message) = if let Some(mark) = breaks_own_schema(text) {
@@ -131,13 +122,12 @@ fn broken(calls: &Calls, made: &Made, text: &str, holds: &dyn Fn(&str) -> Value)
     let help = "catch what goes wrong in the tool, and say in words what was wrong with the call".to_owned();
     let found = Finding { help: Some(help).filter(|_| !is_own_schema), ..Finding::new(code, message) };
     let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
-    let problem =
-        Problem { kind, signature: without_numbers(mark), detail: String::new(), check, found, exchange: None };
+    let problem = FuzzProblem::new(kind, without_numbers(mark), check, found);
     Some(if is_own_schema || made.breach.is_none() { problem } else { problem.advised() })
 }
 
 /// A call was served that the schema forbids.
-fn accepted(tool: &str, violation: &InvalidValue) -> Problem {
+fn accepted(tool: &str, violation: &InvalidValue) -> FuzzProblem {
     let message = format!("`{tool}` served a call that its schema forbids: {}", violation.says);
     let found = Finding {
         path: Some(violation.at.clone()).filter(|at| !at.is_empty()),
@@ -146,29 +136,27 @@ fn accepted(tool: &str, violation: &InvalidValue) -> Problem {
     };
     let signature = format!("input {} {}", violation.keyword, violation.at);
     let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
-    Problem { kind: FindingKind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }
-        .advised()
+    FuzzProblem::new(FindingKind::SchemaViolation, signature, check, found).advised()
 }
 
-/// A failure that the result tells in words, and does not flag.
-fn unflagged(tool: &str, words: &str) -> Problem {
+/// A result whose text reports a failure, without `isError`.
+fn unflagged(tool: &str, words: &str) -> FuzzProblem {
     let message = format!("`{tool}` reports a failure as a success, without `isError: true`: {words}");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
     let found = Finding { help: Some(help), ..Finding::new("error-as-success", message) };
     let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
     let signature = "error as success".to_owned();
-    Problem { kind: FindingKind::PropertyFailure, signature, detail: String::new(), check, found, exchange: None }
-        .advised()
+    FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised()
 }
 
 /// Structured content that is not what the tool declares.
-fn output(calls: &Calls, made: &Made, result: &Value) -> Result<Option<Problem>, TooLong> {
+fn output(calls: &Calls, made: &GeneratedCall, result: &Value) -> Result<Option<FuzzProblem>, TooLong> {
     let callee = &calls.callees[made.tool];
     let Some(judge) = &callee.output else { return Ok(None) };
     let problem = |code: &str, message: String, signature: String| {
         let found = Finding { path: Some("result.structuredContent".to_owned()), ..Finding::new(code, message) };
         let check = ReproductionCheck::Broken(vec![json!({"output_schema": true})]);
-        Problem { kind: FindingKind::SchemaViolation, signature, detail: String::new(), check, found, exchange: None }
+        FuzzProblem::new(FindingKind::SchemaViolation, signature, check, found)
     };
     let Some(content) = result.get("structuredContent") else {
         let message = format!("`{}` declares an `outputSchema` and answers without `structuredContent`", callee.name);

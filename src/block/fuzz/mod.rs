@@ -2,21 +2,21 @@
 //!
 //! [`cases`] plans a case for every tool; [`run`] makes its calls and judges them.
 
+mod answer_pool;
 mod calls;
+mod canary;
 mod cases;
 mod confirm;
+mod counts;
+mod crashing_tools;
 mod drive;
-mod hazards;
+mod finding;
 mod judge;
-mod leak;
-mod ledger;
 mod problem;
+mod problem_list;
 mod replay;
 mod run;
-mod sequence;
-mod tally;
-mod token;
-mod told;
+mod state_leak;
 mod wire;
 
 use std::collections::BTreeSet;

@@ -1,19 +1,19 @@
-//! What can go wrong with a call, as findings that can be told apart.
+//! Problems that a call shows, as findings that can be told apart.
 
 use crate::event::{Exchange, FailureClass, Finding, FindingKind, ReproductionCheck, RequirementLevel};
-use crate::session::{CallFailure, FailureReason, ReceivedLine};
-use crate::wire::{ProtocolViolation, ReadLimit};
+use crate::session::{CallFailure, FailureReason};
+use crate::wire::ReadLimit;
 
 /// The code of calls that are served although the schema forbids them.
 pub(super) const NOT_VALIDATED: &str = "input-not-validated";
 
 /// One thing that went wrong.
 #[derive(Debug, Clone)]
-pub(super) struct Problem {
+pub(super) struct FuzzProblem {
     pub(super) kind: FindingKind,
-    /// What makes two of a kind the same: an exit status, a code, a place in a schema.
+    /// Tells two of a kind apart: an exit status, a code, a position in a schema.
     pub(super) signature: String,
-    /// What makes two the same that may be different in one tool: the last words of a server.
+    /// Tells two crashes of one tool apart: the last line on standard error.
     pub(super) detail: String,
     pub(super) check: ReproductionCheck,
     pub(super) found: Finding,
@@ -21,7 +21,22 @@ pub(super) struct Problem {
     pub(super) exchange: Option<Exchange>,
 }
 
-impl Problem {
+impl FuzzProblem {
+    pub(super) fn new(
+        kind: FindingKind,
+        signature: impl Into<String>,
+        check: ReproductionCheck,
+        found: Finding,
+    ) -> Self {
+        Self { kind, signature: signature.into(), detail: String::new(), check, found, exchange: None }
+    }
+
+    /// A violation of the protocol.
+    pub(super) fn violation(found: Finding) -> Self {
+        let (signature, check) = (found.code.clone(), ReproductionCheck::Scan(found.code.clone()));
+        Self::new(FindingKind::ProtocolError, signature, check, found)
+    }
+
     /// Whether two are the same, whatever tool was called.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.signature == other.signature
@@ -39,35 +54,14 @@ impl Problem {
     }
 }
 
-/// A rule of the protocol that was broken.
-pub(super) fn broken(violation: &ProtocolViolation, told: &ReceivedLine) -> Problem {
-    let line: String = String::from_utf8_lossy(&told.line).chars().take(300).collect();
-    let found = Finding {
-        class: Some(FailureClass::ProtocolError),
-        frame: Some(violation.frame),
-        ..Finding::new(violation.code, violation.message.clone())
-    };
-    Problem {
-        kind: FindingKind::ProtocolError,
-        signature: violation.code.to_owned(),
-        detail: String::new(),
-        check: ReproductionCheck::Scan(violation.code.to_owned()),
-        found: found.with_evidence("the line", line),
-        exchange: None,
-    }
-}
-
-/// An answer that is not read: nothing is known of it, and nothing is wrong with it.
-pub(super) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> Problem {
+/// An answer that exceeds a limit of the client and is not read; a warning, since it may be right.
+pub(super) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> FuzzProblem {
     let found = Finding { frame, ..Finding::new(beyond.code(), format!("the answer to `tools/call` {beyond}")) };
-    let (signature, check) = (beyond.code().to_owned(), ReproductionCheck::Scan(beyond.code().to_owned()));
-    let problem =
-        Problem { kind: FindingKind::ProtocolError, signature, detail: String::new(), check, found, exchange: None };
-    problem.advised()
+    FuzzProblem::violation(found).advised()
 }
 
 /// A call without a usable answer.
-pub(super) fn failed(failure: &CallFailure) -> Problem {
+pub(super) fn failed(failure: &CallFailure) -> FuzzProblem {
     let found = Finding::from(failure);
     if let FailureReason::NotRead(beyond) = failure.reason {
         return not_read(beyond, found.frame);
@@ -82,7 +76,7 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
             (FindingKind::ProtocolError, without_numbers(reason), ReproductionCheck::Scan(found.code.clone()))
         }
         FailureReason::NotRead(_) | FailureReason::RefusedWhole(_) | FailureReason::Http(_) => match found.class {
-            // What nobody sees end, but does not answer anybody any more, has ended.
+            // A server without a process of ours has ended where nothing answers at its address.
             Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
                 (FindingKind::Crash, found.code.clone(), ReproductionCheck::Ends)
             }
@@ -94,30 +88,24 @@ pub(super) fn failed(failure: &CallFailure) -> Problem {
         },
     };
     let detail = if kind == FindingKind::Crash { last_words(&found) } else { String::new() };
-    Problem { kind, signature, detail, check, found, exchange: None }
+    FuzzProblem { detail, ..FuzzProblem::new(kind, signature, check, found) }
 }
 
 /// A server that ended after its last answer.
-pub(super) fn ended(found: Finding) -> Problem {
+pub(super) fn ended(found: Finding) -> FuzzProblem {
     let signature = found.exit().unwrap_or_default().to_owned();
-    Problem {
-        kind: FindingKind::Crash,
-        signature,
-        detail: last_words(&found),
-        check: ReproductionCheck::Ends,
-        found,
-        exchange: None,
-    }
+    let detail = last_words(&found);
+    FuzzProblem { detail, ..FuzzProblem::new(FindingKind::Crash, signature, ReproductionCheck::Ends, found) }
 }
 
-/// What a server said last, up to what may differ from time to time.
+/// The last line on standard error, without parts that may differ from run to run.
 fn last_words(found: &Finding) -> String {
     let stderr = found.evidence.iter().find(|(name, _)| name == "stderr");
     let last = stderr.and_then(|(_, text)| text.lines().rev().find(|line| !line.trim().is_empty()));
     without_numbers(last.unwrap_or_default().split(':').next().unwrap_or_default())
 }
 
-/// The first line of a text, with what differs from time to time left out.
+/// The first line of a text without digits, which may differ from run to run.
 pub(super) fn without_numbers(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_numeric()).take(120).collect()

@@ -1,66 +1,87 @@
-//! Calls said again to a fresh server, one after the other.
+//! Makes calls again on a fresh server, one after the other.
 
 use std::time::Duration;
 
-use super::calls::{Calls, Made};
+use super::calls::{Calls, GeneratedCall};
 use super::judge::judge;
-use super::problem::{self, Problem};
+use super::problem::{self, FuzzProblem};
 use crate::event::{Exchange, Finding, Phase};
 use crate::plan::CheckContext;
-use crate::session::{CallFailure, FailureReason, ReceivedLine, Session, SessionReply, SessionRequest};
+use crate::reproduce::Player;
+use crate::session::{CallFailure, Session, SessionReply};
 use crate::source::beginning;
-use crate::wire::Era;
 
 /// How many characters of arguments and answers are shown.
 const SHOWN: usize = 600;
 
-/// What a replay came to.
-pub(super) struct Replayed {
-    /// The call at which it showed, as an index.
-    pub(super) shown: Option<usize>,
-    /// How it showed this time.
-    pub(super) problem: Option<Problem>,
+/// The means of a replay.
+#[derive(Clone, Copy)]
+pub(super) struct FuzzTarget<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    pub(super) calls: &'a Calls,
 }
 
-/// Says calls to a fresh server, until the problem shows; waits so long for each answer. An error is a server that does not
-/// start.
-pub(super) async fn replay(
-    (context, calls): (&CheckContext<'_>, &Calls),
-    said: &[&Made],
-    sought: &Problem,
-    wait: Duration,
-) -> Result<Replayed, Box<Finding>> {
-    let session = context.servers.open().await.map_err(Box::new)?;
-    let speaker = Speaker::new(context, &session, wait);
-    // What the handshake broke is told elsewhere.
-    session.take_all_violations();
-    let mut replayed = Replayed { shown: None, problem: None };
-    for (at, made) in said.iter().enumerate() {
-        let answered = speaker.call(calls, made).await;
-        let mut problems = match &answered {
-            Ok(reply) => judge(calls, made, &reply.message).problems,
-            Err(failure) => vec![problem::failed(failure)],
-        };
-        // What comes right after the last answer belongs to it.
-        if at + 1 == said.len() && answered.is_ok() {
-            problems.extend(speaker.alive().await.err().as_ref().map(problem::failed));
+/// A problem that showed again.
+pub(super) struct Reproduced {
+    /// The call at which it showed, as an index.
+    pub(super) at: usize,
+    pub(super) problem: FuzzProblem,
+}
+
+impl FuzzTarget<'_> {
+    /// Makes calls on a fresh server until the problem shows. Fails where the server does not start.
+    pub(super) async fn replay(
+        self,
+        said: &[GeneratedCall],
+        sought: &FuzzProblem,
+        timeout: Duration,
+    ) -> Result<Option<Reproduced>, Box<Finding>> {
+        let session = self.context.servers.open().await.map_err(Box::new)?;
+        let player = self.player(&session, timeout);
+        // Violations of the handshake are reported elsewhere.
+        session.take_all_violations();
+        let mut reproduced = None;
+        for (at, made) in said.iter().enumerate() {
+            let answered = self.call(player, made).await;
+            let mut problems = match &answered {
+                Ok(reply) => judge(self.calls, made, &reply.message).problems,
+                Err(failure) => vec![problem::failed(failure)],
+            };
+            // A crash right after the last answer belongs to it.
+            if at + 1 == said.len() && answered.is_ok() {
+                problems.extend(player.ping().await.err().as_ref().map(problem::failed));
+            }
+            problems.extend(player.take_violations().into_iter().map(FuzzProblem::violation));
+            if let Some(problem) = problems.into_iter().find(|problem| problem.is_like(sought)) {
+                let exchange = Some(exchange(self.calls, made, answered.as_ref()));
+                reproduced = Some(Reproduced { at, problem: FuzzProblem { exchange, ..problem } });
+                break;
+            }
+            if !session.is_open() {
+                break;
+            }
         }
-        problems.extend(speaker.broken());
-        if let Some(problem) = problems.into_iter().find(|problem| problem.is_like(sought)) {
-            let exchange = Some(exchange(calls, made, answered.as_ref()));
-            (replayed.shown, replayed.problem) = (Some(at), Some(Problem { exchange, ..problem }));
-            break;
-        }
-        if !session.is_open() {
-            break;
-        }
+        self.close(session).await;
+        Ok(reproduced)
     }
-    end(context, session).await;
-    Ok(replayed)
+
+    pub(super) fn player<'a>(&'a self, session: &'a Session, timeout: Duration) -> Player<'a> {
+        Player { session, owner: self.context.owner, timeout }
+    }
+
+    pub(super) async fn call(self, player: Player<'_>, made: &GeneratedCall) -> Result<SessionReply, CallFailure> {
+        player.request(&self.calls.reproduction(made)).await
+    }
+
+    /// Closes a session whose end is not reported.
+    pub(super) async fn close(self, session: Session) {
+        session.mark_exit_reported();
+        self.context.servers.close(session).await;
+    }
 }
 
 /// A call and its answer, long texts cut.
-pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&SessionReply, &CallFailure>) -> Exchange {
+pub(super) fn exchange(calls: &Calls, made: &GeneratedCall, answered: Result<&SessionReply, &CallFailure>) -> Exchange {
     let (frame, answer_frame, elapsed) = match answered {
         Ok(reply) => (reply.frame, Some(reply.answer_frame), reply.elapsed),
         Err(failure) => (failure.frame.unwrap_or_default(), None, Duration::ZERO),
@@ -74,86 +95,5 @@ pub(super) fn exchange(calls: &Calls, made: &Made, answered: Result<&SessionRepl
         frame,
         answer_frame,
         elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
-    }
-}
-
-/// Says a few calls to a fresh server, and returns the last answer.
-pub(super) async fn last_answer(
-    (context, calls): (&CheckContext<'_>, &Calls),
-    said: &[&Made],
-    wait: Duration,
-) -> Option<SessionReply> {
-    let session = context.servers.open().await.ok()?;
-    let speaker = Speaker::new(context, &session, wait);
-    let mut last = None;
-    for made in said {
-        last = speaker.call(calls, made).await.ok();
-    }
-    end(context, session).await;
-    last
-}
-
-/// Ends a session whose end says nothing.
-pub(super) async fn end(context: &CheckContext<'_>, session: Session) {
-    session.mark_exit_reported();
-    context.servers.close(session).await;
-}
-
-/// Asks whether a server still answers anything.
-pub(super) async fn is_alive(session: &Session, owner: &str, wait: Duration) -> bool {
-    Speaker { session, owner, wait }.alive().await.is_ok()
-}
-
-/// Makes calls one after another.
-pub(super) struct Speaker<'a> {
-    session: &'a Session,
-    owner: &'a str,
-    wait: Duration,
-}
-
-impl<'a> Speaker<'a> {
-    /// Waits so long for each answer.
-    pub(super) fn new(context: &CheckContext<'a>, session: &'a Session, wait: Duration) -> Self {
-        Self { session, owner: context.owner, wait }
-    }
-
-    pub(super) async fn call(&self, calls: &Calls, made: &Made) -> Result<SessionReply, CallFailure> {
-        let params = Some(calls.told(made).params);
-        let timeout = Some(self.wait);
-        let request = SessionRequest { owner: self.owner, method: "tools/call", params, timeout, progress: false };
-        self.session.request(request).await
-    }
-
-    async fn alive(&self) -> Result<(), CallFailure> {
-        let method = match self.session.server.revision.era() {
-            Era::Session => "ping",
-            Era::Stateless => "server/discover",
-        };
-        let request =
-            SessionRequest { owner: self.owner, method, params: None, timeout: Some(self.wait), progress: false };
-        match self.session.request(request).await {
-            // A server that does not know the method is alive.
-            Ok(_) => Ok(()),
-            Err(failure) if matches!(failure.reason, FailureReason::Http(_)) && failure.alive => Ok(()),
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// The rules of the protocol that were broken meanwhile.
-    fn broken(&self) -> Vec<Problem> {
-        let violations = self.session.take_all_violations();
-        if violations.is_empty() {
-            return Vec::new();
-        }
-        let frames = self.session.frames();
-        violations
-            .iter()
-            .map(|owned| {
-                let frame = frames.iter().find(|frame| frame.seq == owned.violation.frame);
-                let line = frame.map(|frame| frame.bytes.clone()).unwrap_or_default();
-                let told = ReceivedLine { line, frame: owned.violation.frame, violations: Vec::new(), beyond: None };
-                problem::broken(&owned.violation, &told)
-            })
-            .collect()
     }
 }

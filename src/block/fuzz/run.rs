@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use super::Fuzz;
 use super::calls::{Callee, Calls};
-use super::confirm::{LONGEST, confirm};
-use super::drive::{Driver, Ended, Log};
-use super::hazards::Hazards;
-use super::ledger::Stage;
-use super::{leak, problem, told};
+use super::confirm::{LONGEST, Repetitions, confirm};
+use super::crashing_tools::CrashingTools;
+use super::drive::{Driver, SessionLog, SessionOutcome};
+use super::problem_list::ProblemStage;
+use super::replay::FuzzTarget;
+use super::{finding, problem, state_leak};
 use crate::event::{CheckResult, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::made::Cure;
 use crate::plan::{Check, CheckContext, Eventually, Vouched, vouched};
@@ -30,7 +31,7 @@ pub(super) struct FuzzCheck {
     /// The tools to call, by name: the first is the one that is judged, the others are called in between.
     pub(super) tools: Vec<String>,
     /// Shared by all cases of the block.
-    pub(super) hazards: Arc<Hazards>,
+    pub(super) crashing_tools: Arc<CrashingTools>,
 }
 
 impl Check for FuzzCheck {
@@ -40,7 +41,7 @@ impl Check for FuzzCheck {
 }
 
 async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
-    let FuzzCheck { settings, tools, hazards } = check;
+    let FuzzCheck { settings, tools, crashing_tools } = check;
     let offered: Vec<&Tool> = tools.iter().filter_map(|name| context.catalog.tool(name)).collect();
     let calls = match Calls::new(settings, context, &offered) {
         Ok(calls) => calls,
@@ -48,7 +49,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
             return CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(unusable.to_string()));
         }
     };
-    let mut driver = Driver::new(context, (settings, hazards), &calls);
+    let mut driver = Driver::new(context, settings, crashing_tools, &calls);
     let mut protocol_revision = String::new();
     let stopped = match sessions(&mut driver, &mut protocol_revision).await {
         Ok(stopped) => stopped,
@@ -77,20 +78,20 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         let mut ended = driver.drive(&session, &mut log).await;
         if let Some(found) = driver.context.servers.close(session).await {
             driver.ended(found, &log);
-            ended = Ended::Broken;
+            ended = SessionOutcome::Broken;
         }
         settle(driver, &log).await;
         if driver.is_silent() {
             return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
         }
         match ended {
-            Ended::Stopped => return Ok(Some("it was interrupted".to_owned())),
-            Ended::Done => return Ok(None),
-            Ended::Broken | Ended::Hung if driver.is_done(&log) => return Ok(None),
-            Ended::Broken | Ended::Hung => {}
+            SessionOutcome::Stopped => return Ok(Some("it was interrupted".to_owned())),
+            SessionOutcome::Done => return Ok(None),
+            SessionOutcome::Broken | SessionOutcome::Hung if driver.is_done(&log) => return Ok(None),
+            SessionOutcome::Broken | SessionOutcome::Hung => {}
         }
-        driver.tally.restarts += 1;
-        if driver.tally.restarts > MOST_RESTARTS {
+        driver.counts.restarts += 1;
+        if driver.counts.restarts > MOST_RESTARTS {
             return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
         }
     }
@@ -114,58 +115,60 @@ fn said_before(session: &Session) -> Vec<ReproductionCall> {
 }
 
 /// Tries again whatever a session showed.
-async fn settle(driver: &mut Driver<'_>, log: &Log) {
-    let (context, calls) = (driver.context, driver.calls);
-    let mut known_problems = std::mem::take(&mut driver.ledger.known);
-    for known in known_problems.iter_mut().filter(|known| matches!(known.stage, Stage::Seen)) {
+async fn settle(driver: &mut Driver<'_>, log: &SessionLog) {
+    let target = FuzzTarget { context: driver.context, calls: driver.calls };
+    let mut known_problems = std::mem::take(&mut driver.problems.known);
+    for known in known_problems.iter_mut().filter(|known| matches!(known.stage, ProblemStage::Seen)) {
         // Of another tool, its own case tells.
         if known.tool.is_some_and(|tool| tool != 0) {
-            known.stage = Stage::Dropped;
+            known.stage = ProblemStage::Dropped;
             continue;
         }
         let traces = known.traces(log.begin, LONGEST, &|number| driver.remade(number, log));
-        let confirmed = confirm((context, calls), &known.problem, &traces).await;
+        let confirmed = confirm(target, &known.problem, &traces).await;
         known.problem = confirmed.problem;
-        known.tool = known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.times.0 > 0));
+        known.tool =
+            known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.repetitions.shown > 0));
         if let Some(tool) = known.tool
             && matches!(known.problem.kind, FindingKind::Crash | FindingKind::Hang)
         {
             driver.hazard(tool);
         }
-        let is_hang_of_no_call = known.problem.kind == FindingKind::Hang && confirmed.times.0 == 0;
+        let is_hang_of_no_call = known.problem.kind == FindingKind::Hang && confirmed.repetitions.shown == 0;
         known.stage = if is_hang_of_no_call || known.tool.is_some_and(|tool| tool != 0) {
-            Stage::Dropped
+            ProblemStage::Dropped
         } else {
-            Stage::Tried(confirmed.calls, confirmed.times)
+            ProblemStage::Tried { calls: confirmed.calls, repetitions: confirmed.repetitions }
         };
     }
-    driver.ledger.known = known_problems;
+    driver.problems.known = known_problems;
     for suspicion in std::mem::take(&mut driver.suspicions.open) {
         if suspicion.later.tool != 0 {
             continue;
         }
-        let Some(problem) = leak::confirmed((context, calls), &suspicion).await else { continue };
+        let Some(problem) = state_leak::confirmed(target, &suspicion).await else { continue };
         let numbers = vec![suspicion.later_number];
-        let is_known = driver.ledger.known.iter().any(|known| known.problem.is_same(&problem));
-        driver.ledger.note(problem, Some(0), numbers);
-        if let Some(known) = driver.ledger.known.last_mut().filter(|_| !is_known) {
-            known.stage = Stage::Tried(vec![suspicion.earlier, suspicion.later], (1, 1));
+        let is_known = driver.problems.known.iter().any(|known| known.problem.is_same(&problem));
+        driver.problems.note(problem, Some(0), numbers);
+        if let Some(known) = driver.problems.known.last_mut().filter(|_| !is_known) {
+            let repetitions = Repetitions { shown: 1, tried: 1 };
+            known.stage = ProblemStage::Tried { calls: vec![suspicion.earlier, suspicion.later], repetitions };
         }
     }
 }
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
-    let Driver { context, tally, ledger, calls, settings, frames, setup, .. } = driver;
-    let mut reason = tally.sentence(calls.callees[0].maker().branches(), settings.seed);
-    let hangs = ledger.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
+    let Driver { context, counts, problems, calls, settings, frames, setup, .. } = driver;
+    let mut reason = counts.sentence(calls.callees[0].maker().branches(), settings.seed);
+    let hangs = problems.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
     let vanished: u64 = hangs
-        .filter(|known| matches!(known.stage, Stage::Dropped) && known.tool.is_none_or(|tool| tool == 0))
+        .filter(|known| matches!(known.stage, ProblemStage::Dropped) && known.tool.is_none_or(|tool| tool == 0))
         .map(|known| known.times)
         .sum();
     let (mut findings, mut exchanges) = (Vec::new(), Vec::new());
-    let left_out = ledger.left_out;
-    for known in ledger.known {
-        let Some((mut found, exchange)) = told::told(known, (calls, &setup), settings) else { continue };
+    let left_out = problems.left_out;
+    for known in problems.known {
+        let Some((mut found, exchange)) = finding::finding(known, calls, &setup, settings) else { continue };
         if let Some(exchange) = exchange {
             found.exchange = Some(exchanges.len());
             exchanges.push(exchange);
@@ -181,17 +184,17 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         reason = format!("{reason}; a call got no answer, and did when it was tried again");
     }
     let tells_of_input = |found: &Finding| found.code == problem::NOT_VALIDATED;
-    if tally.served > 0 && tally.invalid.0 > 0 && tally.invalid.1 == 0 && !findings.iter().any(tells_of_input) {
-        findings.push(refused_nothing(&calls.callees[0], tally.invalid.0));
+    if counts.served > 0 && counts.invalid > 0 && counts.invalid_refused == 0 && !findings.iter().any(tells_of_input) {
+        findings.push(refused_nothing(&calls.callees[0], counts.invalid));
     }
-    if findings.is_empty() && tally.served == 0 && tally.refused > 0 && stopped.is_none() {
+    if findings.is_empty() && counts.served == 0 && counts.refused > 0 && stopped.is_none() {
         findings
             .extend(context.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(context, tool)));
     }
-    let outcome = outcome(&findings, tally.served, stopped.is_some() || tally.unjudged > 0);
-    if outcome == Outcome::Inconclusive && tally.served == 0 && tally.calls > 0 {
+    let outcome = outcome(&findings, counts.served, stopped.is_some() || counts.unjudged > 0);
+    if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
         let name = &calls.callees[0].name;
-        let why = if tally.refused == 0 && tally.invalid.1 == 0 {
+        let why = if counts.refused == 0 && counts.invalid_refused == 0 {
             let one = if context.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
             match settings.in_flight {
                 1 => "no call got an answer".to_owned(),

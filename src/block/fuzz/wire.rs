@@ -8,14 +8,14 @@ use std::task::Poll;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::calls::{Calls, Made};
+use super::calls::{Calls, GeneratedCall};
 use crate::session::{
     CallFailure, OwnedViolation, Pipeline, PipelineEvent, PreparedCall, ReceivedLine, Session, SessionReply,
     SessionRequest,
 };
 
-/// Something that happened.
-pub(super) enum Event {
+/// An answer, or the end of the wait for it.
+pub(super) enum CallEvent {
     /// A call was answered; without a message where the answer cannot be read.
     Answer(u64, Option<Arc<Value>>, ReceivedLine),
     /// A call failed.
@@ -46,7 +46,7 @@ impl<'a> Wire<'a> {
     }
 
     /// Sends a call, at the latest with the next flush; returns its arguments as JSON.
-    pub(super) fn send(&mut self, number: u64, (calls, made): (&Calls, &Made), sent: &mut dyn FnMut(&[u8])) {
+    pub(super) fn send(&mut self, number: u64, calls: &Calls, made: &GeneratedCall, sent: &mut dyn FnMut(&[u8])) {
         match self {
             Self::Lines { pipeline, prepared, text } => {
                 text.clear();
@@ -57,7 +57,7 @@ impl<'a> Wire<'a> {
             }
             Self::Requests(requests) => {
                 sent(made.arguments.to_string().as_bytes());
-                requests.send(number, calls.told(made).params);
+                requests.send(number, calls.reproduction(made).params);
             }
         }
     }
@@ -108,14 +108,14 @@ impl<'a> Wire<'a> {
     }
 
     /// What has happened already.
-    pub(super) fn ready(&mut self) -> Option<Event> {
+    pub(super) fn ready(&mut self) -> Option<CallEvent> {
         let Self::Lines { pipeline, .. } = self else { return None };
         let heard = pipeline.next_ready()?;
         Some(event(heard, pipeline))
     }
 
     /// What happens next.
-    pub(super) async fn next(&mut self) -> Event {
+    pub(super) async fn next(&mut self) -> CallEvent {
         match self {
             Self::Lines { pipeline, .. } => {
                 let heard = pipeline.next_event().await;
@@ -126,11 +126,11 @@ impl<'a> Wire<'a> {
     }
 }
 
-fn event(heard: PipelineEvent, pipeline: &Pipeline<'_>) -> Event {
+fn event(heard: PipelineEvent, pipeline: &Pipeline<'_>) -> CallEvent {
     match heard {
-        PipelineEvent::Answer { tag, message, line: told } => Event::Answer(tag, message, told),
-        PipelineEvent::Violations(told) => Event::Broken(told),
-        PipelineEvent::Over => Event::Over(Box::new(pipeline.failure())),
+        PipelineEvent::Answer { tag, message, line: told } => CallEvent::Answer(tag, message, told),
+        PipelineEvent::Violations(told) => CallEvent::Broken(told),
+        PipelineEvent::Over => CallEvent::Over(Box::new(pipeline.failure())),
     }
 }
 
@@ -160,11 +160,11 @@ impl Requests<'_> {
         self.open.push(OpenRequest { number, answered });
     }
 
-    async fn next(&mut self) -> Event {
+    async fn next(&mut self) -> CallEvent {
         if let Some(owned) = self.unasked.pop() {
             let line = self.session.frames().into_iter().find(|frame| frame.seq == owned.violation.frame);
             let line = line.map(|frame| frame.bytes).unwrap_or_default();
-            return Event::Broken(ReceivedLine {
+            return CallEvent::Broken(ReceivedLine {
                 line,
                 frame: owned.violation.frame,
                 violations: vec![owned.violation],
@@ -191,14 +191,14 @@ impl Requests<'_> {
                     violations: of_answer,
                     beyond: None,
                 };
-                Event::Answer(number, Some(reply.message), told)
+                CallEvent::Answer(number, Some(reply.message), told)
             }
             Err(failure) => {
                 self.unasked.extend(self.session.take_all_violations());
                 if self.session.is_open() {
-                    Event::Failed(number, Box::new(failure))
+                    CallEvent::Failed(number, Box::new(failure))
                 } else {
-                    Event::Over(Box::new(failure))
+                    CallEvent::Over(Box::new(failure))
                 }
             }
         }

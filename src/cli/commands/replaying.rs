@@ -14,8 +14,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
-use crate::findings::replay::ReplayStage;
-use crate::findings::{Minimised, ReplayResult, Stored, again, minimised, regression, restored, wanted};
+use crate::findings::{self, Minimised, ReplayResult, ReplayStage, Stored, minimised, regression, restored, wanted};
 use crate::plan::made::{Cure, Why};
 use crate::runner::{Fresh, Options, Stop};
 use crate::source::visible_line;
@@ -110,7 +109,7 @@ impl FindingPlayer {
             *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
         }
         let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.request_timeout };
-        let playing = again(stored, &whole.reproduction, &stage);
+        let playing = findings::replay(stored, &whole.reproduction, &stage);
         self.runtime.block_on(unless_stopped(&mut self.urgency, playing))
     }
 

@@ -23,14 +23,14 @@ const DEPTH: usize = 6;
 
 /// An argument of some tool that takes what answers may hold.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct ConsumedArgument {
     /// The words of its name.
     words: Vec<String>,
     /// Whether it takes numbers rather than texts.
     is_number: bool,
 }
 
-impl Wanted {
+impl ConsumedArgument {
     /// An argument by name and schema, where it is a text or a whole number.
     pub(super) fn new(name: &str, schema: &Value) -> Option<Self> {
         let is_number = match schema["type"].as_str() {
@@ -75,14 +75,14 @@ fn singular(words: &[String]) -> Vec<String> {
 
 /// What the answers of one session held, by argument.
 #[derive(Debug, Clone)]
-pub(super) struct Pool {
+pub(super) struct AnswerPool {
     /// The first call of the session.
     begin: u64,
     /// By argument: the calls whose answers held something for it, in order, and what.
     held: Vec<Vec<(u64, Value)>>,
 }
 
-impl Pool {
+impl AnswerPool {
     /// Nothing yet, for so many arguments.
     pub(super) fn new(begin: u64, arguments: usize) -> Self {
         Self { begin, held: vec![Vec::new(); arguments] }
@@ -99,7 +99,13 @@ impl Pool {
     }
 
     /// Looks at the answer to a call.
-    pub(super) fn learn(&mut self, call: u64, result: &Value, wanted: &[Wanted], is_own: &dyn Fn(&str) -> bool) {
+    pub(super) fn learn(
+        &mut self,
+        call: u64,
+        result: &Value,
+        wanted: &[ConsumedArgument],
+        is_own: &dyn Fn(&str) -> bool,
+    ) {
         if !self.learns_from(call) {
             return;
         }
@@ -167,8 +173,8 @@ mod tests {
     #[test]
     fn values_find_their_arguments() {
         let check = |argument: &str, kind: &str, result: Value, expected: &[&str]| {
-            let wanted = [Wanted::new(argument, &json!({"type": kind})).unwrap()];
-            let mut pool = Pool::new(0, 1);
+            let wanted = [ConsumedArgument::new(argument, &json!({"type": kind})).unwrap()];
+            let mut pool = AnswerPool::new(0, 1);
             pool.learn(3, &result, &wanted, &|text| text == "own");
             assert!(pool.values(0, 3 + DISTANCE - 1).is_empty());
             let values: Vec<String> = pool.values(0, 3 + DISTANCE).iter().map(|(_, value)| value.to_string()).collect();

@@ -3,7 +3,7 @@
 /// The smallest list found that `keep` still accepts; no single item of it can be left out unless `keep` gave up.
 ///
 /// `keep` is asked about parts of `items` in their order, never about all of them.
-pub(super) fn ddmin<T: Clone>(items: Vec<T>, keep: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
+pub fn ddmin<T: Clone>(items: Vec<T>, keep: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
     if items.is_empty() || keep(&[]) {
         return Vec::new();
     }
@@ -26,6 +26,27 @@ pub(super) fn ddmin<T: Clone>(items: Vec<T>, keep: &mut dyn FnMut(&[T]) -> bool)
         }
     }
     kept
+}
+
+/// The next question of a search whose questions take time to answer: the search begins again with the known answers.
+/// `None` where it has no more questions.
+pub fn next_question<T: ?Sized + ToOwned>(
+    answers: &[bool],
+    search: impl FnOnce(&mut dyn FnMut(&T) -> bool),
+) -> Option<T::Owned> {
+    let (mut at, mut next) = (0, None);
+    search(&mut |candidate| {
+        if next.is_some() {
+            return false;
+        }
+        let answer = answers.get(at).copied();
+        at += 1;
+        if answer.is_none() {
+            next = Some(candidate.to_owned());
+        }
+        answer.unwrap_or(false)
+    });
+    next
 }
 
 #[cfg(test)]

@@ -1,30 +1,32 @@
-//! Problems as findings with everything that it takes to see them again.
+//! Problems as findings, with the calls that reproduce them.
 
 use super::Fuzz;
-use super::calls::{Calls, Made};
-use super::ledger::{Known, Stage};
+use super::calls::{Calls, GeneratedCall};
+use super::confirm::Repetitions;
+use super::problem_list::{NotedProblem, ProblemStage};
 use crate::event::{Doubt, Exchange, Finding, FindingKind, Phase, Reproduction, ReproductionCall, RequirementLevel};
 use crate::source::beginning;
 
 /// How many calls of a sequence are shown.
 const MOST_SHOWN: usize = 10;
 
-/// A finding and the exchange that shows it; `None` for what is not told.
-pub(super) fn told(
-    known: Known,
-    (calls, setup): (&Calls, &[ReproductionCall]),
+/// A finding and the exchange that shows it; `None` for a problem that is not reported.
+pub(super) fn finding(
+    known: NotedProblem,
+    calls: &Calls,
+    setup: &[ReproductionCall],
     settings: &Fuzz,
 ) -> Option<(Finding, Option<Exchange>)> {
-    let Stage::Tried(sequence, times) = known.stage else { return None };
+    let ProblemStage::Tried { calls: sequence, repetitions } = known.stage else { return None };
     let problem = known.problem;
     let number = known.suspects.last().copied().unwrap_or_default();
     let mut found = problem.found;
     let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
     let is_across_sessions = problem.kind == FindingKind::StateLeak && found.level == RequirementLevel::Must;
     let how = if is_across_sessions {
-        format!("{} of {} times, by calls in two sessions of one server", times.0, times.1)
+        format!("{} of {} times, by calls in two sessions of one server", repetitions.shown, repetitions.tried)
     } else {
-        reproduced(problem.kind, sequence.len(), times)
+        reproduced(problem.kind, sequence.len(), repetitions)
     };
     found = found
         .with_evidence("reproduced", how)
@@ -36,7 +38,7 @@ pub(super) fn told(
     let tool = last.map(|made| calls.callees[made.tool].name.clone());
     let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
     found.severity = found.severity.or(Some(problem.kind.severity()));
-    let said: Vec<ReproductionCall> = sequence.iter().map(|made| calls.told(made)).collect();
+    let said: Vec<ReproductionCall> = sequence.iter().map(|made| calls.reproduction(made)).collect();
     let sessions: Vec<Vec<ReproductionCall>> =
         if is_across_sessions { said.into_iter().map(|call| vec![call]).collect() } else { vec![said] };
     // Once with each server.
@@ -45,13 +47,15 @@ pub(super) fn told(
         setup.iter().cloned().chain(said).collect()
     };
     let sessions = sessions.into_iter().enumerate().map(with_setup).collect();
-    let doubt = (times.0 == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
+    let doubt =
+        (repetitions.shown == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
     let reproduction = Reproduction { kind: problem.kind, tool, sessions, check: problem.check, doubt };
     found.reproduction = Some(Box::new(reproduction));
     Some((found, exchange))
 }
 
-fn reproduced(kind: FindingKind, calls: usize, (shown, tried): (u32, u32)) -> String {
+fn reproduced(kind: FindingKind, calls: usize, repetitions: Repetitions) -> String {
+    let Repetitions { shown, tried } = repetitions;
     if shown == 0 {
         let what = if calls == 1 { "by this call" } else { "by the calls before it" };
         return format!("0 of {tried} times, {what} in a fresh server");
@@ -66,16 +70,17 @@ fn reproduced(kind: FindingKind, calls: usize, (shown, tried): (u32, u32)) -> St
 }
 
 /// The calls of a sequence, one a line, the last ones where there are many.
-fn lines(sequence: &[Made], calls: &Calls) -> String {
+fn lines(sequence: &[GeneratedCall], calls: &Calls) -> String {
     let left_out = sequence.len().saturating_sub(MOST_SHOWN);
-    let line =
-        |made: &Made| format!("{} {}", calls.callees[made.tool].name, beginning(&made.arguments.to_string(), 120));
+    let line = |made: &GeneratedCall| {
+        format!("{} {}", calls.callees[made.tool].name, beginning(&made.arguments.to_string(), 120))
+    };
     let first = (left_out > 0).then(|| format!("({left_out} more before)"));
     first.into_iter().chain(sequence[left_out..].iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// A call of which nothing else is known, since what it showed did not show again.
-fn unseen(made: &Made, calls: &Calls) -> Exchange {
+fn unseen(made: &GeneratedCall, calls: &Calls) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: format!("tools/call {}", calls.callees[made.tool].name),

@@ -5,12 +5,12 @@ const DIGITS: usize = 8;
 
 /// Makes and finds tokens.
 #[derive(Debug, Clone)]
-pub(super) struct Tokens {
+pub(super) struct Canaries {
     prefix: String,
 }
 
-impl Tokens {
-    /// Tokens that follow from a number.
+impl Canaries {
+    /// Canaries that follow from a number.
     pub(super) fn new(seed: u64) -> Self {
         Self { prefix: format!("zq{:08x}v", (seed ^ (seed >> 32)) & 0xffff_ffff) }
     }
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn a_token_names_its_call() {
-        let tokens = Tokens::new(7);
+        let tokens = Canaries::new(7);
         let check = |text: &str, expected: &[u64]| assert_eq!(tokens.calls_in(text), expected, "{text}");
         check("nothing", &[]);
         check(&format!("a{}b{} {}", tokens.of(18), tokens.of(3), tokens.of(18)), &[3, 18]);
         check(&tokens.of(18)[..12], &[]);
-        check(&Tokens::new(8).of(3), &[]);
+        check(&Canaries::new(8).of(3), &[]);
         assert_eq!(tokens.of(5).len(), tokens.length());
     }
 }

@@ -8,7 +8,7 @@ use crate::source::duration_text;
 
 /// Counts of one case.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct CallCounts {
     /// Calls of the tool.
     pub(super) calls: u64,
     /// Calls of other tools.
@@ -16,8 +16,9 @@ pub(super) struct Tally {
     pub(super) served: u64,
     /// Valid calls that were turned down.
     pub(super) refused: u64,
-    /// Calls against the schema, and how many of them were turned down.
-    pub(super) invalid: (u64, u64),
+    /// Calls that break the schema.
+    pub(super) invalid: u64,
+    pub(super) invalid_refused: u64,
     /// Answers of which it is not known whether they are what the tool declares.
     pub(super) unjudged: u64,
     /// Calls without a usable answer.
@@ -34,7 +35,7 @@ pub(super) struct Tally {
 /// From how many calls on a rate says something.
 const TELLING: u64 = 1_000;
 
-impl Tally {
+impl CallCounts {
     /// Takes note of the arguments of a call.
     pub(super) fn sent(&mut self, tool: usize, arguments: &[u8]) {
         let spread = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
@@ -56,9 +57,8 @@ impl Tally {
             self.served
         )];
         parts.extend(some(self.refused, "refused though valid"));
-        let (against, turned_down) = self.invalid;
-        if against > 0 {
-            parts.push(format!("{turned_down} of {against} invalid ones refused"));
+        if self.invalid > 0 {
+            parts.push(format!("{} of {} invalid ones refused", self.invalid_refused, self.invalid));
         }
         parts.extend(some(self.unjudged, "with content that could not be judged by its schema"));
         parts.extend(some(self.lost, "without an answer"));

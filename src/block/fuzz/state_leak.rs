@@ -1,13 +1,12 @@
-//! Texts of one call in the answer to another, among tools that say that they change nothing: in another session they
-//! reach another client; within one session they are worth a look.
+//! Canary texts of one call in the answer to another call, among tools that declare to change nothing: a canary that
+//! reaches another session reaches another client, and within one session it is a warning.
 
 use std::collections::BTreeMap;
 
-use super::calls::{Calls, Made};
-use super::problem::Problem;
-use super::replay::{Speaker, end, exchange, last_answer};
+use super::calls::{Calls, GeneratedCall};
+use super::problem::FuzzProblem;
+use super::replay::{FuzzTarget, exchange};
 use crate::event::{Finding, FindingKind, ReproductionCheck, Severity};
-use crate::plan::CheckContext;
 use crate::session::SessionReply;
 
 /// How many suspicions about the same two tools are looked into.
@@ -17,14 +16,22 @@ const MOST_TRIED: u32 = 3;
 #[derive(Debug, Clone)]
 pub(super) struct Suspicion {
     /// The call that carried the text.
-    pub(super) earlier: Made,
+    pub(super) earlier: GeneratedCall,
     /// The call whose answer has it.
-    pub(super) later: Made,
+    pub(super) later: GeneratedCall,
     pub(super) later_number: u64,
     pub(super) token: String,
 }
 
-/// The suspicions that are worth a look.
+/// A call with the line that answers it.
+#[derive(Clone, Copy)]
+pub(super) struct AnsweredCall<'a> {
+    pub(super) number: u64,
+    pub(super) made: &'a GeneratedCall,
+    pub(super) line: &'a [u8],
+}
+
+/// The suspicions that are tried again.
 #[derive(Debug, Default)]
 pub(super) struct Suspicions {
     tried: BTreeMap<(usize, usize), u32>,
@@ -32,13 +39,14 @@ pub(super) struct Suspicions {
 }
 
 impl Suspicions {
-    /// Looks for texts of other calls in an answer; `remade` makes the call of a number again.
+    /// Looks for canaries of other calls in an answer; `remade` makes the call of a number again.
     pub(super) fn look(
         &mut self,
         calls: &Calls,
-        (number, made, line): (u64, &Made, &[u8]),
-        remade: impl Fn(u64) -> Option<Made>,
+        answered: &AnsweredCall<'_>,
+        remade: impl Fn(u64) -> Option<GeneratedCall>,
     ) {
+        let AnsweredCall { number, made, line } = *answered;
         if !calls.callees[made.tool].is_read_only {
             return;
         }
@@ -49,7 +57,7 @@ impl Suspicions {
         for earlier_number in calls.tokens.calls_in(text).into_iter().filter(|earlier| *earlier != number) {
             let token = calls.tokens.of(earlier_number);
             let Some(earlier) = remade(earlier_number) else { continue };
-            let is_sent = |made: &Made| made.arguments.to_string().contains(&token);
+            let is_sent = |made: &GeneratedCall| made.arguments.to_string().contains(&token);
             if !calls.callees[earlier.tool].is_read_only || is_sent(made) || !is_sent(&earlier) {
                 continue;
             }
@@ -64,7 +72,7 @@ impl Suspicions {
 }
 
 /// A leak that showed again.
-struct Shown {
+struct ShownLeak {
     reply: SessionReply,
     /// Whether the earlier call was one of another session.
     is_across_sessions: bool,
@@ -72,10 +80,10 @@ struct Shown {
 
 /// Looks into a suspicion. A text that reaches another session of the same server reaches another client, which fails.
 /// Within one session the client sees only what it sent itself, which is a warning: a history is there to show it.
-pub(super) async fn confirmed(on: (&CheckContext<'_>, &Calls), suspicion: &Suspicion) -> Option<Problem> {
+pub(super) async fn confirmed(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<FuzzProblem> {
     let Suspicion { earlier, later, token, .. } = suspicion;
-    let Shown { reply, is_across_sessions } = shown(on, suspicion).await?;
-    let (first, second) = (&on.1.callees[earlier.tool].name, &on.1.callees[later.tool].name);
+    let ShownLeak { reply, is_across_sessions } = shown(target, suspicion).await?;
+    let (first, second) = (&target.calls.callees[earlier.tool].name, &target.calls.callees[later.tool].name);
     let (whose, help) = if is_across_sessions {
         ("in another session", "keep what one client sends out of what others are shown")
     } else {
@@ -88,49 +96,44 @@ pub(super) async fn confirmed(on: (&CheckContext<'_>, &Calls), suspicion: &Suspi
         "the answer of `{second}` shows `{token}`, which only an earlier call of `{first}` {whose} was sent with; both \
          say that they change nothing"
     );
-    let exchange = Some(exchange(on.1, later, Ok(&reply)));
     let found = Finding { help: Some(help.to_owned()), ..Finding::new("state-leak", message) };
-    let problem = Problem {
-        kind: FindingKind::StateLeak,
-        signature: format!("{first} {second}"),
-        detail: String::new(),
-        check: ReproductionCheck::Holds(token.clone()),
-        found,
-        exchange,
-    };
+    let check = ReproductionCheck::Holds(token.clone());
+    let mut problem = FuzzProblem::new(FindingKind::StateLeak, format!("{first} {second}"), check, found);
+    problem.exchange = Some(exchange(target.calls, later, Ok(&reply)));
     if is_across_sessions {
         return Some(problem);
     }
-    let mut problem = problem.advised();
+    problem = problem.advised();
     problem.found.severity = Some(Severity::Low);
     Some(problem)
 }
 
 /// Makes the earlier call, and the later one in another session of the same server, where it has several, and in the same
 /// session.
-async fn shown(on: (&CheckContext<'_>, &Calls), suspicion: &Suspicion) -> Option<Shown> {
+async fn shown(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLeak> {
     let Suspicion { earlier, later, token, .. } = suspicion;
-    let (context, calls) = on;
-    let wait = context.request_timeout;
+    let (servers, timeout) = (target.context.servers, target.context.request_timeout);
     let shows = |reply: &SessionReply| reply.message.to_string().contains(token.as_str());
-    let session = context.servers.open().await.ok()?;
-    let speaker = Speaker::new(context, &session, wait);
-    let _ = speaker.call(calls, earlier).await;
-    let across = match context.servers.beside(&session).await {
+    let session = servers.open().await.ok()?;
+    let player = target.player(&session, timeout);
+    let _ = target.call(player, earlier).await;
+    let across = match servers.beside(&session).await {
         Some(other) => {
-            let reply = Speaker::new(context, &other, wait).call(calls, later).await;
-            end(context, other).await;
+            let reply = target.call(target.player(&other, timeout), later).await;
+            target.close(other).await;
             reply.ok().filter(shows)
         }
         None => None,
     };
-    let within = if across.is_some() { None } else { speaker.call(calls, later).await.ok().filter(shows) };
-    end(context, session).await;
+    let within = if across.is_some() { None } else { target.call(player, later).await.ok().filter(shows) };
+    target.close(session).await;
     if let Some(reply) = across {
-        return Some(Shown { reply, is_across_sessions: true });
+        return Some(ShownLeak { reply, is_across_sessions: true });
     }
     // What a fresh server shows by itself did not come from the earlier call.
     let reply = within?;
-    let alone = last_answer(on, &[later], wait).await?;
-    (!shows(&alone)).then_some(Shown { reply, is_across_sessions: false })
+    let fresh = servers.open().await.ok()?;
+    let alone = target.call(target.player(&fresh, timeout), later).await.ok();
+    target.close(fresh).await;
+    (!shows(&alone?)).then_some(ShownLeak { reply, is_across_sessions: false })
 }

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Tools at whose calls a server ended or fell silent: none but their own cases call them any more.
 #[derive(Debug, Default)]
-pub(super) struct Hazards(Mutex<BTreeSet<String>>);
+pub(super) struct CrashingTools(Mutex<BTreeSet<String>>);
 
-impl Hazards {
+impl CrashingTools {
     /// Takes note of a tool.
     pub(super) fn add(&self, tool: &str) {
         self.lock().insert(tool.to_owned());
