@@ -1,4 +1,4 @@
-//! What a baseline looks like, as data: it checks files and becomes their JSON Schema.
+//! The keys of a baseline: they check files and become their JSON Schema.
 
 use std::collections::BTreeMap;
 

@@ -55,8 +55,8 @@ impl BaselineDecoder<'_> {
         };
         if let Some(first) = self.known.insert((case.value.clone(), check.clone()), case.span) {
             self.mistakes.push(
-                Diagnostic::error("duplicate-entry", "this failure is named twice", case.span)
-                    .with_label(case.span, "named again here")
+                Diagnostic::error("duplicate-entry", "this failure is listed twice", case.span)
+                    .with_label(case.span, "listed again here")
                     .with_other(first, "the first one is here"),
             );
         }
@@ -70,7 +70,7 @@ impl BaselineDecoder<'_> {
         if reason.value.trim().is_empty() {
             self.mistakes.push(
                 Diagnostic::error("empty-reason", "a known failure needs a reason", reason.span)
-                    .with_help("name the issue, or say in a sentence why it is known".to_owned()),
+                    .with_help("name the issue, or write a sentence that says why it is known".to_owned()),
             );
         }
         Some(reason.value)
@@ -81,7 +81,7 @@ impl BaselineDecoder<'_> {
         let Some(until) = node.get("until").and_then(Node::located_text) else { return false };
         let Some(day) = until.value.parse::<NaiveDate>().ok().filter(|_| until.value.len() == 10) else {
             self.mistakes.push(
-                Diagnostic::error("bad-date", format!("`{}` is no date", until.value), until.span)
+                Diagnostic::error("bad-date", format!("invalid date `{}`", until.value), until.span)
                     .with_help("write a day as `2026-12-31`".to_owned()),
             );
             return false;
@@ -91,7 +91,7 @@ impl BaselineDecoder<'_> {
             let message = format!("this failure was excused until {day}, and counts again");
             self.warnings.push(
                 Diagnostic::warning("baseline-expired", message, until.span)
-                    .with_help("mend it, or give it another day".to_owned()),
+                    .with_help("fix it, or set a later day".to_owned()),
             );
         }
         is_over

@@ -1,11 +1,11 @@
 //! Failures that are known: a file of entries that excuse findings, each with a reason, and that must stay true.
 //!
-//! An entry excuses findings of the cases that it names, and [`Ledger`] holds it to its word: where a case passes after
-//! all, the entry has to go. Knows nothing about how cases run. Start reading in [`Baseline`].
+//! An entry excuses findings of the cases that it names; [`BaselineMatches`] fails an entry whose case passes, so that it
+//! is removed. Knows nothing about how cases run. Start reading in [`Baseline`].
 
 mod grammar;
-mod ledger;
 mod load;
+mod matches;
 mod pattern;
 mod write;
 
@@ -16,9 +16,9 @@ use crate::source::Quote;
 use self::pattern::Pattern;
 
 pub use self::grammar::{BASELINE, json_schema};
-pub use self::ledger::{BaselineScope, Ledger, Verdict};
 pub use self::load::load;
-pub use self::write::Writer;
+pub use self::matches::{BaselineMatches, BaselineScope, BaselineVerdict};
+pub use self::write::BaselineWriter;
 
 /// The failures that are known; none by default.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 use crate::event::{CaseResult, Finding, Outcome, SessionJudged};
 use crate::source::{SourceFile, Sources, Style, render};
 
-use super::{Baseline, BaselineScope, Ledger, Writer, load};
+use super::{Baseline, BaselineMatches, BaselineScope, BaselineWriter, load};
 
 const TODAY: u64 = 1_767_225_600_000;
 
@@ -19,7 +19,7 @@ fn read(text: &str) -> Result<Baseline, String> {
 /// A case with findings of these codes, as the runner would report it under a baseline.
 fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&str]) -> CaseResult {
     let entry = read("- { case: 'a.yml::x', reason: r }").unwrap();
-    let mut result = Ledger::new(&entry).close(BaselineScope::Whole, &["a.yml".to_owned()]).broken.remove(0);
+    let mut result = BaselineMatches::new(&entry).close(BaselineScope::Whole, &["a.yml".to_owned()]).broken.remove(0);
     result.case.id = format!("a.yml::{name}@s/auto");
     result.outcome = outcome;
     result.findings = codes.iter().map(|code| Finding::new(*code, "said")).collect();
@@ -30,11 +30,11 @@ fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&str]) -> Ca
 /// The codes of what is wrong with the baseline after these cases.
 fn verdict(text: &str, cases: &[(&str, Outcome, &[&str])], scope: BaselineScope) -> Vec<String> {
     let baseline = read(text).unwrap();
-    let mut ledger = Ledger::new(&baseline);
+    let mut matches = BaselineMatches::new(&baseline);
     for (name, outcome, codes) in cases {
-        ledger.case(&case(&baseline, name, *outcome, codes));
+        matches.case(&case(&baseline, name, *outcome, codes));
     }
-    let verdict = ledger.close(scope, &["a.yml".to_owned()]);
+    let verdict = matches.close(scope, &["a.yml".to_owned()]);
     let broken = verdict.broken.iter().map(|case| case.findings[0].code.clone());
     broken.chain((0..verdict.unmatched).map(|_| "unmatched".to_owned())).collect()
 }
@@ -94,7 +94,7 @@ fn the_day_itself_still_counts() {
 fn what_is_written_can_be_read_and_excuses_everything() {
     let hostile = "\"\\ \u{1b}[31m\u{202e}\u{e0041}\u{ffff}# 'x': {}\n- y";
     let none = Baseline::default();
-    let mut writer = Writer::default();
+    let mut writer = BaselineWriter::default();
     assert!(read(&writer.text()).is_ok_and(|empty| empty.entries.is_empty()));
     writer.case(&case(&none, hostile, Outcome::Failed, &["length", "length", "equals"]));
     writer.case(&case(&none, "y", Outcome::Errored, &["timeout"]));

@@ -1,4 +1,4 @@
-//! A baseline made from what failed.
+//! Writes a baseline from the failures of a run.
 
 use std::fmt::Write as _;
 
@@ -7,25 +7,25 @@ use indexmap::IndexMap;
 use crate::event::{CaseResult, Finding, Outcome, RequirementLevel, SessionJudged};
 use crate::source::is_hidden;
 
-/// What stands where somebody has to say why.
+/// The reason of a new entry, for the user to replace.
 const TO_BE_EXPLAINED: &str = "to be explained";
 
 /// Collects failures.
 #[derive(Debug, Clone, Default)]
-pub struct Writer {
+pub struct BaselineWriter {
     /// The reasons by case and check.
     reasons: IndexMap<(String, String), String>,
 }
 
-impl Writer {
-    /// Takes in how a case ended.
+impl BaselineWriter {
+    /// Adds the failures of a case.
     pub fn case(&mut self, result: &CaseResult) {
         if result.outcome == Outcome::Failed {
             self.findings(&result.case.id, &result.findings);
         }
     }
 
-    /// Takes in what was found outside of any case.
+    /// Adds the findings that belong to no case.
     pub fn session(&mut self, judged: &SessionJudged) {
         self.findings(&judged.id(), &judged.findings);
     }
@@ -49,8 +49,9 @@ impl Writer {
 
     /// The file.
     pub fn text(&self) -> String {
-        let mut text = "# Failures that are known; `mcprove run --baseline` does not count them.\n".to_owned();
-        text += "# An entry that is no longer true fails the run. `until: 2026-12-31` lets one end by itself.\n";
+        let mut text = "# Known failures: `mcprove run --baseline FILE` does not count them.\n".to_owned();
+        text +=
+            "# An entry whose case no longer fails breaks the run. `until: 2026-12-31` gives an entry a last day.\n";
         if self.is_empty() {
             return text + "[]\n";
         }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::console::Console;
 use super::exit::Exit;
-use crate::baseline::{self, Baseline, Writer};
+use crate::baseline::{self, Baseline, BaselineWriter};
 use crate::report::sink;
 use crate::source::file::WRITTEN;
 
@@ -52,7 +52,7 @@ impl BaselineArgs {
     }
 
     /// Writes the failures, if `--write-baseline` asks for it.
-    pub(super) fn write(&self, failures: &Writer, console: &Console) -> Result<(), Exit> {
+    pub(super) fn write(&self, failures: &BaselineWriter, console: &Console) -> Result<(), Exit> {
         let Some(path) = &self.write_baseline else { return Ok(()) };
         sink::write(path, &failures.text()).map_err(|error| console.fail(Exit::Environment, error, None))?;
         let entries = if failures.len() == 1 { "1 failure".to_owned() } else { format!("{} failures", failures.len()) };

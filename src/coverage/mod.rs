@@ -1,6 +1,6 @@
 //! How much of the registry a plan, a run or a proof covers; arithmetic only.
 //!
-//! [`declared`] scores what is [`Planned`], [`exercised`] what was [`Judged`], [`proven`] what was [`Proved`], and
+//! [`declared`] scores what is [`Planned`], [`exercised`] what was [`JudgedVariants`], [`proven`] what was [`Proved`], and
 //! [`meets`] compares a score with a threshold.
 //! Knows nothing about suites or sessions: whoever calls says in plain words what was planned and what ran.
 
@@ -20,7 +20,7 @@ pub use self::threshold::{gates, meets, meets_weighted, parse_threshold};
 
 use self::assemble::{Setting, assemble};
 
-/// What a plan holds, as far as coverage is concerned.
+/// The part of a plan that coverage follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Planned {
     /// The probes of the planned cases; cases that are skipped plan nothing.
@@ -35,9 +35,9 @@ pub struct Planned {
     pub settings: BTreeSet<(String, String)>,
 }
 
-/// What a run judged.
+/// The variants that a run judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct JudgedVariants {
     /// By variant, the cases that ran to a verdict on it; a variant without any was not judged.
     pub by_variant: BTreeMap<String, Vec<Evidence>>,
 }
@@ -55,7 +55,7 @@ pub fn declared(registry: &Registry, planned: &Planned) -> Score {
 }
 
 /// Scores a run: a leaf counts when a variant of it was judged; claims count for nothing here.
-pub fn exercised(registry: &Registry, planned: &Planned, judged: &Judged) -> Score {
+pub fn exercised(registry: &Registry, planned: &Planned, judged: &JudgedVariants) -> Score {
     assemble(&Setting {
         registry,
         level: Level::Exercised,

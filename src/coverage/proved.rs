@@ -1,11 +1,11 @@
-//! What a proof says about each variant.
+//! The verdict of a proof on each variant.
 
 use std::collections::BTreeMap;
 
 use crate::event::{LeftOut, MutantResult, Verdict};
 use crate::taxonomy::score::Evidence;
 
-/// What was proven.
+/// The variants of which mutants were tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proved {
     /// By variant; one that is not here was not tried.

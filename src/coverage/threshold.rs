@@ -1,4 +1,4 @@
-//! Whether a score is high enough.
+//! Whether a score reaches its thresholds.
 
 use crate::event::{Figure, Gate};
 use crate::taxonomy::score::Score;
@@ -16,7 +16,7 @@ pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
     reaches(score, score.weighted, threshold)
 }
 
-/// What is asked of a score: a threshold for the plain figure, one for the weighted figure, and whether they are met.
+/// The thresholds for the plain and the weighted figure of a score, and whether they are met.
 pub fn gates(score: &Score, plain: Option<f64>, weighted: Option<f64>) -> Vec<Gate> {
     let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met };
     let plain = plain.map(|threshold| gate(Figure::Plain, threshold, meets(score, threshold)));
@@ -28,12 +28,12 @@ pub fn gates(score: &Score, plain: Option<f64>, weighted: Option<f64>) -> Vec<Ga
 pub fn parse_threshold(text: &str) -> Result<f64, String> {
     let typed = text.trim();
     if typed.is_empty() {
-        return Err("a threshold is a number from 0 to 100, and none was given".to_owned());
+        return Err("the threshold is missing; write a percentage from 0 to 100, such as `60`".to_owned());
     }
     match typed.parse::<f64>() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
-        Ok(_) => Err(format!("`{typed}` is outside of 0 to 100; write a percentage such as `60`")),
-        Err(_) => Err(format!("`{typed}` is no number; write a percentage such as `60`")),
+        Ok(_) => Err(format!("`{typed}` is not between 0 and 100; write a percentage such as `60`")),
+        Err(_) => Err(format!("`{typed}` is not a number; write a percentage such as `60`")),
     }
 }
 

@@ -220,7 +220,7 @@ fn families(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::coverage::{Judged, Planned, declared, exercised};
+    use crate::coverage::{JudgedVariants, Planned, declared, exercised};
     use crate::taxonomy::Registry;
     use crate::taxonomy::score::Evidence;
 
@@ -235,9 +235,9 @@ mod tests {
         }
     }
 
-    fn judged(variants: &[&str]) -> Judged {
+    fn judged(variants: &[&str]) -> JudgedVariants {
         let case = || vec![Evidence { case: "users.yml::t@users/2025-11-25".to_owned(), frames: vec![7] }];
-        Judged { by_variant: variants.iter().map(|id| ((*id).to_owned(), case())).collect() }
+        JudgedVariants { by_variant: variants.iter().map(|id| ((*id).to_owned(), case())).collect() }
     }
 
     #[test]

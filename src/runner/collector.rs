@@ -15,7 +15,7 @@ pub(super) struct RunCollector<'a> {
     /// The recorded answers.
     pub(super) recorded: snapshot::SnapshotLedger,
     /// The known failures.
-    pub(super) known: baseline::Ledger<'a>,
+    pub(super) known: baseline::BaselineMatches<'a>,
     pub(super) summary: Summary,
     /// The settings of all blocks.
     pub(super) blocks: Vec<Arc<dyn CaseSource>>,

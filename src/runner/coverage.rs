@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{SessionFrames, Thresholds};
-use crate::coverage::{self, Judged, Planned};
+use crate::coverage::{self, JudgedVariants, Planned};
 use crate::event::{CaseResult, Coverage, ServerReady};
 use crate::plan::{Plan, declared};
 use crate::taxonomy::Registry;
@@ -13,7 +13,7 @@ use crate::wire::{Direction, Scanner};
 /// Collects what cases and scans judged.
 pub(super) struct CoverageCollector {
     planned: Planned,
-    judged: Judged,
+    judged: JudgedVariants,
 }
 
 impl CoverageCollector {
@@ -21,7 +21,7 @@ impl CoverageCollector {
         let (probes, variants) = declared(plan);
         let agents = probes.contains("agent");
         let planned = Planned { probes, claimed: BTreeSet::new(), variants, agents, settings: BTreeSet::new() };
-        Self { planned, judged: Judged::default() }
+        Self { planned, judged: JudgedVariants::default() }
     }
 
     pub(super) fn ready(&mut self, ready: &ServerReady) {

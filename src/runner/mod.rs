@@ -154,7 +154,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     let mut collector = RunCollector {
         judge: CoverageCollector::new(&plan),
         recorded: snapshot::SnapshotLedger::new(&plan, Arc::clone(&recordings)),
-        known: baseline::Ledger::new(&baseline),
+        known: baseline::BaselineMatches::new(&baseline),
         summary: Summary::default(),
         blocks: plan
             .suites

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::told::{finding, needless, summary};
+use super::finding::{finding, needless, summary};
 use super::{Differential, IgnoredChange};
 use crate::drift::{
     ChangeSubject, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome as Came, ServerChange, compare_subject,
@@ -38,7 +38,7 @@ impl Check for DriftCheck {
 
 async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
     let DriftCheck { settings, recorded, subject } = check;
-    let Some(mut now) = offered(context, (&recorded.name, &recorded.protocol)) else {
+    let Some(mut now) = offered(context, &recorded.name, &recorded.protocol) else {
         return CheckResult::because(Outcome::Errored, Reason::NothingToCompare);
     };
     let mut result = CheckResult::new(Outcome::Passed);
@@ -52,8 +52,8 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
         }
     }
     let now = now.neutral(context.neutral);
-    let idle = if *subject == ChangeSubject::Server { idle(settings, (recorded, &now), context) } else { Vec::new() };
-    let result = verdict(settings, (compare_subject(subject, recorded, &now), idle), result);
+    let idle = if *subject == ChangeSubject::Server { idle(settings, recorded, &now, context) } else { Vec::new() };
+    let result = verdict(settings, compare_subject(subject, recorded, &now), idle, result);
     let ChangeSubject::Answers(tool) = subject else { return result };
     if result.outcome != Outcome::Passed || is_served(tool, recorded) || is_served(tool, &now) {
         return result;
@@ -70,7 +70,7 @@ fn is_served(tool: &str, recorded: &Recorded) -> bool {
 
 /// What is ignored and is not there hides what may come; where there are several servers or revisions, it may be there
 /// on another. What was ignored of answers is not known before all of them are there.
-fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), context: &CheckContext<'_>) -> Vec<Finding> {
+fn idle(settings: &Differential, recorded: &Recorded, now: &Recorded, context: &CheckContext<'_>) -> Vec<Finding> {
     if context.suite.servers.len() != 1 || context.suite.servers.values().any(|server| server.protocol.len() != 1) {
         return Vec::new();
     }
@@ -85,10 +85,10 @@ fn idle(settings: &Differential, (recorded, now): (&Recorded, &Recorded), contex
 }
 
 /// The server as it is, without answers.
-pub(super) fn offered(context: &CheckContext<'_>, names: (&str, &str)) -> Option<Recorded> {
+pub(super) fn offered(context: &CheckContext<'_>, name: &str, protocol: &str) -> Option<Recorded> {
     let said = context.server?;
     let identity = RecordedIdentity::of(&said.result, said.revision.as_str());
-    Some(Recorded::offered(names.0, names.1, identity, context.catalog))
+    Some(Recorded::offered(name, protocol, identity, context.catalog))
 }
 
 /// What the tool answers to the recorded calls.
@@ -103,7 +103,7 @@ async fn answers(
     let mut answers = Vec::new();
     let mut broken = None;
     for known in recorded.answers.iter().filter(|answer| answer.tool == tool) {
-        match ask(context, &session, (tool, &sent(context, tool, &known.arguments)), result).await {
+        match ask(context, &session, tool, &sent(context, tool, &known.arguments), &mut result.frames).await {
             Ok((outcome, told)) => answers.push(RecordedAnswer {
                 tool: tool.to_owned(),
                 arguments: known.arguments.clone(),
@@ -139,21 +139,23 @@ fn given(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
 pub(super) async fn ask(
     context: &CheckContext<'_>,
     session: &Session,
-    (tool, arguments): (&str, &Value),
-    result: &mut CheckResult,
+    tool: &str,
+    arguments: &Value,
+    frames: &mut Vec<u32>,
 ) -> Result<(Came, Value), Finding> {
     let params = Some(json!({"name": tool, "arguments": arguments}));
     let timeout = Some(context.request_timeout);
     let request = SessionRequest { owner: context.owner, method: "tools/call", params, timeout, progress: false };
     let reply = session.request(request).await.map_err(|failure| Finding::from(&failure))?;
-    result.frames.extend([reply.frame, reply.answer_frame]);
+    frames.extend([reply.frame, reply.answer_frame]);
     let message = (context.neutral)((*reply.message).clone());
     heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
 }
 
 fn verdict(
     settings: &Differential,
-    (changes, idle): (Vec<ServerChange>, Vec<Finding>),
+    changes: Vec<ServerChange>,
+    idle: Vec<Finding>,
     result: CheckResult,
 ) -> CheckResult {
     let is_meant = |change: &ServerChange| settings.ignore.iter().any(|ignored| ignored.is_about(change));

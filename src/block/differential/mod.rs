@@ -2,10 +2,10 @@
 
 mod cases;
 mod compare;
+mod finding;
 mod record;
 mod snapshot;
-mod told;
-mod twice;
+mod stability;
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::source::Node;
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, is_match, selected_tools};
 
-pub use self::record::{Recording, UNANSWERED, Wanted, record};
+pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
 
 pub(super) static KIND: Kind = Kind {
     key: key("differential", Shape::Object(&KEYS), "Compares the server with a recorded one."),

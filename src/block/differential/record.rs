@@ -1,9 +1,9 @@
-//! Records a server: what it offers, and what it answers to one call of every tool that may be called.
+//! Records a server: its lists, and its answers to one call of every tool that may be called.
 
 use serde_json::Value;
 
 use super::compare::{offered, sent};
-use super::twice::{Call, twice};
+use super::stability::{PlannedCall, call_twice};
 use crate::drift::Recorded;
 use crate::event::Finding;
 use crate::plan::CheckContext;
@@ -15,9 +15,9 @@ use crate::wire::Tool;
 /// How the sentence about a call begins that nothing answered.
 pub const UNANSWERED: &str = "no answer of ";
 
-/// What to record.
+/// The parts of a server to record.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct RecordingSelection {
     /// Whether tools are called.
     pub call_tools: bool,
     /// Which tools.
@@ -41,24 +41,24 @@ pub struct Recording {
 ///
 /// Fails where the server says nothing of itself.
 pub async fn record(
-    wanted: &Wanted,
+    wanted: &RecordingSelection,
     protocol: &str,
     context: &CheckContext<'_>,
     calling: &(dyn Fn(&str) + Sync),
 ) -> Result<Recording, Finding> {
-    let mut recorded = offered(context, (context.server_name, protocol))
+    let mut recorded = offered(context, context.server_name, protocol)
         .ok_or_else(|| Finding::new("nothing-said", "the server said nothing that could be recorded"))?;
     recorded.tools.retain(|tool| wanted.tools.selects(tool["name"].as_str().unwrap_or_default()));
     let mut notes = Vec::new();
     if wanted.call_tools {
-        let mut made: Vec<Call<'_>> = Vec::new();
+        let mut made: Vec<PlannedCall<'_>> = Vec::new();
         for tool in context.catalog.tools.iter().filter(|tool| wanted.tools.selects(&tool.name)) {
             match calls(tool, wanted, context) {
-                Ok(calls) => made.extend(calls.into_iter().map(|arguments| Call { tool, arguments })),
+                Ok(calls) => made.extend(calls.into_iter().map(|arguments| PlannedCall { tool, arguments })),
                 Err(reason) => notes.push(format!("not called: {reason}")),
             }
         }
-        for (answer, call) in twice(context, &made, calling).await.into_iter().zip(&made) {
+        for (answer, call) in call_twice(context, &made, calling).await.into_iter().zip(&made) {
             match answer {
                 Ok(answer) => recorded.answers.push(answer),
                 Err(reason) => notes.push(format!("{UNANSWERED}`{}` is recorded: {reason}", call.tool.name)),
@@ -70,7 +70,7 @@ pub async fn record(
 }
 
 /// The arguments with which a tool is called; `Err` says why it is not.
-fn calls(tool: &Tool, wanted: &Wanted, context: &CheckContext<'_>) -> Result<Vec<Value>, String> {
+fn calls(tool: &Tool, wanted: &RecordingSelection, context: &CheckContext<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
     let told = |why: Why| why.told(name, Cure::of(context.suite));
     if let Some(hazard) = context.suite.hazard(context.server_name, tool) {

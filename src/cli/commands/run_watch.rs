@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::run_findings::Severities;
 use super::served::ObservedCalls;
-use crate::baseline::Writer;
+use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 
@@ -57,7 +57,7 @@ pub(super) struct RunWatch {
     transcripts: Option<PathBuf>,
     sessions: usize,
     /// The failures that a baseline could list.
-    failures: Writer,
+    failures: BaselineWriter,
     /// Writes the run down, where it is to be played back.
     pub(super) recorder: Option<RunRecorder>,
     /// The end of a run of which something is still to be proven.
@@ -97,7 +97,7 @@ impl RunWatch {
             logs,
             transcripts,
             sessions: 0,
-            failures: Writer::default(),
+            failures: BaselineWriter::default(),
             recorder: None,
             held: None,
             redactor: Redactor::default(),
@@ -136,7 +136,7 @@ impl RunWatch {
     }
 
     /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
-    pub(super) fn finish(mut self, console: &Console) -> (Writer, Result<(), Exit>) {
+    pub(super) fn finish(mut self, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
         let view = View { failures: self.live.finish(), ..self.view };
         for (format, path) in &self.targets {
             let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();

@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 use super::signals::{self, RunEnding, RunningTask, Urgency};
 use super::snapshot_text::{ChangeText, of_changes, of_recording};
 use crate::block;
-use crate::block::differential::{Recording, UNANSWERED, Wanted, record};
+use crate::block::differential::{Recording, RecordingSelection, UNANSWERED, record};
 use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
@@ -249,9 +249,9 @@ impl SnapshotArgs {
     }
 
     /// The parts of a server to record; calls of an earlier snapshot are repeated.
-    fn wanted(&self, before: Option<&Recorded>) -> Wanted {
+    fn wanted(&self, before: Option<&Recorded>) -> RecordingSelection {
         let calls = before.into_iter().flat_map(|recorded| &recorded.answers);
-        Wanted {
+        RecordingSelection {
             call_tools: !self.no_answers,
             tools: self.tools(),
             calls: calls.map(|answer| (answer.tool.clone(), answer.arguments.clone())).collect(),

@@ -14,9 +14,9 @@ fn negative_path() -> Planned {
     Planned { probes: set(&["negative-path"]), ..Planned::default() }
 }
 
-fn judged(variants: &[&str]) -> Judged {
+fn judged(variants: &[&str]) -> JudgedVariants {
     let case = || vec![Evidence { case: "a.yml::t@s/2025-11-25".to_owned(), frames: vec![3, 4] }];
-    Judged { by_variant: variants.iter().map(|id| ((*id).to_owned(), case())).collect() }
+    JudgedVariants { by_variant: variants.iter().map(|id| ((*id).to_owned(), case())).collect() }
 }
 
 fn leaf_counts(score: &Score, id: &str) -> bool {
@@ -59,7 +59,7 @@ fn claims_are_told_apart_and_never_exercise() {
     let alone: Vec<&str> =
         score.applicable_leaves().filter(|leaf| leaf.counts_by_claim()).map(|leaf| leaf.id.as_str()).collect();
     assert_eq!(alone, ["FAULT-TOOL-UNHANDLED-EXCEPTION"]);
-    let run = exercised(Registry::builtin(), &planned, &Judged::default());
+    let run = exercised(Registry::builtin(), &planned, &JudgedVariants::default());
     assert_eq!((run.leaves.counted, run.claimed.len()), (0, 0));
 }
 
@@ -95,7 +95,7 @@ fn a_shared_variant_counts_for_both_leaves_and_once_itself() {
 fn settings_decide_what_can_occur() {
     let over =
         |over: &str, at: &str| Planned { settings: [(over.to_owned(), at.to_owned())].into(), ..Planned::default() };
-    let variants = |planned: &Planned| exercised(Registry::builtin(), planned, &Judged::default()).variants.of;
+    let variants = |planned: &Planned| exercised(Registry::builtin(), planned, &JudgedVariants::default()).variants.of;
     let all = variants(&Planned::default());
     assert_eq!(all, 75 - 7);
     let on_stdio = variants(&over("stdio", "2025-11-25"));
@@ -111,7 +111,7 @@ fn settings_decide_what_can_occur() {
 
 #[test]
 fn a_variant_without_cases_was_not_judged() {
-    let empty = Judged { by_variant: [("TOOL-CRASH".to_owned(), Vec::new())].into() };
+    let empty = JudgedVariants { by_variant: [("TOOL-CRASH".to_owned(), Vec::new())].into() };
     assert_eq!(exercised(Registry::builtin(), &Planned::default(), &empty).leaves.counted, 0);
 }
 
@@ -160,7 +160,7 @@ fn an_exercised_leaf_lists_its_cases_and_frames() {
         ("TOOL-CRASH".to_owned(), vec![of("a", &[3, 4]), of("b", &[7])]),
         ("TOOL-SPURIOUS-ERROR".to_owned(), vec![of("a", &[4, 5])]),
     ];
-    let score = exercised(Registry::builtin(), &negative_path(), &Judged { by_variant: by_variant.into() });
+    let score = exercised(Registry::builtin(), &negative_path(), &JudgedVariants { by_variant: by_variant.into() });
     let leaf = &score.families[1].by_leaf[0];
     assert!(leaf.counted, "{leaf:?}");
     let told: Vec<(&str, &[u32])> = leaf.evidence.iter().map(|one| (one.case.as_str(), &*one.frames)).collect();

@@ -1,4 +1,4 @@
-//! Holds entries to their word: which of them a run showed to be true, and which not.
+//! Compares entries with a run: which of them match a failure, and which no longer do.
 
 use crate::event::{CaseInfo, CaseResult, Finding, Outcome, SessionJudged};
 use crate::source::did_you_mean;
@@ -14,24 +14,24 @@ pub enum BaselineScope {
     Part,
 }
 
-/// What a run says about a baseline.
+/// The entries that a run refutes.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct BaselineVerdict {
     /// A failed case for each entry that is no longer true.
     pub broken: Vec<CaseResult>,
     /// How many entries name no case of a run that did not cover everything.
     pub unmatched: usize,
 }
 
-/// Watches the cases of a run.
+/// Collects which entries match the cases of a run.
 #[derive(Debug)]
-pub struct Ledger<'a> {
+pub struct BaselineMatches<'a> {
     baseline: &'a Baseline,
-    pages: Vec<EntryMatches>,
+    matches: Vec<EntryMatches>,
     ids: Vec<String>,
 }
 
-/// What was seen of one entry.
+/// The cases that one entry names.
 #[derive(Debug, Clone, Default)]
 struct EntryMatches {
     is_matched: bool,
@@ -39,15 +39,15 @@ struct EntryMatches {
     refuted_by: Vec<String>,
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> BaselineMatches<'a> {
     /// Begins with nothing seen.
     pub fn new(baseline: &'a Baseline) -> Self {
-        Self { baseline, pages: vec![EntryMatches::default(); baseline.entries.len()], ids: Vec::new() }
+        Self { baseline, matches: vec![EntryMatches::default(); baseline.entries.len()], ids: Vec::new() }
     }
 
-    /// Takes in how a case ended.
+    /// Adds the result of a case.
     pub fn case(&mut self, result: &CaseResult) {
-        if self.pages.is_empty() {
+        if self.matches.is_empty() {
             return;
         }
         let earlier = result.earlier.iter().flat_map(|attempt| &attempt.findings);
@@ -55,44 +55,45 @@ impl<'a> Ledger<'a> {
         let is_judged = matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed)
             // A conversation that broke may have hidden what would have been found later.
             && findings.iter().all(|finding| finding.class.is_none());
-        for (entry, page) in self.baseline.entries.iter().zip(&mut self.pages) {
+        for (entry, matches) in self.baseline.entries.iter().zip(&mut self.matches) {
             if !self.baseline.names(entry, &result.case.id) {
                 continue;
             }
-            page.is_matched = true;
+            matches.is_matched = true;
             if is_judged && !findings.iter().any(|finding| entry.covers(finding)) {
-                page.refuted_by.push(result.case.id.clone());
+                matches.refuted_by.push(result.case.id.clone());
             }
         }
         self.ids.push(result.case.id.clone());
     }
 
-    /// Marks what was found outside of any case and is known.
+    /// Marks the known findings among those that belong to no case.
     pub fn mark(&self, judged: &mut SessionJudged) {
         self.baseline.mark(&judged.id(), &mut judged.findings);
     }
 
-    /// Takes in what was found outside of any case.
+    /// Adds the findings that belong to no case.
     pub fn session(&mut self, judged: &SessionJudged) {
         let id = judged.id();
-        for (entry, page) in self.baseline.entries.iter().zip(&mut self.pages) {
-            page.is_matched |=
+        for (entry, matches) in self.baseline.entries.iter().zip(&mut self.matches) {
+            matches.is_matched |=
                 judged.findings.iter().any(|finding| entry.covers(finding)) && self.baseline.names(entry, &id);
         }
     }
 
     /// Decides about every entry; `files` are those of the run.
-    pub fn close(&self, scope: BaselineScope, files: &[String]) -> Verdict {
-        let mut verdict = Verdict::default();
-        for (entry, page) in self.baseline.entries.iter().zip(&self.pages).filter(|(entry, _)| !entry.has_expired) {
-            if !page.refuted_by.is_empty() {
-                verdict.broken.push(failed(entry, unexpected_pass(entry, &page.refuted_by)));
-            } else if !page.is_matched
+    pub fn close(&self, scope: BaselineScope, files: &[String]) -> BaselineVerdict {
+        let mut verdict = BaselineVerdict::default();
+        for (entry, matches) in self.baseline.entries.iter().zip(&self.matches).filter(|(entry, _)| !entry.has_expired)
+        {
+            if !matches.refuted_by.is_empty() {
+                verdict.broken.push(failed(entry, unexpected_pass(entry, &matches.refuted_by)));
+            } else if !matches.is_matched
                 && scope == BaselineScope::Whole
                 && files.iter().any(|file| entry.case.is_about(file))
             {
                 verdict.broken.push(failed(entry, self.stale(entry)));
-            } else if !page.is_matched {
+            } else if !matches.is_matched {
                 verdict.unmatched += 1;
             }
         }
@@ -103,7 +104,7 @@ impl<'a> Ledger<'a> {
         let meant = did_you_mean(entry.case.as_str(), self.ids.iter().map(String::as_str));
         Finding {
             help: Some(meant.unwrap_or_else(|| "remove the entry; `mcprove plan` lists the cases".to_owned())),
-            ..finding(entry, "stale-entry", "no case is named so", "names no case")
+            ..finding(entry, "stale-entry", "no case has this name", "matches no case")
         }
     }
 }
@@ -120,10 +121,10 @@ fn unexpected_pass(entry: &BaselineEntry, ids: &[String]) -> Finding {
     let help = if entry.case.is_open() {
         "remove the entry, or name only the cases that still fail"
     } else {
-        "remove the entry: what it says is no longer true"
+        "remove the entry: the case no longer fails"
     };
     let listed = if ids.len() > 1 { ids.join("\n") } else { String::new() };
-    let found = finding(entry, "unexpected-pass", &message, "is said to fail");
+    let found = finding(entry, "unexpected-pass", &message, "listed as a known failure");
     Finding { help: Some(help.to_owned()), ..found }.with_evidence("cases", listed)
 }
 

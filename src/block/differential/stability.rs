@@ -10,28 +10,27 @@ use serde_json::Value;
 
 use super::compare::ask;
 use crate::drift::{RecordedAnswer, RecordedOutcome as Came, masked};
-use crate::event::{CheckResult, Outcome};
 use crate::plan::CheckContext;
 use crate::session::Session;
 use crate::wire::Tool;
 
 /// A call that is to be made.
-pub(super) struct Call<'a> {
+pub(super) struct PlannedCall<'a> {
     pub(super) tool: &'a Tool,
     pub(super) arguments: Value,
 }
 
-/// What came, or in a sentence why nothing did.
-type Made = Result<(Came, Value), String>;
+/// The answer to a call, or a sentence that says why there is none.
+type CallOutcome = Result<(Came, Value), String>;
 
 /// The same, by the number of the call.
-type Outcomes = BTreeMap<usize, Made>;
+type Outcomes = BTreeMap<usize, CallOutcome>;
 
 /// Makes the calls and keeps what was the same both times; `Err` says why that is nothing. `calling` is told which tool
 /// is called next.
-pub(super) async fn twice(
+pub(super) async fn call_twice(
     context: &CheckContext<'_>,
-    calls: &[Call<'_>],
+    calls: &[PlannedCall<'_>],
     calling: &(dyn Fn(&str) + Sync),
 ) -> Vec<Result<RecordedAnswer, String>> {
     let (mut first, mut second) = (Outcomes::new(), Outcomes::new());
@@ -47,7 +46,7 @@ pub(super) async fn twice(
     calls.iter().zip(both).map(|(call, (first, second))| kept(call, first?, &second?)).collect()
 }
 
-fn kept(call: &Call<'_>, first: (Came, Value), second: &(Came, Value)) -> Result<RecordedAnswer, String> {
+fn kept(call: &PlannedCall<'_>, first: (Came, Value), second: &(Came, Value)) -> Result<RecordedAnswer, String> {
     masked((&call.tool.name, &call.arguments), first, second)
         .ok_or_else(|| "it was served once and failed once".to_owned())
 }
@@ -61,7 +60,7 @@ fn turned(order: &[usize]) -> Vec<usize> {
 
 struct Maker<'a> {
     context: &'a CheckContext<'a>,
-    calls: &'a [Call<'a>],
+    calls: &'a [PlannedCall<'a>],
     calling: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -102,21 +101,20 @@ impl Maker<'_> {
         }
     }
 
-    async fn on_fresh_server(&self, at: usize) -> Made {
+    async fn on_fresh_server(&self, at: usize) -> CallOutcome {
         (self.calling)(&self.calls[at].tool.name);
         let session = self.context.servers.open().await.map_err(|found| found.message)?;
         let outcome = self.make(at, &session).await;
         self.close(session, outcome).await
     }
 
-    async fn make(&self, at: usize, session: &Session) -> Made {
-        let Call { tool, arguments } = &self.calls[at];
-        let mut result = CheckResult::new(Outcome::Passed);
-        ask(self.context, session, (&tool.name, arguments), &mut result).await.map_err(|found| found.message)
+    async fn make(&self, at: usize, session: &Session) -> CallOutcome {
+        let PlannedCall { tool, arguments } = &self.calls[at];
+        ask(self.context, session, &tool.name, arguments, &mut Vec::new()).await.map_err(|found| found.message)
     }
 
     /// Ends a server after a call; one that had ended by itself has served nothing.
-    async fn close(&self, session: Session, outcome: Result<(Came, Value), String>) -> Made {
+    async fn close(&self, session: Session, outcome: CallOutcome) -> CallOutcome {
         let ended = self.context.servers.close(session).await;
         let outcome = outcome?;
         ended.map_or(Ok(outcome), |found| Err(found.message))
