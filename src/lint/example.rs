@@ -6,7 +6,7 @@ use super::Lint;
 use crate::wire::Tool;
 
 /// The tool of which examples say only what is different.
-pub(super) fn right() -> Value {
+pub fn example_base() -> Value {
     json!({
         "name": "find_notes",
         "description": "Finds notes whose text holds a word.",
@@ -56,7 +56,7 @@ fn tools(example: &str) -> Vec<Tool> {
 }
 
 fn changed(change: &Value, number: Option<u64>) -> Tool {
-    let mut tool = right();
+    let mut tool = example_base();
     let own: Map<String, Value> = change.as_object().cloned().unwrap_or_default();
     for (member, value) in own.into_iter().filter(|(member, _)| member != "times") {
         if value.is_null() {

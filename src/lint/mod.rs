@@ -5,16 +5,18 @@
 //! suites, cases or how bad a verdict is. A lint that might accuse a tool that is right is advice, or no lint.
 
 mod example;
+mod explain;
 mod look;
-mod manual;
 mod provider;
 mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use self::example::example_base;
+pub use self::explain::{explained, listed};
 use self::look::{LintPosition, ToolMember, each_tool, places};
-pub use self::manual::{explained, listed, manual};
 pub use self::provider::Provider;
+pub use self::rules::SUBJECTS;
 use serde_json::json;
 
 use crate::wire::Tool;

@@ -9,7 +9,6 @@
 mod builtin;
 mod decode;
 mod grammar;
-mod manual;
 mod model;
 mod probe;
 pub mod score;
@@ -22,12 +21,11 @@ use std::collections::BTreeMap;
 use crate::source::{Diagnostic, SourceId, Sources};
 
 pub use self::grammar::{REGISTRY, json_schema};
-pub use self::manual::manual;
 pub use self::model::{
     Family, Holds, Leaf, Mutant, Mutants, Need, Offer, Revisions, Severity, Tier, Transport, Variant,
 };
 pub use self::probe::{PROBES, Probe, probe};
-pub use self::start::{Alteration, Launch, OnDisk, Start};
+pub use self::start::{Alteration, Launch, OnDisk, START, Start};
 
 /// Every fault that is known, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -16,7 +16,11 @@ pub const PROBES: &[Probe] = &[
     define("compliance", "checks the sentences of the specification one by one", "compliance:"),
     define("conformance", "checks whole sessions against the specification", "compliance:"),
     define("security", "scans the server and tries known attacks", "security:"),
-    define("trust-boundary", "carries data across a security boundary and looks for it on the other side", "trust_boundary:"),
+    define(
+        "trust-boundary",
+        "carries data across a security boundary and looks for it on the other side",
+        "trust_boundary:",
+    ),
     define("fault-recovery", "breaks the session and watches the recovery", "faults:"),
     define("negative-path", "sends calls that the server must refuse", "negative_path:"),
     define("output-schema", "compares results with the declared output schema", "output_schema:"),

@@ -31,6 +31,6 @@ pub use self::message::{
     Id, RpcMessage, classify, id_of_unreadable, is_response, notification_line, request, response_line, response_of,
 };
 pub use self::revision::{Era, Revision};
-pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, Scanner, manual as scan_manual};
+pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, Scanner};
 pub use self::transcript::Transcript;
 pub use self::weight::{ReadLimit, exact_memory_estimate, exceeded_limit, read_json, value_memory};

@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::documents::with_contents;
 use crate::harness::{is_update, root};
+use crate::manual;
 
 /// A file, and what makes the text that it must hold.
 type Generated = (&'static str, fn() -> String);
@@ -15,13 +16,13 @@ const GENERATED: &[Generated] = &[
     ("schema/snapshot.schema.json", || pretty(&mcprove::drift::json_schema())),
     ("schema/finding.schema.json", || pretty(&mcprove::findings::json_schema())),
     ("schema/registry.schema.json", || pretty(&mcprove::taxonomy::json_schema())),
-    ("docs/reference/lints.md", || with_contents(&mcprove::lint::manual())),
-    ("docs/reference/packs.md", || with_contents(&mcprove::block::properties::packs_manual())),
-    ("docs/reference/rules.md", || with_contents(&mcprove::block::compliance::rules_manual())),
-    ("docs/reference/scans.md", || with_contents(&mcprove::wire::scan_manual())),
+    ("docs/reference/lints.md", || with_contents(&manual::lints::page())),
+    ("docs/reference/packs.md", || with_contents(&manual::packs::page())),
+    ("docs/reference/rules.md", || with_contents(&manual::rules::page())),
+    ("docs/reference/scans.md", || with_contents(&manual::scans::page())),
     ("docs/reference/faults.md", || {
         let served = mcprove::demo::faulty::all().map(|entry| entry.variant).collect();
-        with_contents(&mcprove::taxonomy::manual(mcprove::taxonomy::Registry::builtin(), &served))
+        with_contents(&manual::faults::page(mcprove::taxonomy::Registry::builtin(), &served))
     }),
 ];
 

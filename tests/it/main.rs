@@ -11,7 +11,7 @@
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
 //! this process, as the tests of others do.
 //! `bounds` sets servers at it that want all memory; `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
-//! at written files, and at the loader; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
+//! at written files, and at the loader; `manual` makes the pages of the reference; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
 
 mod architecture;
 mod bounds;
@@ -31,6 +31,7 @@ mod generated;
 mod harness;
 mod interrupted;
 mod leaks;
+mod manual;
 mod over_http;
 mod progress;
 mod prove;

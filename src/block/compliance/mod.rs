@@ -1,7 +1,7 @@
 //! `compliance:`, checks against the specification, one for each of its testable rules.
 
 mod cases;
-mod manual;
+mod rule_books;
 mod score;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, level, texts};
 
-pub use self::manual::{built_in_rules, rules_manual, rules_of};
+pub use self::rule_books::{built_in_rules, rules_of};
 
 pub(super) static KIND: Kind = Kind {
     key: key("compliance", Shape::Object(&KEYS), "Checks the server against the specification."),

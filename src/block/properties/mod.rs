@@ -3,7 +3,6 @@
 //! Reading them is here. A property is a test once it is read: `plan` prepares its rounds, and `runner` runs them.
 
 mod keys;
-mod packs;
 mod read;
 
 use std::sync::Arc;
@@ -13,8 +12,6 @@ use crate::plan::CaseSource;
 use crate::source::Node;
 use crate::source::grammar::{Shape, key};
 use crate::suite::BlockReader;
-
-pub use self::packs::packs_manual;
 
 pub(super) static KIND: Kind = Kind {
     key: key(

@@ -15,7 +15,7 @@ mod words;
 use super::{Lint, LintLevel, LintRule};
 
 /// Every lint, under the heading of its subject.
-pub(super) static SUBJECTS: &[(&str, &[Lint])] = &[
+pub static SUBJECTS: &[(&str, &[Lint])] = &[
     ("Schemas that are wrong", validity::LINTS),
     ("Schemas that make no sense", sense::LINTS),
     ("Schemas that are too loose", loose::LINTS),

@@ -108,7 +108,7 @@ alters! {
 
 const ALTER: Shape = Shape::Choice(Alter::WORDS);
 
-pub(super) static START: Object = Object {
+pub static START: Object = Object {
     name: "a start",
     doc: "A change to the start of the server; planted with `--live` only, one change at a time.",
     keys: &[&[

@@ -6,7 +6,6 @@
 //! nothing is said, and where nothing could be broken nothing is counted.
 
 mod look;
-mod manual;
 mod memory;
 mod rules;
 mod table;
@@ -19,7 +18,6 @@ use serde_json::Value;
 
 pub use self::look::MessageStream;
 use self::look::{MessageCheck, ReportedMessages, RuleCounts};
-pub use self::manual::manual;
 use self::memory::SessionMemory;
 use self::rules::framing::Fragments;
 use self::table::ScanRule;

@@ -1,35 +1,14 @@
-//! The rule books that are part of the program, for whoever wants the rules without a suite.
+//! `docs/reference/rules.md`, made from the rule books that are part of the program.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use crate::block::load;
-use crate::source::{Diagnostic, Node, SourceFile, Sources, parse};
-use crate::suite::{Carrier, Files, Level, Need, Rule, Test, UNCHECKED};
+use mcprove::block::compliance::built_in_rules;
+use mcprove::source::{Node, SourceFile, Sources, parse};
+use mcprove::suite::{Carrier, Level, Need, Rule, Test};
 
-/// The suite that has all of them.
-const WHOLE: &str = r#"{"suite": "rules", "server": {"builtin": "demo"}, "compliance": {}}"#;
-
-struct One;
-
-impl Files for One {
-    fn read(&self, _: &Path) -> io::Result<String> {
-        Ok(WHOLE.to_owned())
-    }
-}
-
-/// Every test that is part of the program and stands for a rule; `Err` holds the mistakes in the rule books.
-pub fn built_in_rules(sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
-    rules_of(Path::new("rules"), &One, sources)
-}
-
-/// The tests of a suite's `compliance:` block.
-pub fn rules_of(path: &Path, files: &dyn Files, sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
-    let loaded = load(path, files, sources, &mut Vec::new())?;
-    Ok(loaded.blocks.iter().flat_map(|block| block.settings.tests()).cloned().collect())
-}
+const UNCHECKED: &str = include_str!("../../../suites/compliance/unchecked.yml");
 
 /// The rules of a revision: those whose newest revision it is.
 fn of_book<'a>(tests: &'a [Arc<Test>], revision: &str) -> Vec<(&'a Test, &'a Rule)> {
@@ -60,8 +39,8 @@ fn unchecked() -> Vec<Unchecked> {
     listed.iter().map(one).collect()
 }
 
-/// The page that lists every rule, and those that nobody checks.
-pub fn rules_manual() -> String {
+/// The page in Markdown: every rule, and those without a check.
+pub(crate) fn page() -> String {
     let mut sources = Sources::default();
     let tests = built_in_rules(&mut sources).unwrap_or_default();
     let mut text = "# Rules of the specification\n\n".to_owned();
@@ -70,7 +49,7 @@ pub fn rules_manual() -> String {
     text += "Each rule quotes the sentence that demands it; `…` stands for omitted words.\n";
     text += "The sentences are those of the [Model Context Protocol specification](https://github.com/modelcontextprotocol/modelcontextprotocol), copyright its contributors, licensed under Apache-2.0 and in part MIT, as its [licence](https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/LICENSE) says; where the link leads elsewhere, of [JSON-RPC 2.0](https://www.jsonrpc.org/specification), copyright the JSON-RPC Working Group, and of RFCs, copyright the IETF Trust and their authors.\n";
     text += "Where a SHOULD rests on a sentence without that word, `--explain` says why it is only advice.\n";
-    let books: std::collections::BTreeSet<&str> = tests
+    let books: BTreeSet<&str> = tests
         .iter()
         .filter_map(|test| test.rule.as_ref()?.revisions.last())
         .map(|revision| revision.as_str())
@@ -84,7 +63,7 @@ pub fn rules_manual() -> String {
 fn book(tests: &[Arc<Test>], revision: &str) -> String {
     let rules = of_book(tests, revision);
     let missing: Vec<Unchecked> = unchecked().into_iter().filter(|one| one.revision == revision).collect();
-    let must: std::collections::BTreeSet<&str> =
+    let must: BTreeSet<&str> =
         rules.iter().filter(|(_, rule)| rule.level == Level::Must).map(|(_, rule)| rule.id.as_str()).collect();
     let should = rules.iter().filter(|(_, rule)| rule.level == Level::Should).count();
     let mut text = format!("\n## {revision}\n\n");
@@ -140,45 +119,4 @@ fn needs(test: &Test) -> String {
 
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::source::Value;
-    use crate::suite::rule_books;
-
-    const META: &str = "io.modelcontextprotocol/";
-
-    /// A server that demands what clients should send is judged by the rule about it, and by no other.
-    #[test]
-    fn probes_say_who_asks() {
-        let mut unnamed = Vec::new();
-        for (name, text) in rule_books() {
-            let mut sources = Sources::default();
-            let id = sources.add(SourceFile::new(*name, *text));
-            let Ok(book) = parse(&sources, id) else { panic!("`{name}` is no YAML") };
-            for test in book.get("tests").map(Node::items).unwrap_or_default() {
-                let rule = test.get("rule").and_then(|rule| rule.get("id")).and_then(Node::text).unwrap_or_default();
-                if lacks_client_info(test) {
-                    unnamed.push(rule.to_owned());
-                }
-            }
-        }
-        assert_eq!(unnamed, ["B22"]);
-    }
-
-    fn lacks_client_info(node: &Node) -> bool {
-        let has = |name: &str| node.get(&format!("{META}{name}")).is_some();
-        let is_unnamed = (has("protocolVersion") || has("clientCapabilities")) && !has("clientInfo");
-        is_unnamed
-            || match &node.value {
-                Value::List(items) => items.iter().any(lacks_client_info),
-                Value::Map(entries) => entries.iter().any(|(_, value)| lacks_client_info(value)),
-                Value::Text(text) => {
-                    text.contains("Capabilities\"") && !text.contains("clientInfo") && text.contains("_meta\":")
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) => false,
-            }
-    }
 }

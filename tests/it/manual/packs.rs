@@ -1,12 +1,12 @@
-//! The page about the packs of properties that are part of the program.
+//! `docs/reference/packs.md`, made from the packs that are part of the program.
 
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use crate::block::load;
-use crate::source::Sources;
-use crate::suite::{Files, Test, builtin_text, pack_names};
+use mcprove::block::load;
+use mcprove::source::Sources;
+use mcprove::suite::{Files, Test, builtin_text, pack_names};
 
 /// A suite that has one pack.
 struct With(&'static str);
@@ -17,8 +17,8 @@ impl Files for With {
     }
 }
 
-/// The page that says of every pack what it looks for, and of every property why it matters.
-pub fn packs_manual() -> String {
+/// The page in Markdown: the purpose of every pack, and why every property matters.
+pub(crate) fn page() -> String {
     let mut page = "# Packs\n\n".to_owned();
     page += "This page is made from the packs under `suites/packs/`.\n";
     page += "A pack is a suite of [properties](../guides/properties.md) that hold for any server.\nInclude it, and set its variables if the defaults do not fit:\n\n";

@@ -1,13 +1,10 @@
-//! Writes the reference of all faults, `docs/reference/faults.md`.
+//! `docs/reference/faults.md`, the reference of all faults.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::fault;
-use crate::source;
-
-use super::start::START;
-use super::{Family, Leaf, PROBES, Registry, Revisions, Transport, Variant};
+use mcprove::taxonomy::{Family, Leaf, PROBES, Registry, Revisions, START, Transport, Variant};
+use mcprove::{fault, source};
 
 const INTRODUCTION: &str = "\
 # Faults
@@ -64,8 +61,8 @@ mutants:
 ```
 ";
 
-/// The reference of all faults in Markdown; `served` are the variants that a server to start with has.
-pub fn manual(registry: &Registry, served: &BTreeSet<&str>) -> String {
+/// The page in Markdown; `served` are the variants that a server to start with has.
+pub(crate) fn page(registry: &Registry, served: &BTreeSet<&str>) -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str(&overview(registry));
     page.push_str(&probes(registry));

@@ -1,9 +1,8 @@
-//! The page about the scans, made from their table.
+//! `docs/reference/scans.md`, made from the table of scans.
 
 use std::fmt::Write as _;
 
-use super::super::Revision;
-use super::table::{SCANS, Scan};
+use mcprove::wire::{Revision, SCANS, Scan};
 
 const HEAD: &str = "\
 # Scans
@@ -18,8 +17,8 @@ Sections are those below `https://modelcontextprotocol.io/specification/REVISION
 | --- | --- | --- | --- | --- |
 ";
 
-/// The page `docs/reference/scans.md`.
-pub fn manual() -> String {
+/// The page in Markdown.
+pub(crate) fn page() -> String {
     let mut page = HEAD.to_owned();
     for scan in SCANS {
         let Scan { code, forbids, variant, .. } = scan;
