@@ -119,7 +119,7 @@ impl Edges<'_> {
             }
         }
         let mut found =
-            vec![Boundary::here("only what is required", json!(least)), Boundary::here("every member", json!(all))];
+            vec![Boundary::here("only the required members", json!(least)), Boundary::here("every member", json!(all))];
         for member in members.known.iter().filter(|member| !least.contains_key(&member.name)) {
             let name = &member.name;
             // Both with it alone and with everything else.

@@ -13,7 +13,7 @@ use crate::wire::format;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     /// It is no JSON Schema.
-    #[error("it is no usable JSON Schema: {0}")]
+    #[error("it is not a valid JSON Schema: {0}")]
     NotASchema(String),
     /// No value satisfies it.
     #[error("no value can satisfy it: {0}")]
@@ -22,7 +22,7 @@ pub enum Unusable {
     #[error("no value that satisfies it was found: {0}")]
     NotFound(String),
     /// Whether a value satisfies it cannot be found out in any time that somebody would wait.
-    #[error("judging any value takes too long: {0}")]
+    #[error("validating any value takes too long: {0}")]
     Endless(String),
 }
 
@@ -80,7 +80,7 @@ impl Judge {
 
     fn with_schemas(validator: Validator, schemas: Schemas) -> Result<Self, Unusable> {
         if let Some(endless) = schemas.endless() {
-            let what = if endless.at.is_empty() { "it".to_owned() } else { format!("what is at `{}`", endless.at) };
+            let what = if endless.at.is_empty() { "it".to_owned() } else { format!("the schema at `{}`", endless.at) };
             return Err(Unusable::Endless(format!("{what} leads to too many subschemas")));
         }
         let weight = schemas.weight();
@@ -138,10 +138,14 @@ impl Judges {
     /// The first error of a value in one sentence; `None` where it is valid.
     pub(crate) fn refusal(&self, value: &Value) -> Option<String> {
         let Some(mut errors) = self.plain.errors(value) else {
-            return Some("judging what was tried takes too long".to_owned());
+            return Some("validating the values that were tried takes too long".to_owned());
         };
         let error = errors.next()?;
-        Some(format!("{} at `{}` refuses what was tried", error.masked_with("the value"), error.schema_path()))
+        Some(format!(
+            "{} at `{}` refuses the values that were tried",
+            error.masked_with("the value"),
+            error.schema_path()
+        ))
     }
 
     /// Everything that is wrong with a value, and how many steps it took to find out; nothing where that takes too long.

@@ -54,8 +54,8 @@ impl Schemas {
 
     fn against_arrays(&mut self, rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
         let arrays = || SchemaRules { kinds: Some(TypeSet::ARRAY), ..SchemaRules::default() };
-        ways.extend(less(rules.min_items).map(|max_items| SchemaRules { max_items, ..arrays() }));
-        ways.extend(more(rules.max_items).map(|min_items| SchemaRules { min_items, ..arrays() }));
+        ways.extend(less(rules.min_items).map(|count| SchemaRules { max_items: Some(count), ..arrays() }));
+        ways.extend(more(rules.max_items).map(|count| SchemaRules { min_items: Some(count), ..arrays() }));
         for (at, item) in rules.prefix.iter().enumerate() {
             let anything = self.add(SchemaRules::default());
             let mut prefix = vec![anything; at];
@@ -104,8 +104,8 @@ impl Schemas {
             let all = vec![self.negate(*schema)];
             ways.push(SchemaRules { all, required: vec![name.clone()], ..objects() });
         }
-        ways.extend(less(rules.min_properties).map(|max_properties| SchemaRules { max_properties, ..objects() }));
-        ways.extend(more(rules.max_properties).map(|min_properties| SchemaRules { min_properties, ..objects() }));
+        ways.extend(less(rules.min_properties).map(|count| SchemaRules { max_properties: Some(count), ..objects() }));
+        ways.extend(more(rules.max_properties).map(|count| SchemaRules { min_properties: Some(count), ..objects() }));
         let open = rules.additional.is_some() || rules.names.is_some() || rules.unevaluated_properties.is_some();
         if open || !rules.pattern_properties.is_empty() {
             ways.push(SchemaRules { reject: Some(id), min_properties: Some(1), ..objects() });
@@ -134,19 +134,19 @@ impl Schemas {
 
 fn against_texts(rules: &SchemaRules, id: SchemaId, ways: &mut Vec<SchemaRules>) {
     let texts = || SchemaRules { kinds: Some(TypeSet::TEXT), ..SchemaRules::default() };
-    ways.extend(less(rules.min_length).map(|max_length| SchemaRules { max_length, ..texts() }));
-    ways.extend(more(rules.max_length).map(|min_length| SchemaRules { min_length, ..texts() }));
+    ways.extend(less(rules.min_length).map(|count| SchemaRules { max_length: Some(count), ..texts() }));
+    ways.extend(more(rules.max_length).map(|count| SchemaRules { min_length: Some(count), ..texts() }));
     if rules.pattern.is_some() {
         ways.push(SchemaRules { reject: Some(id), ..texts() });
     }
 }
 
 /// The maximum that breaks a minimum, where any does.
-fn less(min: Option<usize>) -> Option<Option<usize>> {
-    min?.checked_sub(1).map(Some)
+fn less(min: Option<usize>) -> Option<usize> {
+    min?.checked_sub(1)
 }
 
 /// The minimum that breaks a maximum.
-fn more(max: Option<usize>) -> Option<Option<usize>> {
-    max.map(|max| Some(max.saturating_add(1)))
+fn more(max: Option<usize>) -> Option<usize> {
+    max.map(|max| max.saturating_add(1))
 }

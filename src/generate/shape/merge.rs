@@ -68,7 +68,7 @@ impl MergedRules {
         if let Some(kinds) = rules.kinds {
             self.kinds = self.kinds.and(kinds);
             if self.kinds.is_empty() {
-                return Err(format!("`type` {} excludes what other keywords ask for", place(&rules.at)));
+                return Err(format!("`type` {} excludes the types that other keywords require", place(&rules.at)));
             }
         }
         if let Some(values) = &rules.values {
@@ -111,7 +111,7 @@ impl MergedRules {
             self.drop(TypeSet::ARRAY, "`minItems` and `maxItems`", at(|rules| rules.max_items.is_some()));
         }
         if self.max_properties.is_some_and(|max| max < self.min_properties) {
-            let keywords = "`maxProperties` and what is required";
+            let keywords = "`maxProperties` and `required`";
             self.drop(TypeSet::OBJECT, keywords, at(|rules| rules.max_properties.is_some()));
         }
         let numeric = at(|rules| !rules.low.is_empty() || !rules.high.is_empty() || rules.step.is_some());

@@ -111,7 +111,7 @@ impl Graph {
                 let reason = self.reason(inner, 0);
                 why = why.or_else(|| Some(format!("{name} cannot be made: {reason}")));
             }
-            why = why.or_else(|| Some("it needs more members than may be there".to_owned()));
+            why = why.or_else(|| Some("it requires more members than are allowed".to_owned()));
         }
         self.nodes[at].why = why;
     }
@@ -128,7 +128,7 @@ impl Graph {
         let endless = inner.into_iter().find(|inner| self.nodes[inner.0].size == ENDLESS);
         match endless {
             Some(inner) if depth < 20 => self.reason(inner, depth + 1),
-            _ => "it contains itself without an end".to_owned(),
+            _ => "it contains itself without end".to_owned(),
         }
     }
 }

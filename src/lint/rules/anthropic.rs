@@ -60,7 +60,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "anthropic-dialect",
         says: "Anthropic accepts only schemas that are valid in draft 2020-12, whatever `$schema` says",
-        why: "one that is valid only in an earlier draft, and the whole request is refused",
+        why: "a single schema that is valid only in an earlier draft makes it refuse the whole request",
         cure: "write it in 2020-12: `prefixItems` for a list of schemas in `items`, a number in `exclusiveMinimum`",
         link: "https://github.com/anthropics/claude-code/issues/86665",
         good: r#"{"inputSchema": {"type": "object", "properties": {"range": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}], "description": "First and last"}}, "additionalProperties": false}}"#,
@@ -76,7 +76,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "anthropic-duplicate-name",
         variant: NAME,
-        says: "Anthropic accepts no two tools of one name",
+        says: "Anthropic accepts no two tools with the same name",
         why: "the whole request is refused",
         cure: "give each tool a unique name",
         link: "https://github.com/danny-avila/LibreChat/issues/13162",

@@ -29,7 +29,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "array-without-items",
-        says: "a list does not say what it holds",
+        says: "an array does not declare its items",
         why: "any item passes, and some providers refuse the whole request",
         cure: "add `items` with the schema of one item",
         link: "https://json-schema.org/understanding-json-schema/reference/array",
@@ -44,9 +44,9 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "object-without-properties",
-        says: "an object does not say what it holds",
+        says: "an object does not declare its properties",
         why: "any object passes, and a model has to guess its members",
-        cure: "declare its `properties`; where names are free, say of which schema values are with `additionalProperties`",
+        cure: "declare its `properties`; for free names, declare the schema of the values with `additionalProperties`",
         link: "https://json-schema.org/understanding-json-schema/reference/object",
         good: r#"{"inputSchema": {"type": "object", "properties": {"tags": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Tags by name"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"tags": {"type": "object", "description": "Tags by name"}}, "additionalProperties": false}}"#,
@@ -116,7 +116,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "choice-in-words",
         says: "a description lists the possible values, and the schema does not",
-        why: "what is said in words only is not enforced by clients, and no strict mode holds a model to it",
+        why: "clients and strict modes enforce `enum`, but not a description",
         cure: "list the values in `enum`",
         link: "https://json-schema.org/understanding-json-schema/reference/enum",
         good: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "enum": ["new", "old"], "description": "What comes first, one of: new, old"}}, "additionalProperties": false}}"#,
@@ -133,8 +133,8 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "loose-output",
-        says: "the `outputSchema` says nothing about what it holds",
-        why: "whatever the tool returns conforms, so that a client can rely on nothing",
+        says: "the `outputSchema` declares nothing about the result",
+        why: "every result conforms, so a client can rely on nothing",
         cure: "declare the `properties` of the result and which are `required`, or leave the schema out",
         link: TOOLS,
         good: r#"{"outputSchema": {"type": "object", "properties": {"found": {"type": "integer"}}, "required": ["found"]}}"#,

@@ -12,7 +12,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "name-characters",
         variant: NAME,
-        says: "a name is longer than 128 characters, or has others than letters of ASCII, digits, `_`, `-` and `.`",
+        says: "a name is longer than 128 characters, or has characters other than ASCII letters, digits, `_`, `-` and `.`",
         why: "the specification advises against it, and providers refuse the whole request",
         cure: "rename the tool; a readable name belongs into `title`",
         link: NAMES,
@@ -23,7 +23,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "duplicate-name",
-        says: "two tools have one name",
+        says: "two tools have the same name",
         why: "clients can reach only one of them, and providers refuse the whole request",
         cure: "give each tool a unique name",
         link: NAMES,
@@ -35,7 +35,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "similar-names",
         variant: NAME,
-        says: "two names differ only in case or in what is between their words",
+        says: "two names differ only in case or in the separators of their words",
         why: "models mix them up, and clients that rewrite names for a provider make one of them",
         cure: "give them names that differ in a word",
         link: NAMES,
@@ -47,7 +47,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "long-name",
         variant: NAME,
-        says: "a name leaves fewer than 16 of 64 characters for what clients put before it",
+        says: "a name leaves fewer than 16 of 64 characters for the prefix that clients add",
         why: "clients join the names of server and tool, and leave out or cut what is longer than 60 or 64 characters",
         cure: "shorten it to 48 characters",
         link: "https://github.com/microsoft/vscode/issues/243602",

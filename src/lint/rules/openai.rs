@@ -70,7 +70,7 @@ pub(super) static LINTS: &[Lint] = &[
         id: "openai-tool-count",
         variant: BLOAT,
         says: "OpenAI accepts at most 128 tools",
-        why: "with one more, the whole request is refused",
+        why: "a longer list makes it refuse the whole request",
         cure: "let users turn groups of tools off",
         link: "https://github.com/zed-industries/zed/issues/42393",
         good: r#"[{"times": 40}]"#,

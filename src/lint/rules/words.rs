@@ -50,7 +50,7 @@ pub(super) static LINTS: &[Lint] = &[
         variant: AMBIGUOUS,
         says: "no parameter of a tool is described, and its description names none",
         why: "a model has nothing but the names of the parameters to fill them in by",
-        cure: "give every parameter a `description`, with units, formats and what is assumed without it",
+        cure: "give every parameter a `description`, with units, formats and the default",
         link: WRITING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"description": "Finds notes by their text.", "inputSchema": {"type": "object", "properties": {"word": {"type": "string"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
@@ -67,9 +67,9 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "undescribed-parameter",
         variant: AMBIGUOUS,
-        says: "a parameter has no description, and that of its tool does not name it",
+        says: "a parameter has no description, and the description of its tool does not mention it",
         why: "a model has nothing but the name of the parameter to fill it in by",
-        cure: "give the parameter a `description`, with units, formats and what is assumed without it",
+        cure: "give the parameter a `description`, with units, formats and the default",
         link: WRITING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "since": {"type": "string", "description": "The oldest day"}}, "additionalProperties": false}}"#,
         bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
@@ -79,7 +79,7 @@ pub(super) static LINTS: &[Lint] = &[
     Lint {
         id: "misnamed-parameter",
         variant: AMBIGUOUS,
-        says: "a description spells a parameter otherwise than the schema does",
+        says: "a description spells a parameter differently from the schema",
         why: "a model believes the description, and the call misses the argument",
         cure: "spell it in the description as in `properties`",
         link: WRITING,
@@ -119,7 +119,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "hidden-characters",
-        says: "a name, title or description holds characters that cannot be seen",
+        says: "a name, title or description contains invisible characters",
         why: "the model reads text that reviewers do not see, and attackers hide instructions there",
         cure: "remove them; they are listed by their code points",
         link: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations",

@@ -1,5 +1,7 @@
 //! `status` and `closed`: how a response of HTTP begins, and whether there is one at all.
 
+use std::ops::RangeInclusive;
+
 use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
@@ -49,12 +51,6 @@ pub(super) static CLOSED: AnswerMatcher = AnswerMatcher {
 
 static ONE: Shape = Shape::Either(&[Shape::Whole, Shape::Text]);
 
-#[derive(Debug, Clone, Copy)]
-enum AllowedStatus {
-    Code(u64),
-    Class(u64),
-}
-
 fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if has_template(node) {
         return None;
@@ -76,14 +72,13 @@ fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Op
     let span = key.span;
     Some(AnswerCheck::one(move |answer| {
         let code = answer.message["status"].as_u64();
-        if code.is_some_and(|code| allowed.iter().any(|allowed| allowed.is(code))) {
+        if code.is_some_and(|code| allowed.iter().any(|allowed| allowed.contains(&code))) {
             return None;
         }
-        let expected = allowed.iter().map(|allowed| allowed.words()).collect::<Vec<_>>().join(" or ");
+        let expected = allowed.iter().map(words).collect::<Vec<_>>().join(" or ");
         let (message, label) = match code {
             Some(code) => {
-                let reason = answer.message["reason"].as_str().unwrap_or_default();
-                let reason = show::quoted(reason);
+                let reason = show::quoted(answer.message["reason"].as_str().unwrap_or_default());
                 let shown = format!("{code} {reason}");
                 (format!("{} was answered with HTTP {}", answer.deed(), shown.trim_end()), format!("found {code}"))
             }
@@ -94,30 +89,20 @@ fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Op
     }))
 }
 
-fn parsed(node: &Node) -> Option<AllowedStatus> {
+/// The statuses that a number or a class such as `4xx` allows.
+fn parsed(node: &Node) -> Option<RangeInclusive<u64>> {
     let text = node.text();
-    let class = text.and_then(|text| text.strip_suffix("xx")).and_then(|class| class.parse().ok());
+    let class: Option<u64> = text.and_then(|text| text.strip_suffix("xx")).and_then(|class| class.parse().ok());
     if let Some(class) = class.filter(|class| (1..=5).contains(class)) {
-        return Some(AllowedStatus::Class(class));
+        return Some(class * 100..=class * 100 + 99);
     }
     let code = node.whole().or_else(|| text?.parse().ok());
-    code.filter(|code| (100..1000).contains(code)).map(AllowedStatus::Code)
+    code.filter(|code| (100..1000).contains(code)).map(|code| code..=code)
 }
 
-impl AllowedStatus {
-    fn is(self, code: u64) -> bool {
-        match self {
-            Self::Code(allowed) => allowed == code,
-            Self::Class(class) => class == code / 100,
-        }
-    }
-
-    fn words(self) -> String {
-        match self {
-            Self::Code(code) => code.to_string(),
-            Self::Class(class) => format!("{class}xx"),
-        }
-    }
+fn words(allowed: &RangeInclusive<u64>) -> String {
+    let first = allowed.start();
+    if first == allowed.end() { first.to_string() } else { format!("{}xx", first / 100) }
 }
 
 /// The response in one line of evidence.

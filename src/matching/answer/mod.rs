@@ -60,8 +60,10 @@ static MATCHERS: [&AnswerMatcher; 19] = [
 /// The keys of the matchers of a whole answer.
 pub(super) static KEYS: [Key; 19] = keys(&MATCHERS);
 
+type CheckAnswer = dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync;
+
 /// One compiled matcher.
-pub(super) struct AnswerCheck(Box<dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync>);
+pub(super) struct AnswerCheck(Box<CheckAnswer>);
 
 impl AnswerCheck {
     /// A check that adds everything that is wrong with an answer.

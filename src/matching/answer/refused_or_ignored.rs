@@ -22,7 +22,7 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
             let whole = [answer.message.clone()];
             // Raw messages have every answer that came; none is right, too.
             let answers = answer.message["answers"].as_array().map_or(&whole[..], Vec::as_slice);
-            let Some(served) = answers.iter().find(|answer| is_success(answer)) else { return None };
+            let served = answers.iter().find(|answer| is_success(answer))?;
             let message = match answer.method {
                 "send" => "a message that is not a valid request was served".to_owned(),
                 _ => format!("{} was served, but must not be", answer.deed()),

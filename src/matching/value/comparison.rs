@@ -55,7 +55,9 @@ fn build(node: &Node, relation: &'static Relation) -> Option<ValueCheck> {
         let message = match value {
             Json::Number(number) if holds(compare(number, &limit)) => return None,
             Json::Number(number) => format!("{place} is {number}, not {words} {limit}"),
-            _ => format!("{place} is {}, so it cannot be {words} {limit}", show::kind(value)),
+            Json::Null | Json::Bool(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
+                format!("{place} is {}, so it cannot be {words} {limit}", show::kind(value))
+            }
         };
         let mismatch = Mismatch::new(code, span, message, format!("found {}", show::inline(value)));
         Some(mismatch.with_expected(format!("{sign} {limit}")).at(place, value))

@@ -35,7 +35,9 @@ pub(super) static ALL: ValueMatcher = ValueMatcher {
         let groups = Checks::build_list(key, node, found)?;
         let absent = conjunction(groups.iter().map(Checks::absent));
         let check = move |value: &_, place: super::ValuePlace<'_>, found: &mut Vec<_>| {
-            groups.iter().for_each(|checks| checks.check(value, place, found));
+            for checks in &groups {
+                checks.check(value, place, found);
+            }
         };
         Some(ValueCheck::all(check).when_absent(absent))
     },

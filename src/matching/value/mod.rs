@@ -79,9 +79,11 @@ pub(super) static VALUE: Object = Object {
 /// [`VALUE`] as the element of a list.
 static VALUE_SHAPE: Shape = Shape::Object(&VALUE);
 
+type CheckValue = dyn Fn(&Json, ValuePlace<'_>, &mut Vec<Mismatch>) + Send + Sync;
+
 /// One compiled matcher.
 pub(super) struct ValueCheck {
-    check: Box<dyn Fn(&Json, ValuePlace<'_>, &mut Vec<Mismatch>) + Send + Sync>,
+    check: Box<CheckValue>,
     absent: Absence,
 }
 
