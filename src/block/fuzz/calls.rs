@@ -154,7 +154,7 @@ impl Calls {
         callee.tamer.tamed(value)
     }
 
-    /// NotedProblem good arguments with one value changed, sometimes two: who refuses everything else still serves many of these.
+    /// Known good arguments with one value changed, sometimes two: a tool that refuses most arguments serves many of these.
     fn near(&self, number: u64, pool: &AnswerPool, callee: &Callee, draw: &mut Rng) -> Value {
         let mut value = draw.pick(callee.given()).cloned().unwrap_or_default();
         if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {

@@ -16,6 +16,7 @@ mod problem;
 mod problem_list;
 mod replay;
 mod run;
+mod section;
 mod state_leak;
 mod wire;
 
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Kind;
+use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Object, Shape, key};
@@ -146,6 +148,14 @@ impl CaseSource for Fuzz {
 
     fn generated_calls(&self) -> GeneratedCalls {
         GeneratedCalls::AreCases
+    }
+
+    fn keeps(&self, result: &CaseResult) -> bool {
+        section::is_fuzzed(result)
+    }
+
+    fn section_of_cases(&self, results: &[CaseResult]) -> Vec<Section> {
+        section::sections(self, results)
     }
 
     fn calls(&self, tool: &str) -> bool {

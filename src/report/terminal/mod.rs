@@ -9,7 +9,6 @@ mod chosen;
 mod comparison;
 mod failure;
 mod finding;
-mod fuzz;
 mod groups;
 mod layout;
 mod next;

@@ -16,7 +16,6 @@ use super::super::wording;
 use super::chosen;
 use super::comparison::comparisons;
 use super::failure;
-use super::fuzz;
 use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
@@ -44,7 +43,6 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     sections.push(reasons(&suites, style));
     sections.push(chosen::left_alone(report, style));
     sections.push(stale_snapshots(report, style));
-    sections.push(fuzz::table(suites.iter().flat_map(|suite| suite.cases.iter().copied()), style));
     sections.extend(comparisons(report, style));
     sections.extend(report.finished().into_iter().flat_map(|finished| section::sections(finished, style)));
     sections.push(coverage(report, view.families, style));
