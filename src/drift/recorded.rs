@@ -131,7 +131,7 @@ impl ServerSnapshot {
 }
 
 impl Recorded {
-    /// A server with what it offers; nobody has called anything yet.
+    /// A server with its lists, before any call.
     pub fn offered(name: &str, protocol: &str, server: RecordedIdentity, catalog: &Catalog) -> Self {
         Self {
             name: name.to_owned(),

@@ -55,7 +55,7 @@ impl LintLevel {
 pub struct Lint {
     /// A stable kebab-case name.
     pub id: &'static str,
-    /// How much is to be thought of it; what a provider refuses is an error for whoever asked about that provider.
+    /// The severity; a provider's refusal is an error if that provider was asked about.
     pub level: LintLevel,
     /// The model provider that refuses it; `None` for what holds for everybody.
     pub provider: Option<Provider>,
@@ -150,7 +150,7 @@ pub fn lints() -> impl Iterator<Item = &'static Lint> {
     rules::SUBJECTS.iter().flat_map(|(_, lints)| lints.iter())
 }
 
-/// The most tokens that a list may cost where nobody says otherwise.
+/// The most tokens that a list may cost by default.
 pub const MAX_TOKENS: usize = 25_000;
 
 /// How many bytes of JSON make a token, roughly; every model counts otherwise, and none can be asked offline.

@@ -96,7 +96,7 @@ fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
 
 fn compile_filled(node: &Node, names: &Names) -> Result<ExpectationItem, Vec<Mismatch>> {
     let unfilled = |Unfilled { span, reason }| {
-        // The answer may be as expected, and nobody knows.
+        // The answer may be as expected.
         let weight = match reason {
             TemplateError::GivenUp(_) => MismatchWeight::Unjudged,
             TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_) => {

@@ -1,6 +1,6 @@
 //! The part of an answer that a snapshot keeps: without values that differ from run to run, in a stable order.
 //!
-//! Knows nothing about files: whoever calls has read the recording, and writes the next one.
+//! Knows nothing about files: the caller reads and writes the recording.
 
 use std::collections::BTreeSet;
 

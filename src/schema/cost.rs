@@ -21,7 +21,7 @@ pub(super) const DEEPEST_JUDGED: usize = 400;
 /// How many steps one question may take: one for each subschema that is asked about a place, more where that is costly.
 pub(crate) const STEPS: usize = 400_000;
 
-/// How many steps judging a place may take for nobody to count them.
+/// Steps per place below which none are counted.
 const PLAIN: usize = 1_000;
 
 /// How many subschemas may be asked for all errors of a value: each may have something to say.

@@ -21,7 +21,7 @@ pub enum Unusable {
     /// Values may exist, but none was found.
     #[error("no value that satisfies it was found: {0}")]
     NotFound(String),
-    /// Whether a value satisfies it cannot be found out in any time that somebody would wait.
+    /// Validating a value would take too long.
     #[error("validating any value takes too long: {0}")]
     Endless(String),
 }

@@ -118,7 +118,7 @@ impl StringPattern {
         } else if !gives_up(&self.validator) {
             BACKTRACKS
         } else {
-            // The validator would say that the text does not match, which nobody knows.
+            // The validator would report a text that does not match, although the search was cut off.
             NEVER
         };
         (PER_TEXT + letters.len() / 16 + looked).saturating_add(patience)

@@ -23,7 +23,7 @@ pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
 }
 
 /// The value of a keyword; `None` where it is absent, or means nothing in the draft.
-fn said<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Option<&'a Value> {
+fn keyword<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Option<&'a Value> {
     let value = members.get(keyword)?;
     let is_known = Keyword::named(keyword).and_then(|keyword| keyword.since).is_none_or(|since| draft >= since);
     let is_past = keyword == "$recursiveRef" && draft > Draft::Draft201909;
@@ -82,7 +82,7 @@ impl SchemaReader<'_> {
     }
 
     fn references_of(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
-        let text = |key: &str| said(self.draft, members, key).and_then(Value::as_str);
+        let text = |key: &str| keyword(self.draft, members, key).and_then(Value::as_str);
         let plain = text("$ref").and_then(|reference| self.references.target(at, reference));
         let dynamic = text("$dynamicRef").and_then(|reference| self.references.dynamic_target(at, reference));
         let recursive = text("$recursiveRef").and_then(|reference| self.references.target(at, reference));
@@ -94,19 +94,19 @@ impl SchemaReader<'_> {
     }
 
     fn member(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Option<SchemaId> {
-        said(self.draft, members, key)
+        keyword(self.draft, members, key)
             .filter(|value| value.is_object() || value.is_boolean())
             .map(|_| self.schema(&below(at, key)))
     }
 
     fn list(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<SchemaId> {
-        let count = said(self.draft, members, key).and_then(Value::as_array).map_or(0, Vec::len);
+        let count = keyword(self.draft, members, key).and_then(Value::as_array).map_or(0, Vec::len);
         (0..count).map(|index| self.schema(&format!("{at}/{key}/{index}"))).collect()
     }
 
     fn named(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<(String, SchemaId)> {
         let at = below(at, key);
-        let named = said(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
+        let named = keyword(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
         let schemas = named.filter(|(_, value)| value.is_object() || value.is_boolean());
         schemas.map(|(name, _)| (name.clone(), self.schema(&below(&at, name)))).collect()
     }
@@ -119,7 +119,7 @@ impl SchemaReader<'_> {
             rules.items = self.member(at, members, "additionalItems");
         }
         if let Some(schema) = self.member(at, members, "contains") {
-            let bound = |key: &str| said(self.draft, members, key).and_then(|_| count(members, key));
+            let bound = |key: &str| keyword(self.draft, members, key).and_then(|_| count(members, key));
             rules.contains =
                 Some(ContainsRule { schema, min: bound("minContains").unwrap_or(1), max: bound("maxContains") });
         }
@@ -143,7 +143,7 @@ impl SchemaReader<'_> {
 
     fn dependencies(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
         for key in ["dependentRequired", "dependencies"] {
-            let lists = said(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
+            let lists = keyword(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
             let lists = lists.filter(|(_, value)| value.is_array());
             rules.dependent.extend(lists.map(|(name, list)| (name.clone(), names(list))));
         }
@@ -172,7 +172,7 @@ fn values(draft: Draft, members: &Map<String, Value>, rules: &mut SchemaRules) {
     };
     rules.kinds = rules.named.iter().copied().reduce(TypeSet::or);
     rules.values = members.get("enum").and_then(Value::as_array).cloned();
-    if let Some(constant) = said(draft, members, "const") {
+    if let Some(constant) = keyword(draft, members, "const") {
         let listed = rules.values.as_ref().is_none_or(|values| values.iter().any(|value| same(value, constant)));
         rules.values = Some(if listed { vec![constant.clone()] } else { Vec::new() });
         rules.constant = true;

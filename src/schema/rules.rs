@@ -85,7 +85,7 @@ pub(crate) struct SchemaRules {
     /// `allOf` and references.
     pub(crate) all: Vec<SchemaId>,
     pub(crate) any: Vec<SchemaId>,
-    /// Alternatives of which one is as good as another: nobody wrote them.
+    /// Derived alternatives, of which one is as good as another.
     pub(crate) whichever: Vec<SchemaId>,
     pub(crate) one: Vec<SchemaId>,
     pub(crate) not: Option<SchemaId>,

@@ -187,7 +187,7 @@ impl SchemaWalk {
         names.extend(is.then_some(name));
         alone["required"] = json!(names);
         if let Some(told) =
-            self.told(effect, &format!("{at}/{name}"), says, Versions { old: pair.was.schema, new: &alone })
+            self.report(effect, &format!("{at}/{name}"), says, Versions { old: pair.was.schema, new: &alone })
         {
             told.what = "required-changed";
             (told.before, told.after) = (Some(was.into()), Some(is.into()));
@@ -258,7 +258,7 @@ impl SchemaWalk {
             SchemaDirection::Read => self.breaks(schema, other),
         });
         if breaks {
-            self.told(
+            self.report(
                 SchemaEffect::Unclear,
                 at,
                 "names that match it may also match another pattern",

@@ -62,7 +62,7 @@ impl SchemaWalk {
             }
             _ => (SchemaEffect::Unclear, "its alternatives changed"),
         };
-        self.told(effect, at, says, pair);
+        self.report(effect, at, says, pair);
     }
 
     fn union(&mut self, was: &[Value], is: &[Value], at: &str) {
@@ -99,10 +99,10 @@ impl SchemaWalk {
             }
             SchemaDirection::Sent | SchemaDirection::Read => (effect, says),
         };
-        self.told(effect, at, says, pair);
+        self.report(effect, at, says, pair);
     }
 
-    /// Whether each branch has become one of others, and nobody suffers from that.
+    /// Whether each branch has become one of others without breaking callers.
     fn are_covered(&mut self, branches: &[Branch<'_>], others: &[Value]) -> bool {
         if self.is_probe() || branches.len() * others.len() > MOST {
             return false;

@@ -41,15 +41,15 @@ const STEPS: usize = 100_000;
 pub(super) struct SchemaWalk {
     pub(super) direction: SchemaDirection,
     found: Vec<ServerChange>,
-    /// How many of them break somebody.
+    /// How many of them are breaking.
     breaking: usize,
     /// How many schemas may still be compared.
     steps: usize,
     is_cut: bool,
     effort: Effort,
-    /// Whether the question is only whether anything breaks somebody.
+    /// Whether only breaking changes matter.
     is_probe: bool,
-    /// Whether nobody asks for examples.
+    /// Whether examples are left out.
     pub(super) is_quiet: bool,
 }
 
@@ -88,7 +88,7 @@ impl SchemaWalk {
         self.found.last_mut()
     }
 
-    /// Whether there are enough changes that break somebody, or enough that do not.
+    /// Whether there are enough changes that are breaking, or enough that are not.
     pub(super) fn is_full(&self, level: ChangeLevel) -> bool {
         let others = self.found.len() - self.breaking;
         let most = if self.is_probe { 1 } else { MOST };
@@ -100,7 +100,7 @@ impl SchemaWalk {
         !self.is_quiet && self.effort.affords(schemas)
     }
 
-    /// Whether somebody would suffer if one schema became another, as far as that can be shown.
+    /// Whether a change from one schema to another is breaking, as far as that can be shown.
     pub(super) fn breaks(&mut self, old: &Value, new: &Value) -> bool {
         let mut walk = Self { is_probe: true, is_quiet: true, steps: self.steps, ..Self::new(self.direction) };
         walk.pair(old, new, "");
@@ -108,15 +108,15 @@ impl SchemaWalk {
         walk.breaking > 0
     }
 
-    /// Tells once that not everything is compared.
-    fn cut(&mut self, at: &str) {
+    /// Reports once that the comparison is incomplete.
+    fn report_cut(&mut self, at: &str) {
         if !std::mem::replace(&mut self.is_cut, true) {
             let says = "the schema is too large to compare further, so the rest is not proven compatible";
             self.push(ServerChange::breaking("schema-changed", at, says));
         }
     }
 
-    /// Whether the question is whether anything breaks somebody: then what is asked on the way is not asked again.
+    /// Whether this is such a nested question, which starts no further ones.
     pub(super) fn is_probe(&self) -> bool {
         self.is_probe
     }
@@ -126,13 +126,13 @@ impl SchemaWalk {
         if old == new || self.is_full(ChangeLevel::Breaking) {
             return;
         }
-        let Some(steps) = self.steps.checked_sub(1) else { return self.cut(at) };
+        let Some(steps) = self.steps.checked_sub(1) else { return self.report_cut(at) };
         self.steps = steps;
         if old.is_boolean() || new.is_boolean() {
             let effect = if new.is_boolean() { SchemaEffect::Narrowed } else { SchemaEffect::Widened };
             let says =
                 if new.is_boolean() { "no value is allowed here any more" } else { "values are now allowed here" };
-            self.told(effect, at, says, Versions { old, new });
+            self.report(effect, at, says, Versions { old, new });
             return;
         }
         self.words(old, new, at);
@@ -171,7 +171,7 @@ impl SchemaWalk {
         }
     }
 
-    /// Tells of a keyword that differs; what the keyword alone changes is shown by example.
+    /// Reports a keyword that differs, with an example of its effect alone.
     pub(super) fn keyword(
         &mut self,
         effect: SchemaEffect,
@@ -196,7 +196,7 @@ impl SchemaWalk {
             (None, Some(alone)) => drop(alone.shift_remove(keyword)),
             (_, None) => {}
         }
-        if let Some(told) = self.told(effect, at, says, Versions { old, new: &alone }) {
+        if let Some(told) = self.report(effect, at, says, Versions { old, new: &alone }) {
             (told.before, told.after) = (was.cloned(), is.cloned());
         }
     }
@@ -213,8 +213,8 @@ impl SchemaWalk {
         }
     }
 
-    /// Tells of a change with that effect; `pair` holds what was and is allowed as far as it matters.
-    pub(super) fn told(
+    /// Reports a change with that effect; `pair` holds what was and is allowed as far as it matters.
+    pub(super) fn report(
         &mut self,
         effect: SchemaEffect,
         at: &str,
@@ -266,7 +266,7 @@ impl SchemaWalk {
         }
     }
 
-    /// Defaults in output schemas concern nobody.
+    /// Defaults in output schemas are cosmetic.
     fn default(&mut self, old: &Value, new: &Value, at: &str) {
         let (was, is) = (old.get("default"), new.get("default"));
         if was == is {
@@ -309,7 +309,7 @@ impl SchemaWalk {
             (true, false) => SchemaEffect::Narrowed,
             (false, true) => SchemaEffect::Widened,
         };
-        self.told(effect, at, says, pair);
+        self.report(effect, at, says, pair);
         !was.iter().any(|name| holds(&is, name)) && !is.iter().any(|name| holds(&was, name))
     }
 
@@ -334,12 +334,12 @@ impl SchemaWalk {
             (None, None) => return,
         };
         let pair = Versions { old: &json!({"enum": was}), new: &json!({"enum": is}) };
-        self.chosen(SchemaEffect::Narrowed, &lost, "no longer allowed", at, pair);
-        self.chosen(SchemaEffect::Widened, &gained, "new", at, pair);
+        self.report_values(SchemaEffect::Narrowed, &lost, "no longer allowed", at, pair);
+        self.report_values(SchemaEffect::Widened, &gained, "new", at, pair);
     }
 
-    /// Tells of values that came or went.
-    fn chosen(&mut self, effect: SchemaEffect, values: &[Value], words: &str, at: &str, pair: Versions<'_>) {
+    /// Reports values that were added or removed.
+    fn report_values(&mut self, effect: SchemaEffect, values: &[Value], words: &str, at: &str, pair: Versions<'_>) {
         let Some(example) = values.iter().min_by_key(|value| value.to_string().len()) else { return };
         let mut list = values.iter().take(NAMED_VALUES).map(short).collect::<Vec<_>>().join(", ");
         if values.len() > NAMED_VALUES {
@@ -347,7 +347,7 @@ impl SchemaWalk {
         }
         let verb = if values.len() == 1 { "is" } else { "are" };
         let was_quiet = std::mem::replace(&mut self.is_quiet, true);
-        if let Some(told) = self.told(effect, at, format!("{list} {verb} {words}"), pair) {
+        if let Some(told) = self.report(effect, at, format!("{list} {verb} {words}"), pair) {
             told.example = (told.level == ChangeLevel::Breaking).then(|| example.clone());
         }
         self.is_quiet = was_quiet;

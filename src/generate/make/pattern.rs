@@ -5,7 +5,7 @@
 use crate::generate::rng::Rng;
 use crate::schema::{PatternTree, StringPattern};
 
-/// How often a repetition without an end is repeated beyond its minimum, where nobody asks for more.
+/// How often a repetition without an end is repeated beyond its minimum by default.
 const REPEATED: usize = 8;
 
 /// Characters of a candidate; what repetitions of repetitions ask for beyond is cut off.

@@ -49,7 +49,7 @@ impl Graph {
         ids
     }
 
-    /// A member with a name; `None` where the name is forbidden and nobody asks for it.
+    /// A member with a name; `None` where the name is forbidden and not required.
     fn member(&mut self, flat: &[SchemaId], name: String, required: bool) -> Option<MemberRule> {
         let mut ids = self.child_ids(flat, &name);
         if !self.takes_name(flat, &name) {

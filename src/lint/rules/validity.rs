@@ -126,7 +126,7 @@ fn all_broken(tool: &Tool) -> impl Iterator<Item = (ToolMember, &Value, String)>
     })
 }
 
-/// A local reference to a place that is not there; names of other kinds are left to whoever compiles the schema.
+/// A local reference to a place that is not there; other references are checked when the schema is compiled.
 fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
     places_within(root, at).into_iter().find_map(|place| {
         let reference = place.schema["$ref"].as_str()?;

@@ -8,7 +8,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 
-/// How many characters of an error are read; whatever stands behind them helps nobody.
+/// How many characters of an error are read.
 const READ: usize = 50_000;
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {

@@ -49,7 +49,7 @@ pub(super) fn shows_stack(text: &str) -> bool {
     STACK_TRACE.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// Why nobody could read an error's text; `None` when it is written for a reader.
+/// Why an error's text is not readable; `None` when it is written for a reader.
 pub(super) fn unreadable(text: &str) -> Option<&'static str> {
     let trimmed = text.trim();
     let reason = if trimmed.is_empty() {

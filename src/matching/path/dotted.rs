@@ -38,7 +38,7 @@ impl Dotted {
         Self { text: String::new(), steps: Vec::new() }
     }
 
-    /// Compiles a path; an empty one names the whole value and is refused, since nobody means it.
+    /// Compiles a path; an empty one names the whole value and is refused as a mistake.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("the path is empty".to_owned());
