@@ -11,7 +11,7 @@ use crate::suite::{BlockReader, SuiteSettings, TOOLS, skip_reason};
 
 use super::Kind;
 
-/// What a block of a later version asks for.
+/// The cases of a block of a later version.
 #[derive(Debug)]
 struct Later(Vec<Item>);
 

@@ -50,7 +50,7 @@ pub static KINDS: &[&Kind] = &[
     &later::AGENTS,
 ];
 
-/// What may be written in a suite file.
+/// The grammar of suite files.
 pub static GRAMMAR: SuiteGrammar<Arc<dyn CaseSource>> = SuiteGrammar { file: &SUITE, blocks: KINDS };
 
 /// A whole suite file.

@@ -9,7 +9,7 @@ use super::parsed_message::{MessageForm, ParsedMessage};
 use super::schema_check;
 use super::words::{AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, Occurrence, SearchScope, SentAs, ToolKind};
 
-/// What must be true of an exchange; what is not said does not matter.
+/// The conditions on an exchange; keys that are left out match everything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     /// The methods, with `*` for any letters; empty for whatever was sent.
@@ -263,7 +263,7 @@ pub(super) fn same_question(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) 
     let (Value::Object(this), Value::Object(that)) = (&*one.params, &*other.params) else {
         return one.method == other.method && one.params == other.params;
     };
-    // What `_meta` holds differs from one request to the next.
+    // The content of `_meta` differs from one request to the next.
     let count = |params: &Map<String, Value>| params.len() - usize::from(params.contains_key("_meta"));
     one.method == other.method
         && count(this) == count(that)

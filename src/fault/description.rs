@@ -1,4 +1,4 @@
-//! What is different on the wire, in words.
+//! The change of messages in words.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What travelled for one message of the client, as far as a fault can change it.
+//! The messages of one request, as far as a fault can change them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +17,13 @@ pub struct MessageExchange {
     pub session: u32,
     /// How often the same was asked before in that session, by the same owner.
     pub occurrence: u32,
-    /// What was asked.
+    /// The request.
     pub sent: ClientMessage,
-    /// What came, in order.
+    /// The replies, in order.
     pub replies: Vec<ServerReply>,
 }
 
-/// What the client sent.
+/// The message of the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientMessage {
@@ -45,14 +45,14 @@ pub enum ClientMessage {
 pub struct ServerReply {
     /// How long after the message of the client.
     pub after: Duration,
-    /// What it was.
+    /// Its kind.
     pub content: ReplyContent,
     /// The head of the response that carried it, over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Arc<HttpHead>>,
 }
 
-/// What came from a server.
+/// A message of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplyContent {
@@ -109,14 +109,14 @@ mod readable_bytes {
     }
 }
 
-/// What is known of a server in one revision: its offer, and what it answered so far.
+/// The history of a server in one revision: its offer, and its answers so far.
 #[derive(Debug, Clone, Copy)]
 pub struct ExchangeHistory<'a> {
-    /// What the server offers.
+    /// The server's lists.
     pub catalog: &'a Catalog,
-    /// What it declared in the handshake.
+    /// Its capabilities from the handshake.
     pub capabilities: &'a Value,
-    /// What travelled, in the order in which it was asked.
+    /// The exchanges in the order of their requests.
     pub exchanges: &'a [MessageExchange],
 }
 

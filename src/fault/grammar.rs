@@ -1,4 +1,4 @@
-//! What a fault looks like in YAML, as data: the tables check files, become their JSON Schema and the reference.
+//! The grammar of faults in YAML as data: the tables check files, become their JSON Schema and the reference.
 
 use super::words::{
     AnswerCondition, AnswerSource, ArgumentFit, Carrier, ExchangeOwner, IdEdit, LateReply, Occurrence, PlainEffect,

@@ -26,14 +26,14 @@ pub use self::message_path::MessagePath;
 
 use self::effect::{EffectContext, FaultEffect};
 
-/// What goes wrong, where, and when.
+/// A fault: its condition and its effects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// What it strikes.
+    /// The exchanges that it changes.
     on: Match,
     /// Whether the server has done its work by then.
     timing: FaultTiming,
-    /// What it does to the replies, in order.
+    /// The effects on the replies, in order.
     does: Vec<FaultEffect>,
 }
 
@@ -51,19 +51,19 @@ pub enum FaultTiming {
     After,
 }
 
-/// What comes from the server that is wrong.
+/// The changed replies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedFault {
     /// Everything that comes now, in order.
     pub replies: Vec<ServerReply>,
-    /// What is different on the wire or in time, one line each.
+    /// The changes of messages and times, one line each.
     pub change: Vec<String>,
 }
 
 /// Why a fault that matches changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotApplied {
-    /// What comes is what came, byte by byte and at the same time.
+    /// The replies are the recorded ones, byte by byte and at the same time.
     NoChange,
     /// There is nothing to make it from; the reason is half a sentence.
     NoMaterial(String),
@@ -75,7 +75,7 @@ impl Fault {
         self.on.holds(at, history)
     }
 
-    /// What comes instead of the replies of the exchange at that index, whether the fault is about it or not.
+    /// The replies of the exchange at that index under the fault, whether it strikes there or not.
     pub fn apply(&self, at: usize, history: &ExchangeHistory<'_>) -> Result<AppliedFault, NotApplied> {
         let Some(exchange) = history.exchanges.get(at) else { return Err(NotApplied::NoChange) };
         let mut work = EffectContext::new(at, history);

@@ -1,4 +1,4 @@
-//! What the client sent, read the same way whether it was an ordinary message or bytes of a raw step.
+//! The message of the client, read the same way whether it was ordinary or bytes of a raw step.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::exchange::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
 
-/// What was asked in one exchange.
+/// The request of one exchange.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedMessage<'a> {
     pub(super) id: Option<Cow<'a, Value>>,
@@ -19,7 +19,7 @@ pub(super) struct ParsedMessage<'a> {
     pub(super) headers: Vec<String>,
 }
 
-/// What kind of thing was sent.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageForm {
     Request,
@@ -95,7 +95,7 @@ impl<'a> ParsedMessage<'a> {
             let is_response = message.get("method").is_none();
             match (&self.id, message.get("id")) {
                 (Some(id), Some(found)) => is_response && **id == *found,
-                // What could not be read is answered without an id.
+                // A request that could not be read is answered without an id.
                 (None, None | Some(Value::Null)) => is_response && self.is_raw && message.get("error").is_some(),
                 (None, Some(_)) | (Some(_), None) => false,
             }

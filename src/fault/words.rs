@@ -48,7 +48,7 @@ words! {
 }
 
 words! {
-    /// What was answered.
+    /// The kind of answer.
     AnswerCondition {
         /// A result, `isError` or not.
         Result = "result",
@@ -86,7 +86,7 @@ words! {
 }
 
 words! {
-    /// What kind of tool was called.
+    /// The kind of tool that was called.
     ToolKind {
         /// One that is listed.
         Known = "known",
@@ -128,7 +128,7 @@ words! {
 }
 
 words! {
-    /// What carried it.
+    /// The transport.
     Carrier {
         /// Streams, in process or between processes.
         Stream = "stream",
@@ -176,7 +176,7 @@ words! {
 }
 
 words! {
-    /// What becomes of the id of an answer.
+    /// The change of an answer's id.
     IdEdit {
         /// A number becomes text.
         Text = "text",
@@ -202,7 +202,7 @@ words! {
 }
 
 words! {
-    /// What still comes for a request that was cancelled.
+    /// The answer to a cancelled request.
     LateReply {
         /// An error.
         Error = "error",
@@ -234,7 +234,7 @@ words! {
         Glue = "glue",
         /// The answer stands in a list.
         Batch = "batch",
-        /// What comes instead of the answer is no text.
+        /// Bytes that are not text come instead of the answer.
         Garbage = "garbage",
         /// A notification is answered.
         Reply = "reply",

@@ -21,7 +21,7 @@ const LONGEST: usize = 2_000;
 /// Why that cannot be played of which a server invented a secret: another run has another one.
 pub(super) const CAPTURED_SECRET: &str = "it uses a secret that the suite captures from an answer";
 
-/// What was said in one session.
+/// The messages of one session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionCalls {
     /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
@@ -34,7 +34,7 @@ pub(super) struct SessionCalls {
     pub(super) exit: Option<String>,
 }
 
-/// What was sent in one session, read once for all cases that look at it.
+/// The sent messages of one session, read once for all cases that look at it.
 pub(super) struct SentCall<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
@@ -132,7 +132,7 @@ pub(super) fn cut(frame: Value) -> Value {
     short.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// What was sent, to be sent again; `None` for answers to the server.
+/// A sent message, to be sent again; `None` for answers to the server.
 fn call(frame: &Frame) -> Option<ReproductionCall> {
     let raw = || ReproductionCall { method: String::new(), params: frame.text().into() };
     let Ok(message) = frame.json() else { return Some(raw()) };

@@ -1,10 +1,10 @@
-//! What two runs found, held against each other.
+//! The findings of two runs, compared.
 
 use std::collections::BTreeMap;
 
 use super::Stored;
 
-/// What became of findings between two runs.
+/// The changes of findings between two runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Compared {
     /// Only the second run has them.

@@ -19,7 +19,7 @@ const MOST: usize = 200;
 /// How many sessions of a case are remembered while it runs.
 const MOST_SESSIONS: usize = 20;
 
-/// What a run leaves behind.
+/// The findings that a run leaves behind.
 #[derive(Debug, Default)]
 pub struct KeptFinding {
     /// Its findings, without secrets.
@@ -40,7 +40,7 @@ pub struct Keeper {
     running: BTreeMap<String, Vec<SessionCalls>>,
     /// Failed cases whose session is not over, or was never seen.
     pending: Vec<CaseResult>,
-    /// What went wrong outside of cases in sessions that are not over.
+    /// Findings outside of cases in sessions that are not over.
     judged: Vec<SessionJudged>,
     kept: BTreeMap<String, Stored>,
     /// The names of what is not kept since there are too many.
@@ -108,7 +108,7 @@ impl Keeper {
         }
     }
 
-    /// What was kept, without secrets, and what was not.
+    /// The findings that were kept, without secrets, and the number of those that were not.
     pub fn finish(mut self, redactor: &Redactor) -> KeptFinding {
         for result in std::mem::take(&mut self.pending) {
             self.case(&result, &[]);
@@ -256,10 +256,10 @@ fn telling(result: &CaseResult) -> Vec<(&Finding, FindingIdentity)> {
     let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
     for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);
-        // What was never recorded is to be recorded, and wrong with no server.
+        // A missing recording is no fault of the server.
         let is_of_server = finding.code != "snapshot-missing";
         let is_new = is_of_server && finding.level == RequirementLevel::Must && finding.baseline_reason.is_none();
-        // What follows in a case from the first failure of a kind adds nothing; probes tell one thing each time.
+        // Later failures of one kind in a case follow from the first; checks report each finding once.
         if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {
             told.push((finding, identity));
         }
@@ -267,7 +267,7 @@ fn telling(result: &CaseResult) -> Vec<(&Finding, FindingIdentity)> {
     told
 }
 
-/// What went wrong, in one line: the rule that is broken, where there is one.
+/// The failure in one line: the broken rule, if there is one.
 fn title(result: &CaseResult, finding: &Finding) -> String {
     let said = || finding.message.lines().next().unwrap_or_default().to_owned();
     result.case.rule.as_ref().map_or_else(said, |rule| {

@@ -14,10 +14,10 @@ use crate::redact::RESTORED_FROM;
 use crate::reproduce::ddmin;
 use crate::source::map_texts;
 
-/// What is left of a finding.
+/// A minimised finding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimised {
-    /// What it was made of: the first known sequence that shows the finding.
+    /// The original: the first known sequence that shows the finding.
     pub before: Reproduction,
     /// The smallest sequence that was found.
     pub reproduction: Reproduction,
@@ -27,7 +27,7 @@ pub struct Minimised {
     pub is_done: bool,
 }
 
-/// What must stay the same from attempt to attempt.
+/// The identity that must not change from attempt to attempt.
 type FindingKey = (String, String, Option<String>, Option<String>);
 
 /// The smallest sequence that still shows the same finding, with at most so many attempts; `None` where it does not show
@@ -112,7 +112,7 @@ impl Minimiser<'_> {
 }
 
 impl Minimised {
-    /// What became smaller, in words: `12 calls to 1, arguments from 120 to 14 characters, in 30 attempts`.
+    /// The reduction in words: `12 calls to 1, arguments from 120 to 14 characters, in 30 attempts`.
     pub fn words(&self) -> String {
         let Self { before, reproduction, attempts, is_done } = self;
         let (from, to) = (before.calls(), reproduction.calls());

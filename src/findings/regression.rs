@@ -66,7 +66,7 @@ fn test(stored: &Stored) -> Option<Value> {
     Some(test.into())
 }
 
-/// What holds where the finding is gone.
+/// The expectation that holds once the finding is fixed.
 fn expectations(check: &ReproductionCheck) -> Map<String, Value> {
     let (expect, timeout) = match check {
         ReproductionCheck::Broken(expected) => (expected.iter().map(literal).collect(), None),

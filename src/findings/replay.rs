@@ -18,7 +18,7 @@ use crate::source::template::{Names, from_json};
 use crate::source::{Node, SourceFile, Sources, Span};
 use crate::wire::{Catalog, canonical};
 
-/// What frames of a replay belong to.
+/// The owner of a replay's frames.
 const OWNER: &str = "replay";
 
 /// How long a server that is expected to end is watched after its last answer.
@@ -35,7 +35,7 @@ const LEAKED: &str = "leaked";
 pub struct ReplayStage<'a> {
     /// The way to fresh servers.
     pub servers: &'a dyn FreshServers,
-    /// What the server offers.
+    /// The server's lists.
     pub catalog: &'a Catalog,
     /// The time for one request that is not expected to hang.
     pub patience: Duration,
@@ -104,7 +104,7 @@ fn is_same(stored: &Stored, found: &Finding) -> bool {
 /// The results of one session.
 #[derive(Debug, Default)]
 struct PlayedCalls {
-    /// What went wrong, each with the tool or method of the request during which it did.
+    /// The findings, each with the tool or method of its request.
     findings: Vec<Finding>,
     /// The tool or method of the request that each call failure is about.
     failed: Vec<(String, Finding)>,
@@ -191,7 +191,7 @@ async fn play(
 fn shown(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Option<Finding> {
     let last = wanted.sessions.last().and_then(|calls| calls.last());
     let of_kind = |kind: FindingKind| {
-        // What several requests brought about is nobody's.
+        // An effect of several requests belongs to none of them.
         let is_meant = |whose: &str| wanted.tool.is_none() || last.is_none_or(|call| about(call) == whose);
         let found = played.failed.iter().find(|(whose, found)| found.kind() == kind && is_meant(whose));
         found.map(|(_, found)| found.clone())

@@ -7,7 +7,7 @@ use super::Stored;
 use crate::event::Reproduction;
 use crate::redact::{Part, RESTORED_FROM, mark, parts, variable};
 
-/// What can be said again, and which secrets are missing for it.
+/// The requests that can be sent again, and the secrets that are missing for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Restored {
     /// The sequence with its secrets.

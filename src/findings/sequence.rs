@@ -1,4 +1,4 @@
-//! What to say to see a finding again, as far as a run knows what was said.
+//! The requests that reproduce a finding, as far as a run has recorded them.
 
 use super::calls::SessionCalls;
 use super::replay::about;
@@ -11,7 +11,7 @@ const SILENCE_MS: u64 = 10_000;
 /// Why nothing can be played of what belongs to no session.
 const UNKNOWN: &str = "the requests that led to it are not recorded";
 
-/// What to say to see a finding again, or why it cannot be said.
+/// The requests that reproduce a finding, or the reason why they cannot be sent.
 pub(super) fn reproduction(
     result: &CaseResult,
     finding: &Finding,

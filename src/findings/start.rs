@@ -33,7 +33,7 @@ pub struct ServerStart {
     /// The suite's variables as it writes them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub variables: Map<String, Value>,
-    /// What the client answers, as the suite writes it.
+    /// The client's answers, as the suite writes them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub answers: Map<String, Value>,
     /// The suite's timeouts, in milliseconds.

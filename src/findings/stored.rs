@@ -26,9 +26,9 @@ pub struct Stored {
     pub format: u32,
     /// The name: the same finding has the same one in every run.
     pub id: String,
-    /// What minimising keeps: the kind, the tool, and how the server ended or which rule it broke.
+    /// The identity that minimising keeps: the kind, the tool, and how the server ended or which rule it broke.
     pub class: String,
-    /// What the server did.
+    /// The kind of failure.
     pub kind: FindingKind,
     /// How bad it is.
     pub severity: Severity,
@@ -36,7 +36,7 @@ pub struct Stored {
     pub title: String,
     /// The tool that was called last, or the method where it was no call.
     pub tool: String,
-    /// What tells it from others of its kind at that tool.
+    /// The detail that tells it from others of its kind at that tool.
     pub signature: String,
     /// Where it was found.
     pub place: FindingPlace,
@@ -44,7 +44,7 @@ pub struct Stored {
     pub revision: String,
     /// How the server is started.
     pub start: ServerStart,
-    /// What to say to see it again.
+    /// The requests that reproduce it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduction: Option<Reproduction>,
     /// Why it cannot be played again, where it cannot.
@@ -56,7 +56,7 @@ pub struct Stored {
     /// The longer sequence with which it was last met, where a smaller one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Vec<Vec<ReproductionCall>>>,
-    /// What shows it, such as the exit status and the end of standard error, as name and text.
+    /// Evidence, such as the exit status and the end of standard error, as name and text.
     pub evidence: Vec<(String, String)>,
     /// The last frames, as in a transcript.
     pub frames: Vec<Value>,
@@ -145,7 +145,7 @@ impl Stored {
         Self { reproduction: Some(reproduction), minimised: earlier.minimised, original, ..this }
     }
 
-    /// What to play: first the sequence that was made smaller, then the one with which the finding was last met.
+    /// The sequences to replay: first the minimised one, then the one of the last run that found it.
     pub fn sequences(&self) -> Vec<Reproduction> {
         let Some(small) = &self.reproduction else { return Vec::new() };
         let whole = self.original.clone().filter(|sessions| *sessions != small.sessions);

@@ -1,4 +1,4 @@
-//! What a registry file looks like, as data: it checks files and becomes their JSON Schema.
+//! The grammar of registry files as data: it checks files and becomes their JSON Schema.
 
 use std::collections::BTreeMap;
 

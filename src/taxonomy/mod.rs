@@ -1,4 +1,4 @@
-//! What can go wrong: families of faults, their leaves, and the variants in which a leaf shows.
+//! The faults of servers: families, their leaves, and the variants in which a leaf shows.
 //!
 //! `registry.yml` beside this file is the only place that says so; [`Registry::builtin`] is that file, read once and
 //! only when somebody asks, and [`Registry::load`] reads a customised copy.

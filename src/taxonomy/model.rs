@@ -1,4 +1,4 @@
-//! What a registry holds once it is read: families, leaves and variants.
+//! The contents of a registry: families, leaves and variants.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use super::start::Start;
 pub struct Family {
     /// Its name in reports, such as `TOOL`.
     pub id: String,
-    /// What it is about.
+    /// Its subject.
     pub name: String,
     /// How often it fails in practice, in fault threads.
     pub weight: f64,
-    /// What a suite must have for the family to apply at all.
+    /// The key that a suite must have for the family to apply.
     pub needs: Option<Need>,
     /// Its faults.
     pub leaves: Vec<Leaf>,
@@ -28,7 +28,7 @@ pub struct Family {
 pub struct Leaf {
     /// Its name, `FAULT-<FAMILY>-<NAME>`.
     pub id: String,
-    /// What goes wrong.
+    /// The fault in one sentence.
     pub meaning: String,
     /// The kinds of checks that exercise it; at least one.
     pub probes: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Leaf {
 pub struct Variant {
     /// Its name.
     pub id: String,
-    /// What goes wrong.
+    /// The fault in one sentence.
     pub meaning: String,
     /// How bad it is.
     pub severity: Severity,
@@ -55,13 +55,13 @@ pub struct Variant {
     pub holds: Holds,
     /// Where it can occur.
     pub revisions: Revisions,
-    /// What it can occur over; at least one.
+    /// The transports over which it can occur; at least one.
     pub transports: Vec<Transport>,
     /// How to bring it about.
     pub provoke: String,
     /// How a healthy server differs.
     pub oracle: String,
-    /// What it takes to imitate it.
+    /// The means that an imitation needs.
     pub tier: Tier,
     /// How it is imitated; absent where it cannot be.
     pub imitation: Option<String>,
@@ -87,15 +87,15 @@ pub enum Mutants {
 pub struct Mutant {
     /// Its name.
     pub id: String,
-    /// What it does.
+    /// Its effect in one sentence.
     pub meaning: String,
-    /// What it does to what comes from a server, and where; `None` in registries that only name it.
+    /// The fault in the messages of a server; `None` in registries that only name it.
     pub fault: Option<Fault>,
-    /// What it does to the start of a server instead; only a live server has one.
+    /// The change of the server's start instead; only a live server has one.
     pub start: Option<Start>,
-    /// What a healthy server shows that has the fault anyway: the mutant would change nothing for anybody.
+    /// The sign that the recorded server has the fault already, so that the mutant would change nothing.
     pub shown_by: Option<Match>,
-    /// What the server must offer for the mutant to make sense.
+    /// The capabilities that the server must have.
     pub needs: Vec<Offer>,
 }
 
@@ -159,7 +159,7 @@ words! {
 }
 
 words! {
-    /// What it takes to imitate a variant.
+    /// The means that an imitation of a variant needs.
     Tier {
         /// A change to single frames.
         Frames = "W",
@@ -175,7 +175,7 @@ words! {
 }
 
 words! {
-    /// What frames travel over.
+    /// A transport.
     Transport {
         /// The standard streams of a child process.
         Stdio = "stdio",
@@ -185,7 +185,7 @@ words! {
 }
 
 words! {
-    /// What a suite must have for a family to apply.
+    /// The key that a suite must have for a family to apply.
     Need {
         /// A model that works with the tools.
         Agents = "agents",

@@ -5,9 +5,9 @@
 pub struct Probe {
     /// The token that suites, registries and `--probe` use.
     pub id: &'static str,
-    /// What it does.
+    /// Its effect in one sentence.
     pub meaning: &'static str,
-    /// What to write into a suite to have it planned.
+    /// The key of a suite that plans it.
     pub block: &'static str,
 }
 

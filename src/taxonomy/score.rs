@@ -1,4 +1,4 @@
-//! What coverage is reported as: plain data, owned and serialisable, so that events and reports can carry it.
+//! Coverage as plain data, owned and serialisable, so that events and reports can carry it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use super::Severity;
 /// Coverage at one level of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// What it took for a leaf to count.
+    /// The level at which leaves are counted.
     pub level: Level,
-    /// What is counted among what could be, from 0 to 100, exact: leaves, at the level `proven` variants.
+    /// The share that counts, from 0 to 100, exact: of leaves, at the level `proven` of variants.
     pub percent: f64,
     /// The same, with each family weighted by how often it fails in practice.
     pub weighted: f64,
@@ -26,7 +26,7 @@ pub struct Score {
     pub families: Vec<FamilyScore>,
 }
 
-/// What it takes for a leaf to count.
+/// A level of coverage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "EvidenceLevel")]
 #[serde(rename_all = "lowercase")]
@@ -53,7 +53,7 @@ pub struct Tally {
 pub struct FamilyScore {
     /// The family.
     pub id: String,
-    /// What it is about.
+    /// Its subject.
     pub name: String,
     /// How often it fails in practice.
     pub weight: f64,
@@ -89,7 +89,7 @@ pub enum Status {
 pub struct LeafScore {
     /// The leaf.
     pub id: String,
-    /// What goes wrong.
+    /// The fault in one sentence.
     pub meaning: String,
     /// Whether it can occur with the transports and revisions in use; at the level `proven` also be imitated.
     pub applicable: bool,
@@ -121,7 +121,7 @@ pub struct VariantScore {
     pub applicable: bool,
     /// Whether it counts.
     pub counted: bool,
-    /// What makes it count.
+    /// The cases or claims that make it count.
     pub evidence: Vec<Evidence>,
 }
 
@@ -156,7 +156,7 @@ impl Level {
         }
     }
 
-    /// What the percentages of the level count.
+    /// The unit of the level's percentages.
     pub const fn counts(self) -> &'static str {
         match self {
             Self::Declared | Self::Exercised => "faults",
@@ -207,7 +207,7 @@ impl LeafScore {
 }
 
 impl FamilyScore {
-    /// What the percentages of that level are made of.
+    /// The counts behind the percentages of that level.
     pub fn measured(&self, level: Level) -> Tally {
         match level {
             Level::Declared | Level::Exercised => self.leaves,
@@ -217,7 +217,7 @@ impl FamilyScore {
 }
 
 impl Score {
-    /// What the plain percentage is made of.
+    /// The counts behind the unweighted percentage.
     pub fn measured(&self) -> Tally {
         match self.level {
             Level::Declared | Level::Exercised => self.leaves,

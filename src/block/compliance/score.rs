@@ -73,7 +73,7 @@ impl RuleTally {
 }
 
 impl ComplianceScore {
-    /// What cases say about rules; one entry for each server and revision that has any.
+    /// The scores of cases with rules; one entry for each server and revision that has any.
     pub(super) fn of<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         let mut rules: Vec<BTreeMap<String, (usize, RequirementLevel, Outcome)>> = Vec::new();

@@ -91,7 +91,7 @@ pub(super) fn offered(context: &CheckContext<'_>, name: &str, protocol: &str) ->
     Some(Recorded::offered(name, protocol, identity, context.catalog))
 }
 
-/// What the tool answers to the recorded calls.
+/// The tool's answers to the recorded calls.
 async fn answers(
     context: &CheckContext<'_>,
     tool: &str,

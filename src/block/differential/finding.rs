@@ -42,7 +42,7 @@ pub(super) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Fin
     Finding { help: Some(help), level: event::RequirementLevel::Should, path, ..Finding::new("needless-ignore", says) }
 }
 
-/// What has changed and fails nothing; `None` where that is nothing.
+/// The changes that fail nothing; `None` if there are none.
 pub(super) fn summary(mild: &[ServerChange], meant: &[ServerChange]) -> Option<Reason> {
     let all = mild.len() + meant.len();
     if all == 0 {

@@ -59,7 +59,7 @@ static IGNORED: Object = Object {
 struct Differential {
     /// The file of the recorded server, as it is written.
     file: String,
-    /// What is in it.
+    /// Its content.
     snapshot: Arc<drift::ServerSnapshot>,
     /// The lowest level of changes that fails a case.
     fail_on: drift::ChangeLevel,
@@ -76,7 +76,7 @@ struct Differential {
 struct IgnoredChange {
     /// Where, as a pattern.
     at: Option<String>,
-    /// What kind.
+    /// The kind of change.
     what: Option<String>,
     /// Why.
     reason: String,

@@ -31,7 +31,7 @@ pub struct RecordingSelection {
 pub struct Recording {
     /// The servers, each once for every revision.
     pub servers: Vec<Recorded>,
-    /// What could not be recorded.
+    /// The calls that could not be recorded.
     pub notes: Vec<String>,
 }
 

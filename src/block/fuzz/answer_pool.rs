@@ -73,7 +73,7 @@ fn singular(words: &[String]) -> Vec<String> {
     words
 }
 
-/// What the answers of one session held, by argument.
+/// The values in the answers of one session, by argument.
 #[derive(Debug, Clone)]
 pub(super) struct AnswerPool {
     /// The first call of the session.

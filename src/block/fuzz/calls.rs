@@ -45,7 +45,7 @@ pub(super) struct GeneratedCall {
     pub(super) breach: Option<usize>,
 }
 
-/// What can be called.
+/// A tool that can be called.
 pub(super) struct Callee {
     pub(super) name: String,
     /// Whether it says that it changes nothing.
@@ -53,7 +53,7 @@ pub(super) struct Callee {
     /// Whether it runs what callers write.
     pub(super) runs_code: bool,
     tamer: Tamer,
-    /// What it must not be called with, each breaking one rule of its schema.
+    /// Invalid arguments, each violating one rule of its schema.
     violations: Vec<InvalidValue>,
     /// By violation: whether a server that serves it does wrong.
     binding: Vec<bool>,
@@ -91,7 +91,7 @@ impl Calls {
             match Callee::new(tool, context, settings, &mut wanted) {
                 Ok(callee) => callees.push(callee),
                 Err(unusable) if number == 0 => return Err(unusable),
-                // What cannot be called helps nobody else.
+                // A tool that cannot be called is left out of the calls of others.
                 Err(_) => {}
             }
         }
@@ -112,7 +112,7 @@ impl Calls {
     /// The call of that number.
     pub(super) fn make(&self, number: u64, pool: &AnswerPool) -> GeneratedCall {
         let mut draw = self.draw.fork(number);
-        // What somebody vouches for is sent first, whatever is drawn.
+        // Arguments of the suite are sent first, whatever is drawn.
         if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given().get(at)) {
             return GeneratedCall { tool: 0, arguments: arguments.clone(), breach: None };
         }
@@ -147,7 +147,7 @@ impl Calls {
             _ => callee.maker().random(draw),
         };
         let has_borrowed = draw.chance(BORROWED) && callee.borrow(&mut value, |at| pool.values(at, number), draw);
-        // What an answer held is worth more than a mark in its place.
+        // A value from an answer is worth more than a mark in its place.
         if !has_borrowed && !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
@@ -246,7 +246,7 @@ impl Callee {
         &self.tour[..self.given]
     }
 
-    /// What makes valid calls, as far as the schema goes.
+    /// The generator of valid calls, as far as the schema goes.
     pub(super) fn maker(&self) -> &Generator {
         self.tamer.maker()
     }

@@ -1,4 +1,4 @@
-//! What was counted, and the sentence about it.
+//! The counts, and the sentence about them.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) struct CallCounts {
     pub(super) seen: BranchSet,
     /// How long calls were under way.
     pub(super) spent: Duration,
-    /// What was sent, in order.
+    /// The calls that were sent, in order.
     pub(super) hash: u64,
     /// Servers that were started again.
     pub(super) restarts: u32,

@@ -66,7 +66,7 @@ pub(super) struct Driver<'a> {
     left_out: BTreeSet<u64>,
     /// How often a call was not answered while others were.
     silences: u32,
-    /// What the suite's setup said before the calls.
+    /// The requests of the suite's setup before the calls.
     pub(super) setup: Vec<ReproductionCall>,
     /// Frames of the first session.
     pub(super) frames: Vec<u32>,
@@ -74,7 +74,7 @@ pub(super) struct Driver<'a> {
     next: u64,
 }
 
-/// What is known of one session.
+/// The log of one session.
 pub(super) struct SessionLog {
     /// Its first call.
     pub(super) begin: u64,

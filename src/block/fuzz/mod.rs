@@ -75,7 +75,7 @@ struct Fuzz {
     tools: ToolSelection,
     /// Tools that are not called, although they are selected.
     block: ToolSelection,
-    /// What all draws follow from.
+    /// The seed of all draws.
     seed: u64,
     /// How many calls for each tool; `None` where only the time counts.
     cases: Option<u64>,

@@ -130,7 +130,7 @@ async fn shown(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLea
     if let Some(reply) = across {
         return Some(ShownLeak { reply, is_across_sessions: true });
     }
-    // What a fresh server shows by itself did not come from the earlier call.
+    // A value that a fresh server shows by itself did not come from the earlier call.
     let reply = within?;
     let fresh = servers.open().await.ok()?;
     let alone = target.call(target.player(&fresh, timeout), later).await.ok();

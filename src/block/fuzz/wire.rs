@@ -107,14 +107,14 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// What has happened already.
+    /// The events that have arrived.
     pub(super) fn ready(&mut self) -> Option<CallEvent> {
         let Self::Lines { pipeline, .. } = self else { return None };
         let heard = pipeline.next_ready()?;
         Some(event(heard, pipeline))
     }
 
-    /// What happens next.
+    /// The next event.
     pub(super) async fn next(&mut self) -> CallEvent {
         match self {
             Self::Lines { pipeline, .. } => {
@@ -139,7 +139,7 @@ pub(super) struct Requests<'a> {
     session: &'a Session,
     owner: &'a str,
     open: Vec<OpenRequest<'a>>,
-    /// What was broken beside the answers.
+    /// Violations outside of the answers.
     unasked: Vec<OwnedViolation>,
 }
 

@@ -28,7 +28,7 @@ const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
 /// How many cases a block makes at most, but for those of the last tool.
 const MOST_CASES: usize = 10_000;
 
-/// What is judged by calls whose arguments are of a wrong type, missing or too many, and by those that break a bound.
+/// The variants that calls with wrong, missing, additional or out-of-bounds arguments judge.
 const OF_SHAPES: [&str; 2] = ["SCHEMA-INPUT-NOT-VALIDATED", "TOOL-ERROR-AS-SUCCESS"];
 const OF_BOUNDS: [&str; 2] = ["SCHEMA-CONSTRAINT-NOT-ENFORCED", "TOOL-ERROR-AS-SUCCESS"];
 
@@ -105,7 +105,7 @@ impl Deriver<'_> {
         self.refused("unknown tool", witness, call, &["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS"])
     }
 
-    /// What no tool has to do with.
+    /// Checks without a tool.
     fn of_server(&self, offer: &Offer<'_>) -> Vec<Case> {
         let mut cases = Vec::new();
         if self.asks_for(NegativeCheck::UnknownMethod) {

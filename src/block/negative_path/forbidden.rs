@@ -15,7 +15,7 @@ use crate::wire::Tool;
 
 /// A call of a tool that must be refused.
 pub(super) struct Forbidden {
-    /// What is wrong with it, to be read after the tool's name.
+    /// The violation, to be read after the tool's name.
     pub(super) title: String,
     pub(super) args: Node,
     pub(super) breach: Breach,

@@ -1,4 +1,4 @@
-//! What a call that breaks a schema is called, so that whoever reads the list knows what was sent.
+//! Names of calls that violate a schema; they say what was sent.
 
 use serde_json::Value as Json;
 
@@ -8,7 +8,7 @@ use crate::generate::{Breach, InvalidValue};
 /// A value longer than this is told by its kind.
 const SHOWN: usize = 24;
 
-/// What is wrong with the arguments, to be read after the name of the tool; `base` are the valid ones.
+/// The violation of the arguments, to be read after the name of the tool; `base` are the valid ones.
 pub(super) fn title(violation: &InvalidValue, base: &Json) -> String {
     let place = place(&violation.at);
     let sent = violation.value.pointer(&violation.at).unwrap_or(&violation.value);

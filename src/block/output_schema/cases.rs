@@ -56,7 +56,7 @@ fn script(tool: &Tool, witness: Witness, tamer: Option<&Tamer>, span: Span) -> S
 
 /// Calls with valid input at the edges of what the schema allows.
 fn edges(tool: &Tool, tamer: &Tamer, args: &Node, span: Span) -> Vec<Step> {
-    // What a tool leaves behind that says that it changes something need not be odd as well.
+    // A tool that changes data should not leave odd values behind.
     if tool.raw["annotations"]["readOnlyHint"] == false {
         return Vec::new();
     }

@@ -42,7 +42,7 @@ static GENERATED: Shape = Shape::ByKey(
     ],
 );
 
-/// What `generate:` says of a name where it has `each`.
+/// The keys of a generated name with `each`.
 static VALUES: Object = Object {
     name: "a list of values",
     doc: "Values for the rounds, in order.",
@@ -54,7 +54,7 @@ static VALUES: Object = Object {
     .cure("list at least one value")]],
 };
 
-/// What `generate:` says of a name where it has `tool`.
+/// The keys of a generated name with `tool`.
 pub(super) static ARGUMENTS: Object = Object {
     name: "a set of arguments",
     doc: "Arguments of a tool, made from its input schema; `arguments:` of the suite and calls of its tests are tried first.",

@@ -46,7 +46,7 @@ fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, context: &CheckCont
     };
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
     let reason = excused.map(|excuse| Reason::Allowed(excuse.reason.clone()));
-    // What is judged is what the server said when it was asked for its tools.
+    // The frame of the listing shows what was judged.
     let frames = context.catalog.tools_frame.into_iter().collect();
     CheckResult { reason, findings, frames, ..CheckResult::new(outcome) }
 }
@@ -82,7 +82,7 @@ fn place(found: &LintFinding) -> String {
     [found.tool.as_str(), found.at.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What is allowed and is not there hides what may come; where a suite has several servers, it may be there on another.
+/// An entry that matches nothing would hide later findings; with several servers it may match on another.
 fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], context: &CheckContext<'_>) -> Vec<Finding> {
     let is_only_server = context.suite.servers.len() == 1;
     let is_meant = |tool: &Located<String>| context.catalog.tool(&tool.value).is_some();

@@ -54,7 +54,7 @@ static KEYS: Object = Object {
     ]],
 };
 
-/// What is looked for in the tools as they are listed.
+/// The settings of the lints.
 #[derive(Debug, Clone)]
 struct SchemaLint {
     /// Which tools.
@@ -63,9 +63,9 @@ struct SchemaLint {
     providers: Vec<Provider>,
     /// The least that becomes a case.
     level: LintLevel,
-    /// What may be found.
+    /// Accepted findings.
     allow: Vec<Allowed>,
-    /// What is a matter of taste.
+    /// The configurable limits.
     limits: LintLimits,
 }
 

@@ -30,11 +30,11 @@ struct Review {
     tokens: usize,
     /// Whether model providers take them.
     providers: Vec<ProviderVerdict>,
-    /// What could be better and is no case.
+    /// Advice, which is no case.
     advice: Vec<Remark>,
 }
 
-/// What a tool costs a model before it answers.
+/// The tokens that a tool costs a model before it answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct ToolCost {
     /// The tool.
@@ -50,11 +50,11 @@ struct ProviderVerdict {
     provider: String,
     /// When it refuses what it refuses; empty where that is always.
     when: String,
-    /// What it refuses; nothing where it takes all tools.
+    /// The tools that it refuses; empty if it takes all.
     refuses: Vec<Remark>,
 }
 
-/// What a lint found.
+/// A finding of a lint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Remark {
     /// The lint.
@@ -63,7 +63,7 @@ struct Remark {
     tool: String,
     /// The place in the tool; empty for the tool as a whole.
     at: String,
-    /// What was found.
+    /// The message.
     says: String,
 }
 
@@ -96,7 +96,7 @@ fn verdict(provider: Provider, tools: &[Tool]) -> ProviderVerdict {
     }
 }
 
-/// What is found below the level from which on there are cases.
+/// Findings below the level from which on there are cases.
 fn advice(settings: &SchemaLint, tools: &[Tool]) -> Vec<Remark> {
     let below = lints().filter(|lint| lint.provider.is_none() && lint.level > settings.level.max(LintLevel::Warning));
     let found = below.flat_map(|lint| {

@@ -68,7 +68,7 @@ fn find(source: AnswerSource, work: &EffectContext<'_>) -> Option<AnswerMember<V
     found.map(|(member, value)| (member, value.clone()))
 }
 
-/// What was answered, as the member of the response that holds it.
+/// The member of the response that holds the answer.
 type AnswerMember<T> = (&'static str, T);
 
 /// Every index but the one in the middle, the nearest first.

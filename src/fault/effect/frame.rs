@@ -170,7 +170,7 @@ pub(super) fn repeat(method: &str, side: Side, work: &mut EffectContext<'_>) {
     }
 }
 
-/// What still comes for the request that a notification cancels.
+/// The answer to the request that a notification cancels.
 pub(super) fn late(what: LateReply, work: &mut EffectContext<'_>) -> Result<(), String> {
     let cancelled = work.parsed.params["requestId"].clone();
     let this = work.exchange;

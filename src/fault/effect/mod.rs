@@ -1,4 +1,4 @@
-//! What a fault does to what came, one effect after the other.
+//! The effects of faults on replies, one after the other.
 
 mod answer;
 mod borrow;
@@ -85,7 +85,7 @@ pub(super) enum ValueEdit {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Copies {
     pub(super) list: MessagePath,
-    /// What differs in the copies: `{n}` in a text is the number of the copy, `{name}` what the text was before.
+    /// The differences between the copies: `{n}` in a text is the number of the copy, `{name}` the original text.
     pub(super) with: Vec<(MessagePath, Value)>,
     pub(super) times: u32,
 }

@@ -1,4 +1,4 @@
-//! What a mutant does to the way in which a server is started: it takes away what the suite set, or widens it.
+//! Mutants of the start of a server: they take away settings of the suite, or widen them.
 //!
 //! A [`Start`] says which words and variables are meant, [`Start::alterations`] finds them in a [`Launch`], one
 //! [`Alteration`] each. Pure: what there is on the disk is asked of whoever calls.
@@ -13,14 +13,14 @@ use crate::fault::{self, MATCH, Match};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Node};
 
-/// What is done to the start of a server.
+/// A change of the start of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// What is changed, each thing that is found on its own.
+    /// The kinds of settings that are changed, one match at a time.
     does: Vec<Alter>,
     /// Parts of the names of the options and variables that are meant; none for all.
     named: Vec<String>,
-    /// What a case must have said and heard so that it can notice; nothing where any case can.
+    /// The exchange that a case must have had to notice it; empty if any case can.
     on: Option<Match>,
 }
 
@@ -37,7 +37,7 @@ pub struct Launch<'a> {
     pub varying: &'a [usize],
 }
 
-/// What is found on the disk under a name.
+/// The kind of file on the disk under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDisk {
     /// A folder.
@@ -51,7 +51,7 @@ pub enum OnDisk {
 /// One thing that is different at the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alteration {
-    /// What it is, as in `started …`.
+    /// The change, as in `started …`.
     pub what: String,
     edit: StartEdit,
 }
@@ -81,7 +81,7 @@ const WITH_VALUE: [&str; 10] = ["-m", "-jar", "-c", "-p", "--package", "--from",
 
 macro_rules! alters {
     ($($(#[$doc:meta])* $value:ident = $word:literal,)+) => {
-        /// What is changed at a start.
+        /// A kind of setting that is changed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         enum Alter { $($(#[$doc])* $value,)+ }
 
@@ -142,7 +142,7 @@ pub(super) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> St
 }
 
 impl Start {
-    /// What a case must have said and heard so that it can notice; `None` where any case can.
+    /// The exchange that a case must have had to notice it; `None` if any case can.
     pub fn noticed_by(&self) -> Option<&Match> {
         self.on.as_ref()
     }
