@@ -70,9 +70,11 @@ impl Console {
     /// Writes a part of the data; fails where nobody reads the rest.
     pub(super) fn part(&self, text: &str) -> Result<(), Exit> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Exit::Passed,
-            _ => self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None),
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                return Exit::Passed;
+            }
+            self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None)
         })
     }
 

@@ -140,7 +140,9 @@ impl AdHocServer {
         let name = command.as_str();
         let is_program = server.get("command").is_some();
         let mut suite = json!({"suite": format!("{name} of {shown}"), "server": server});
-        suite.as_object_mut().into_iter().for_each(|suite| suite.extend(members.clone()));
+        if let Some(suite) = suite.as_object_mut() {
+            suite.extend(members);
+        }
         let flags = shell_words::join(own.iter().chain(flags));
         let asked = CommandLine { command, flags, target: shown, is_program };
         // JSON is YAML, and a member a line can be quoted.

@@ -17,6 +17,7 @@ use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
 use crate::transport::{Break, HttpFailure};
 use crate::wire::json::read_bytes;
+use crate::wire::sse::SseEvent;
 use crate::wire::{HttpHead, is_response};
 
 /// A request of HTTP, filled in.
@@ -231,14 +232,14 @@ fn answer(exchanged: &RawExchange) -> Value {
 fn json_of(exchanged: &RawExchange) -> Option<Value> {
     let response = &exchanged.response;
     let body = if response.is_stream() {
-        response.events.iter().map(|(_, _, data)| data).find(|data| is_response(data))?
+        response.events.iter().map(|event| &event.data).find(|data| is_response(data))?
     } else {
         &response.body
     };
     read_bytes(body)
 }
 
-fn event((id, kind, data): &(Option<String>, String, Vec<u8>)) -> Value {
+fn event(SseEvent { id, kind, data }: &SseEvent) -> Value {
     let mut event = json!({"event": kind, "data": String::from_utf8_lossy(data)});
     if let Some(id) = id {
         event["id"] = id.clone().into();

@@ -15,7 +15,6 @@ mod handshake;
 mod headers;
 mod listing;
 mod over_http;
-mod owned;
 mod peer;
 mod pipeline;
 mod raw;
@@ -40,10 +39,10 @@ pub use self::call::{SessionReply, SessionRequest};
 pub use self::cancel::{CancelTrigger, Cancellation, Cancelled};
 pub use self::failure::{CallFailure, Connector, FailureReason, OpenFailure, SessionEnd, UnreportedExit};
 pub use self::over_http::REFUSED_NOTIFICATION;
-pub use self::owned::OwnedViolation;
 pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
 pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
+pub use self::state::OwnedViolation;
 
 /// The settings of a session.
 #[derive(Debug, Clone)]

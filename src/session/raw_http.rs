@@ -26,8 +26,7 @@ impl RawExchange {
     /// The messages in the response: those of its events, of its batch, or its body.
     pub fn messages(&self) -> Vec<Value> {
         if self.response.is_stream() {
-            let data = self.response.events.iter().map(|(_, _, data)| data);
-            return data.filter_map(|data| read_bytes(data)).collect();
+            return self.response.events.iter().filter_map(|event| read_bytes(&event.data)).collect();
         }
         match read_bytes(&self.response.body) {
             Some(Value::Array(batch)) => batch,

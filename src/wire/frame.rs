@@ -146,10 +146,10 @@ impl Frame {
     /// The JSON in the bytes; the reason in words where there is none to look at.
     pub fn json(&self) -> Result<Arc<Value>, String> {
         let what = self.what();
-        match &self.content {
-            Content::Unread => Content::of(&self.bytes, memory_estimate(&self.bytes), what).message(what),
-            known => known.message(what),
+        if let Content::Unread = self.content {
+            return Content::of(&self.bytes, memory_estimate(&self.bytes), what).message(what);
         }
+        self.content.message(what)
     }
 
     /// Why the JSON in the bytes was not read; `None` where it was, and where there is none.

@@ -119,13 +119,11 @@ pub(super) fn start(
     let no_runtime = |error| console.fail(Exit::Environment, format!("the server cannot start: {error}"), None);
     let runtime = runtime.map_err(no_runtime)?;
     let served = runtime.block_on(async {
-        match args.http {
-            Some(address) => serve_http(address, settings, fault.into(), console).await,
-            None => {
-                let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
-                demo::serve_with(settings, fault.into(), input, answers).await.map_err(|error| failed(&error, console))
-            }
+        if let Some(address) = args.http {
+            return serve_http(address, settings, fault.into(), console).await;
         }
+        let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
+        demo::serve_with(settings, fault.into(), input, answers).await.map_err(|error| failed(&error, console))
     });
     // A thread that waits for input must not delay the exit.
     runtime.shutdown_background();
@@ -148,11 +146,11 @@ async fn serve_http(
         let message = format!("the server cannot listen at `{address}`: {error}");
         console.fail(Exit::Environment, message, Some("use `--http 127.0.0.1:0` for a free port"))
     })?;
-    let bound = bound.with(settings, &fault).map_err(|error| failed(&error.into(), console))?;
+    let bound = bound.with(settings, &fault).map_err(|error| failed(&error, console))?;
     // Scripts wait for this line; standard error is not buffered.
     console.note(&format!("serving {}", bound.url()));
     tokio::select! {
-        served = bound.serve() => served.map_err(|error| failed(&error.into(), console)),
+        served = bound.serve() => served.map_err(|error| failed(&error, console)),
         // Scripts start servers in the background, where shells have Ctrl-C ignored.
         _ = tokio::signal::ctrl_c() => Ok(()),
     }

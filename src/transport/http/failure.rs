@@ -5,7 +5,8 @@
 use std::error::Error;
 use std::io;
 
-use super::tls;
+use rustls::CertificateError;
+
 use crate::source::visible;
 use crate::wire::HttpHead;
 
@@ -252,8 +253,8 @@ pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Break
     let address = host_and_port(url);
     let chain = chain_of(error);
     let said = |words: &str| chain.iter().any(|cause| cause.to_string().contains(words));
-    if let Some(error) = chain.iter().find_map(|cause| tls::error_in(*cause)) {
-        return HttpFailure::Tls(tls::sentence(&error, host));
+    if let Some(error) = chain.iter().find_map(|cause| tls_error_in(*cause)) {
+        return HttpFailure::Tls(tls_sentence(&error, host));
     }
     if said("message head is too large") {
         return HttpFailure::TooLarge("its headers are too long");
@@ -299,6 +300,49 @@ fn io_kinds(cause: &(dyn Error + 'static)) -> Vec<io::ErrorKind> {
     [vec![error.kind()], inner].concat()
 }
 
-pub(super) fn io_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
+fn io_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
     cause.downcast_ref::<io::Error>()
+}
+
+/// A TLS error itself, or one inside errors of the system's, of which one may hold another.
+pub(super) fn tls_error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
+    let own = cause.downcast_ref::<rustls::Error>().cloned();
+    own.or_else(|| tls_error_in(io_error(cause)?.get_ref()?))
+}
+
+/// Describes the problem of a secure connection to a host, as a sentence.
+#[expect(clippy::wildcard_enum_match_arm, reason = "both enums are open, and the rest speaks for itself")]
+pub(super) fn tls_sentence(error: &rustls::Error, host: &str) -> String {
+    use CertificateError as Bad;
+    let rustls::Error::InvalidCertificate(reason) = error else {
+        return match error {
+            rustls::Error::InvalidMessage(_) => {
+                format!("`{host}` does not speak TLS; the URL may need `http://` instead of `https://`")
+            }
+            _ => format!("no secure connection to `{host}`: {error}"),
+        };
+    };
+    let certificate = format!("the certificate of `{host}`");
+    match reason {
+        Bad::Expired | Bad::ExpiredContext { .. } => format!("{certificate} has expired"),
+        Bad::NotValidYet | Bad::NotValidYetContext { .. } => format!("{certificate} is not valid yet"),
+        Bad::Revoked => format!("{certificate} was revoked"),
+        Bad::UnknownIssuer => {
+            format!("{certificate} is self-signed, or signed by an authority that this machine does not trust")
+        }
+        Bad::NotValidForName => format!("{certificate} is for another host"),
+        Bad::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+            format!("{certificate} names no host")
+        }
+        Bad::NotValidForNameContext { presented, .. } => {
+            let bare = |name: &String| name.trim_start_matches("DnsName(\"").trim_end_matches("\")").to_owned();
+            let hosts: Vec<String> = presented.iter().map(bare).collect();
+            format!("{certificate} is for another host: {}", visible(&hosts.join(", ")))
+        }
+        // How rustls says that an authority's certificate stands where a server's should.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            format!("{certificate} is self-signed: it is the certificate of an authority")
+        }
+        other => format!("{certificate} is not accepted: {other}"),
+    }
 }

@@ -15,7 +15,6 @@ mod served;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod token;
 mod userinfo;
 

@@ -18,9 +18,9 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
-use super::failure::{HttpFailure, host_and_port};
+use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_sentence};
 use super::response::{RawResponse, ReadUntil};
-use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots, tls};
+use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots};
 use crate::transport::pieces;
 
 /// Where a session's server is, for requests beside the session.
@@ -181,11 +181,11 @@ impl Endpoint {
         stream: TcpStream,
         host: &str,
     ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, HttpFailure> {
-        let said = |error: &rustls::Error| HttpFailure::Tls(tls::sentence(error, host));
+        let said = |error: &rustls::Error| HttpFailure::Tls(tls_sentence(error, host));
         let config = config(&self.address.tls).map_err(|error| said(&error))?;
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
             .map_err(|_| HttpFailure::Tls(format!("`{host}` is not a host name that a certificate can have")))?;
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| match tls::error_in(&error) {
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| match tls_error_in(&error) {
             Some(reason) => said(&reason),
             None => HttpFailure::Tls(format!("`{host}` closed the connection during the TLS handshake")),
         })

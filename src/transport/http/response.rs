@@ -47,8 +47,8 @@ pub struct RawResponse {
     pub head: Option<ResponseHead>,
     /// The body without its transfer encoding.
     pub body: Vec<u8>,
-    /// The events of a stream; their ids, kinds and data.
-    pub events: Vec<(Option<String>, String, Vec<u8>)>,
+    /// The events of a stream.
+    pub events: Vec<SseEvent>,
     /// Where the bytes that were not looked at begin.
     seen: usize,
     framing: Framing,
@@ -129,7 +129,7 @@ impl RawResponse {
     fn is_enough(&self) -> bool {
         let is_there = match self.wanted {
             ReadUntil::Events(count) => self.events.len() >= count,
-            ReadUntil::Answer => self.events.iter().any(|(_, _, data)| is_response(data)),
+            ReadUntil::Answer => self.events.iter().any(|event| is_response(&event.data)),
             ReadUntil::Head | ReadUntil::Body => false,
         };
         is_there || matches!(self.framing, Framing::Ended)
@@ -208,7 +208,7 @@ impl RawResponse {
         let Ok(events) = parser.feed(&self.body[before..]) else {
             return Err(HttpFailure::TooLarge("one event has more than 64 MiB"));
         };
-        self.events.extend(events.into_iter().map(|SseEvent { id, kind, data }| (id, kind, data)));
+        self.events.extend(events);
         Ok(())
     }
 }
@@ -332,7 +332,7 @@ mod tests {
             let mut response = RawResponse::new(wanted, "POST");
             let ended = (head.to_owned() + events).bytes().any(|byte| response.feed(&[byte]).unwrap());
             assert_eq!((response.events.len(), ended), (expected, wanted != ReadUntil::Body));
-            assert_eq!(response.events[0].0.as_deref(), Some("1"));
+            assert_eq!(response.events[0].id.as_deref(), Some("1"));
         }
     }
 }

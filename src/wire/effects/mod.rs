@@ -6,8 +6,8 @@
 mod verbs;
 
 use self::verbs::{
-    CHANGING_VERBS, CODE, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS, LEADING_CHANGING_VERBS, LOOKING, NEGATIONS,
-    READING_VERBS, RUNNING, UNDOUBTED_VERBS,
+    CHANGING_VERBS, CODE, DESTRUCTIVE_IN_NAMES, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS, LEADING_CHANGING_VERBS, LOOKING,
+    NEGATIONS, READING_VERBS, RUNNING, UNDOUBTED_VERBS,
 };
 use super::Tool;
 use crate::source::words;
@@ -22,7 +22,7 @@ impl Tool {
         }
     }
 
-    /// Whether a call could do harm that nobody can undo: said so by its hints, or by its name where it has none.
+    /// Whether a call could do harm that cannot be undone, according to its hints, or to its name where it has none.
     pub fn may_destroy(&self) -> bool {
         match (self.hint("readOnlyHint"), self.hint("destructiveHint")) {
             (Some(true), _) => false,
@@ -33,7 +33,7 @@ impl Tool {
     }
 
     /// Whether its name can hardly mean anything but that it destroys something, whatever its hints say: a verb comes
-    /// first or last, and nothing in it says that somebody only looks.
+    /// first or last, and no other word says that the tool only looks.
     pub fn sounds_destructive(&self) -> bool {
         let words = words(&self.name);
         let ends = [words.first(), words.last()];
@@ -68,8 +68,7 @@ impl Tool {
 
 fn names_a_change(name: &[String]) -> bool {
     let leads = |word: &&str| LEADING_CHANGING_VERBS.contains(word) || FAR_REACHING_VERBS.contains(word);
-    has_any(name, CHANGING_VERBS)
-        || has_any(name, DESTRUCTIVE_VERBS)
+    [CHANGING_VERBS, DESTRUCTIVE_VERBS, DESTRUCTIVE_IN_NAMES].iter().any(|verbs| has_any(name, verbs))
         || name.first().is_some_and(|first| leads(&first.as_str()))
 }
 
@@ -82,7 +81,7 @@ fn describes_a_change(description: &str) -> bool {
         .collect();
     spoken.iter().enumerate().any(|(at, word)| {
         let is_denied = spoken[at.saturating_sub(3)..at].iter().any(|word| NEGATIONS.contains(&word.as_str()));
-        !is_denied && CHANGING_VERBS.iter().any(|verb| is_form_of(word, verb))
+        !is_denied && CHANGING_VERBS.iter().chain(DESTRUCTIVE_VERBS).any(|verb| is_form_of(word, verb))
     })
 }
 
@@ -106,6 +105,7 @@ fn name_sounds_destructive(name: &str) -> bool {
     let words = words(name);
     words.first().is_some_and(|first| FAR_REACHING_VERBS.contains(&first.as_str()))
         || has_any(&words, DESTRUCTIVE_VERBS)
+        || has_any(&words, DESTRUCTIVE_IN_NAMES)
 }
 
 fn has_any(words: &[String], verbs: &[&str]) -> bool {

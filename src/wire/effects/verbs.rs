@@ -65,35 +65,9 @@ pub(super) const READING_VERBS: &[&str] = &[
     "whoami",
 ];
 
-/// Verbs that change something wherever they stand in a name or a description.
+/// Verbs that change something wherever they stand in a name or a description, beside the [`DESTRUCTIVE_VERBS`].
 pub(super) const CHANGING_VERBS: &[&str] = &[
-    "add",
-    "append",
-    "create",
-    "delete",
-    "destroy",
-    "drop",
-    "edit",
-    "erase",
-    "insert",
-    "kill",
-    "modify",
-    "overwrite",
-    "purge",
-    "remove",
-    "rename",
-    "replace",
-    "reset",
-    "revoke",
-    "save",
-    "send",
-    "shutdown",
-    "terminate",
-    "truncate",
-    "uninstall",
-    "update",
-    "upload",
-    "wipe",
+    "add", "append", "create", "edit", "insert", "modify", "rename", "replace", "save", "send", "update", "upload",
     "write",
 ];
 
@@ -147,12 +121,10 @@ pub(super) const LEADING_CHANGING_VERBS: &[&str] = &[
 
 /// Verbs that name a change no test can take back.
 pub(super) const DESTRUCTIVE_VERBS: &[&str] = &[
-    "clear",
     "delete",
     "destroy",
     "drop",
     "erase",
-    "format",
     "kill",
     "overwrite",
     "purge",
@@ -166,11 +138,14 @@ pub(super) const DESTRUCTIVE_VERBS: &[&str] = &[
     "wipe",
 ];
 
-/// Verbs of which nobody thinks that they change a text or a picture that was given to them, and give it back.
+/// The same in names; in descriptions they often say something else.
+pub(super) const DESTRUCTIVE_IN_NAMES: &[&str] = &["clear", "format"];
+
+/// Verbs that can hardly mean that a text or a picture is changed and returned.
 pub(super) const UNDOUBTED_VERBS: &[&str] =
     &["delete", "destroy", "purge", "wipe", "uninstall", "shutdown", "terminate", "revoke"];
 
-/// Words of names that say that somebody only looks, however alarming the rest is.
+/// Words of names of tools that only look, however alarming the rest of the name is.
 pub(super) const LOOKING: &[&str] = &[
     "analyze", "audit", "can", "check", "compare", "count", "describe", "diff", "dry", "dryrun", "estimate", "explain",
     "fetch", "find", "get", "has", "history", "impact", "info", "inspect", "is", "list", "log", "logs", "lookup",

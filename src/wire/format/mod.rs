@@ -3,14 +3,14 @@
 //! Knows nothing about messages. Strict where an RFC is; what a scan wants to be lenient about has a predicate of its own.
 
 mod schema;
-mod template;
 mod text;
 
 use serde_json::Value;
 
 pub use self::schema::{SchemaError, compile, flaw, is_too_large, options};
-pub use self::template::is_uri_template;
-pub use self::text::{is_base64, is_date_time, is_media_type, is_timestamp, is_token, is_uri, is_visible_ascii};
+pub use self::text::{
+    is_base64, is_date_time, is_media_type, is_timestamp, is_token, is_uri, is_uri_template, is_visible_ascii,
+};
 
 /// A form that a suite can ask for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
