@@ -1,4 +1,4 @@
-//! Where a mutant can be planted in a recording, and what is different there.
+//! The exchanges of a recording that a mutant changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ pub(super) struct Injection {
     pub(super) is_idle: bool,
     /// Why it could not be made where it would strike.
     pub(super) lacks: Option<String>,
-    /// Where the healthy server does the same, so that nothing was planted there.
+    /// Where the healthy server does the same, so that nothing was injected there.
     pub(super) shown: Option<String>,
 }
 
@@ -129,7 +129,7 @@ impl Injection {
         injection
     }
 
-    /// The tools in whose calls it is planted, each with its sites.
+    /// The tools in whose calls it is injected, each with its sites.
     pub(super) fn tools(&self) -> BTreeMap<String, Vec<&InjectionSite>> {
         let mut tools: BTreeMap<String, Vec<&InjectionSite>> = BTreeMap::new();
         for site in &self.sites {

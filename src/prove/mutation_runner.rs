@@ -175,7 +175,7 @@ impl MutantJob<'_> {
         MutantResult { reason: Some(reason), ..self.result(verdict) }
     }
 
-    /// The result of a mutant that could be planted nowhere.
+    /// The result of a mutant that could be injected nowhere.
     fn unplanted(&self, injection: &Injection) -> MutantResult {
         if let Some(title) = &injection.shown {
             let reason = format!("the healthy server shows it already, for example in `{title}`");

@@ -10,7 +10,7 @@ use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Outcome, Require
 use crate::plan::Plan;
 use crate::wire::Scan;
 
-/// What one placement of a mutant came to.
+/// The verdict on a mutant in some exchanges.
 #[derive(Debug)]
 pub(super) struct MutantVerdict {
     pub(super) verdict: Verdict,
@@ -49,7 +49,7 @@ pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
     MutantVerdict { verdict, kills, reason }
 }
 
-/// What became of a case that was green.
+/// The reaction of a case that passed the baseline run.
 enum CaseReaction {
     Green,
     Red(Kill),
@@ -105,7 +105,6 @@ fn failed(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     CaseReaction::Red(kill(result, finding))
 }
 
-/// What is said of a server that does not start in time.
 const UNSTARTED: &str = "its cases end as errored, as where the environment is broken, and that is no verdict on the \
                          server; a `start_timeout` of your own makes it one";
 

@@ -1,4 +1,4 @@
-//! What a step of a suite hears of an exchange, and whether an expectation holds for it.
+//! The answer of an exchange as a step of a suite sees it, and whether an expectation holds for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::source::template::{Names, from_json};
 use crate::source::{SourceFile, Sources, Span};
 use crate::wire::Catalog;
 
-/// What came for a request: its answer, and what came before that.
+/// The answer to a request, and the notifications before it.
 #[derive(Debug, Clone)]
 pub(super) struct ExchangeAnswer {
     pub(super) message: Value,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Differences beyond these teach nothing more.
+/// The most differences that are looked at.
 const MOST: usize = 48;
 
 /// A step from a value to one within.

@@ -1,8 +1,8 @@
-//! What a survivor teaches: a test that would have noticed it.
+//! Suggested tests: a test that kills a survivor.
 //!
 //! The same request is made again, and one expectation says what the healthy server answered where the mutant answered
 //! otherwise; it is tried on both answers before it is offered. Pure: it sees recorded exchanges and writes YAML, and
-//! knows neither the registry nor who planted the mutant. Start reading in [`missing`].
+//! knows neither the registry nor the mutant. Start reading in [`missing`].
 
 mod answer;
 mod answer_path;
@@ -29,7 +29,7 @@ pub use self::suite_file::{MISSING_MARK, MissingSuite, missing_suites};
 /// A survivor at one injection site: the exchange as it was, and as the mutant made it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Survivor<'a> {
-    /// The lane in which it was planted.
+    /// The target in which the mutant was injected.
     pub(super) lane: &'a TargetRecording,
     /// How many servers the suite has; with several, tests say on which they run.
     pub(super) lane_count: usize,

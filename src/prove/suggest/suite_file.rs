@@ -1,4 +1,4 @@
-//! Everything that survivors teach, as suites that include those which were proven.
+//! The suggested tests as suites that include the proven suites.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

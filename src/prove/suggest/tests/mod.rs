@@ -1,4 +1,4 @@
-//! Survivors and what they teach: every suggestion is read by the loader of suites.
+//! Survivors and their suggested tests: every suggestion is read by the loader of suites.
 
 mod played;
 mod table;

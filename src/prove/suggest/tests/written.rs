@@ -11,7 +11,7 @@ tests:
   - { name: \"get_user id=u1: name\", call: get_user, args: { id: u1 }, expect: [] }
 ";
 
-/// A proof with survivors, each with what it teaches.
+/// A proof with survivors and their suggested tests.
 pub(super) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
     let mutants = survivors.into_iter().map(|(id, missing)| MutantResult {
         id: id.to_owned(),
