@@ -127,7 +127,7 @@ pub struct Finding {
     /// Why the step that found it could not be judged; known while the run lasts, and in no recording of it.
     #[serde(skip)]
     #[schemars(skip)]
-    pub step_problem: Option<StepProblem>,
+    pub step_problem: Option<Box<StepProblem>>,
 }
 
 /// Why a step could not be judged.
@@ -186,7 +186,7 @@ impl Finding {
     /// Says that the step could not be judged.
     #[must_use]
     pub fn with_problem(self, problem: StepProblem) -> Self {
-        Self { step_problem: Some(problem), ..self }
+        Self { step_problem: Some(Box::new(problem)), ..self }
     }
 
     /// How the server ended, if the finding says so.

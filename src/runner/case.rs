@@ -490,7 +490,7 @@ fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResu
 /// The result of steps of which one went wrong: a failure, unless no step could be judged.
 pub(super) fn of_findings(found: Vec<Finding>) -> CheckResult {
     let message_of = |problem: &StepProblem| {
-        let mut having = found.iter().filter(|found| found.step_problem.as_ref() == Some(problem));
+        let mut having = found.iter().filter(|found| found.step_problem.as_deref() == Some(problem));
         having.next().map(|found| found.message.clone())
     };
     // A missing token or an unread answer says nothing about the server.
@@ -505,7 +505,7 @@ pub(super) fn of_findings(found: Vec<Finding>) -> CheckResult {
         return skipped;
     }
     if let Some(first) = found.first()
-        && found.iter().all(|found| found.step_problem == Some(StepProblem::Unfilled))
+        && found.iter().all(|found| found.step_problem.as_deref() == Some(&StepProblem::Unfilled))
     {
         // The suite or the environment is to blame.
         let reason = Reason::Unfilled(first.message.clone());
@@ -523,7 +523,7 @@ fn skipped_by(found: &[Finding]) -> Option<CheckResult> {
 }
 
 fn skip_reason_of(found: &Finding) -> Option<Reason> {
-    match found.step_problem.as_ref()? {
+    match found.step_problem.as_deref()? {
         StepProblem::ReadOnly => Some(Reason::ReadOnly(found.message.clone())),
         StepProblem::ToolNotAllowed => Some(Reason::ToolNotAllowed(found.message.clone())),
         StepProblem::NotApplicable => Some(Reason::NotApplicable(found.message.clone())),

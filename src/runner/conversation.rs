@@ -239,7 +239,10 @@ impl<'a> Conversation<'a> {
                 Finding { help: Some(help), ..Finding::new(MISSING, reason.to_string()) }
                     .with_problem(StepProblem::MissingValue(path))
             }
-            reason => finding::unfilled(reason),
+            TemplateError::Missing(_)
+            | TemplateError::NoVariable(_)
+            | TemplateError::GivenUp(_)
+            | TemplateError::Invalid(_) => finding::unfilled(&reason),
         };
         finding::at(found, self.sources, span, finding::UNFILLED_HERE)
     }

@@ -15,7 +15,7 @@ pub(super) const MISSING: &str = "missing-value";
 
 /// Whether a step was left out because nobody allowed its call.
 pub(super) fn is_not_allowed(found: &Finding) -> bool {
-    matches!(found.step_problem, Some(StepProblem::ToolNotAllowed | StepProblem::ReadOnly))
+    matches!(found.step_problem.as_deref(), Some(StepProblem::ToolNotAllowed | StepProblem::ReadOnly))
 }
 
 /// A finding that points at a place, unless it already points somewhere.
@@ -57,7 +57,7 @@ pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -
     };
     Finding {
         level,
-        step_problem,
+        step_problem: step_problem.map(Box::new),
         quote: Some(Quote::new(sources, mismatch.span, mismatch.label)),
         path: mismatch.path,
         expected: mismatch.expected,

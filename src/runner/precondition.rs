@@ -14,7 +14,7 @@ const UNFLAGGED: &str = "error-as-success";
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
 pub(super) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckResult {
-    let problem = found.first().and_then(|found| found.step_problem.as_ref());
+    let problem = found.first().and_then(|found| found.step_problem.as_deref());
     if let Some(StepProblem::MissingValue(Some(path))) = problem
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
     {

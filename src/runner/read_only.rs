@@ -61,7 +61,7 @@ impl ReadOnlyFilter<'_> {
 
 /// The error of a case whose suite's setup went wrong: where a step was not allowed, the case does not apply.
 pub(super) fn without_setup(found: Finding) -> SessionError {
-    match found.step_problem {
+    match found.step_problem.as_deref() {
         Some(StepProblem::ReadOnly) => SessionError::NotApplicable(Reason::ReadOnly(found.message)),
         Some(StepProblem::ToolNotAllowed) => SessionError::NotApplicable(Reason::ToolNotAllowed(found.message)),
         _ => SessionError::Broken(Box::new(found)),

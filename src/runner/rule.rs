@@ -22,7 +22,8 @@ impl Conversation<'_> {
             if !self.broken.is_empty() {
                 // Without what an earlier step was to provide, this one says nothing.
                 found.retain(|found| {
-                    !matches!(found.step_problem, Some(StepProblem::MissingValue(_))) && !is_without_verdict(found)
+                    !matches!(found.step_problem.as_deref(), Some(StepProblem::MissingValue(_)))
+                        && !is_without_verdict(found)
                 });
             }
             is_answered &= !found.iter().any(is_unanswered);
@@ -37,7 +38,7 @@ impl Conversation<'_> {
 fn is_without_verdict(found: &Finding) -> bool {
     use StepProblem::{NoSessionId, NoToken, NotApplicable, NotCancelled, ReadOnly, ToolNotAllowed, Unfilled};
     matches!(
-        found.step_problem,
+        found.step_problem.as_deref(),
         Some(Unfilled | NoToken | NoSessionId | NotApplicable | NotCancelled | ToolNotAllowed | ReadOnly)
     )
 }
