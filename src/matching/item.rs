@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::answer::{self, AnswerCheck};
 use super::mismatch::{GroupVerdict, Mismatch};
-use super::value::{self, AT, ELEMENT_KEYS, PathChecks, SIMPLE_KEYS};
-use super::{Answer, read, reply::ResponseKind, show};
-use crate::source::grammar::{Key, Object, Shape, key};
+use super::value::{self, AIMED_ELEMENT_KEYS, AIMED_SIMPLE_KEYS, PathChecks, VALUE};
+use super::{Answer, reply::ResponseKind, show};
+use crate::source::grammar::{Key, Need, Object, Shape, alternative};
 use crate::source::{Diagnostic, Located, Node};
 
 /// The grammar of one item of an `expect:` list.
@@ -14,23 +14,36 @@ pub static EXPECTATION: Object = Object {
     name: "an expectation",
     doc: "Matchers of the value `at` a path, of the answer's `text`, or of the whole answer; all keys of one item must \
           hold.",
-    keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &answer::KEYS, &LOGIC_KEYS],
+    keys: &[&AT, &AIMED_SIMPLE_KEYS, &AIMED_ELEMENT_KEYS, &answer::KEYS, &LOGIC_KEYS],
 };
+
+static AT: [Key; 1] = value::at(Need::Alternative, &value::NAMES);
 
 static EXPECTATION_SHAPE: Shape = Shape::Object(&EXPECTATION);
 
+static EXPECTATIONS: Shape = Shape::List(&EXPECTATION_SHAPE);
+
+const VALUES: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&VALUE)));
+
 static LOGIC_KEYS: [Key; 3] = [
-    key(
+    alternative(
         "not",
         Shape::Object(&EXPECTATION),
         "The nested expectation must fail; beside `at`, its matchers apply to that value.",
-    ),
-    key("all", Shape::List(&EXPECTATION_SHAPE), "All of these must hold; beside `at`, they apply to that value."),
-    key(
+    )
+    .shape_beside("at", Shape::Object(&VALUE)),
+    alternative(
+        "all",
+        Shape::NonEmpty(&EXPECTATIONS),
+        "All of these must hold; beside `at`, they apply to that value.",
+    )
+    .shape_beside("at", VALUES),
+    alternative(
         "any",
-        Shape::List(&EXPECTATION_SHAPE),
+        Shape::NonEmpty(&EXPECTATIONS),
         "At least one of these must hold; beside `at`, they apply to that value.",
-    ),
+    )
+    .shape_beside("at", VALUES),
 ];
 
 /// The compiled parts of one item; all must hold.
@@ -42,15 +55,11 @@ impl ExpectationItem {
     pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let at = node.entries().iter().find(|(key, _)| key.value == "at");
         let mut parts: Vec<Option<AnswerCheck>> = Vec::new();
-        match at {
-            Some((key, _)) => {
-                refuse_strangers(node, found);
-                parts
-                    .push(PathChecks::build(key, node, found).map(|target| {
-                        AnswerCheck::all(move |answer, found| target.check(answer.message, None, found))
-                    }));
-            }
-            None => missing_target(node, found),
+        if at.is_some() {
+            let target = PathChecks::build(node, found);
+            parts.push(
+                target.map(|target| AnswerCheck::all(move |answer, found| target.check(answer.message, None, found))),
+            );
         }
         for (key, value) in node.entries() {
             if let Some(matcher) = answer::find(&key.value) {
@@ -58,12 +67,6 @@ impl ExpectationItem {
             } else if at.is_none() && is_logic(&key.value) {
                 parts.push(logic(key, value, found));
             }
-        }
-        if parts.is_empty() && node.entries().iter().all(|(key, _)| value::find(&key.value).is_none()) {
-            let message = "this expectation is empty";
-            let help = "add a matcher, such as `is_error: false` or `at:` with `equals:`";
-            found.push(Diagnostic::error("empty-expectation", message, node.span).with_help(help.to_owned()));
-            return None;
         }
         parts.into_iter().collect::<Option<Vec<_>>>().map(Self)
     }
@@ -79,37 +82,6 @@ impl ExpectationItem {
         let mut found = Vec::new();
         self.check(answer, &mut found);
         GroupVerdict::of(found)
-    }
-}
-
-/// Reports value matchers that have no value to look at.
-fn missing_target(node: &Node, found: &mut Vec<Diagnostic>) {
-    let is_stray = |name: &str| SIMPLE_KEYS.iter().chain(&ELEMENT_KEYS).any(|key| key.name == name);
-    if let Some((key, _)) = node.entries().iter().find(|(key, _)| is_stray(&key.value)) {
-        found.push(
-            Diagnostic::error("missing-target", format!("`{}` has no value to check", key.value), key.span).with_help(
-                "add `at:` with a path such as `result.structuredContent`, or put it under `text:`".to_owned(),
-            ),
-        );
-    }
-}
-
-/// Beside `at`, combined matchers are value matchers, although the grammar of an item allows all.
-fn refuse_strangers(node: &Node, found: &mut Vec<Diagnostic>) {
-    for (outer, value) in node.entries().iter().filter(|(key, _)| is_logic(&key.value)) {
-        for mapping in std::iter::once(value).chain(value.items()) {
-            for (key, _) in mapping.entries().iter().filter(|(key, _)| value::find(&key.value).is_none()) {
-                let help = format!(
-                    "beside `at`, `{}` holds matchers of that value; `{}` needs an item of its own",
-                    outer.value, key.value
-                );
-                found.push(
-                    Diagnostic::error("unknown-key", format!("a value check has no key `{}`", key.value), key.span)
-                        .with_help(help),
-                );
-            }
-            refuse_strangers(mapping, found);
-        }
     }
 }
 
@@ -130,7 +102,7 @@ fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
             })
         }));
     }
-    let items = items(key, node, found)?;
+    let items = items(node, found)?;
     if key.value == "all" {
         return Some(AnswerCheck::all(move |answer, found| items.iter().for_each(|item| item.check(answer, found))));
     }
@@ -143,11 +115,7 @@ fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     }))
 }
 
-fn items(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem>> {
-    if node.items().is_empty() {
-        read::nothing_expected(key, "list at least one expectation", found);
-        return None;
-    }
+fn items(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem>> {
     let built: Vec<Option<ExpectationItem>> =
         node.items().iter().map(|item| ExpectationItem::build(item, found)).collect();
     built.into_iter().collect()

@@ -33,26 +33,6 @@ pub(super) fn duration(node: &Node) -> Option<Duration> {
     parse_duration(node.text()?)
 }
 
-/// Refuses an expectation that expects nothing.
-pub(super) fn nothing_expected(key: &Located<String>, help: &str, found: &mut Vec<Diagnostic>) {
-    found.push(
-        Diagnostic::error("empty-expectation", format!("`{}` checks nothing here", key.value), key.span)
-            .with_help(help.to_owned()),
-    );
-}
-
-/// Reads a flag that only makes sense as `true`.
-pub(super) fn only_true(key: &Located<String>, node: &Node, help: &str, found: &mut Vec<Diagnostic>) -> Option<()> {
-    match node.flag() {
-        Some(true) => Some(()),
-        Some(false) => {
-            nothing_expected(key, help, found);
-            None
-        }
-        None => None,
-    }
-}
-
 /// Compiles a regular expression.
 pub(super) fn regex(pattern: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<Regex> {
     let mistake = |error: regex::Error| {

@@ -1,7 +1,7 @@
 //! One line of a matcher table: the key, its grammar, what it judges and how it is compiled.
 
 use crate::source::Node;
-use crate::source::grammar::{Key, Shape, key};
+use crate::source::grammar::{Key, Need, Shape, key};
 
 /// A matcher as its file declares it.
 pub(super) struct Matcher<Build> {
@@ -13,13 +13,32 @@ pub(super) struct Matcher<Build> {
     pub build: Build,
 }
 
-/// The keys of a table, in its order.
-pub(super) const fn keys<Build, const N: usize>(matchers: &[&Matcher<Build>; N]) -> [Key; N] {
+/// The keys of a table, in its order, each with the same need and beside one of the same keys.
+pub(super) const fn keys<Build, const N: usize>(
+    matchers: &[&Matcher<Build>; N],
+    need: Need,
+    beside: &'static [&'static str],
+) -> [Key; N] {
     let mut keys = [const { key("", Shape::Any, "") }; N];
     let mut at = 0;
     while at < N {
-        keys[at] = matchers[at].key;
+        keys[at] = Key { need, ..matchers[at].key.beside(beside) };
         at += 1;
     }
     keys
+}
+
+/// The names of the keys of several tables.
+pub(super) const fn names<Build, const N: usize>(tables: &[&[&Matcher<Build>]]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let (mut table, mut at, mut filled) = (0, 0, 0);
+    while filled < N {
+        if at == tables[table].len() {
+            (table, at) = (table + 1, 0);
+        } else {
+            names[filled] = tables[table][at].key.name;
+            (at, filled) = (at + 1, filled + 1);
+        }
+    }
+    names
 }

@@ -13,6 +13,7 @@
 //! `bounds` sets servers at it that want all memory; `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
 //! at written files, and at the loader; `manual` makes the pages of the reference; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
 
+mod agreement;
 mod architecture;
 mod bounds;
 mod budgets;

@@ -275,6 +275,7 @@ fn visit(node: &Node, shape: &Shape, key: Option<&Key>, found: &mut Vec<Diagnost
             }
         }
         (Shape::NonEmpty(inner), _) if is_empty(node, inner) => found.push(empty(node, key)),
+        (Shape::Except(_), _) if !shape.fits(node) => found.push(empty(node, key)),
         (Shape::NonEmpty(inner), _) => visit(node, inner, key, found),
         (Shape::ByKey(name, [with, without]), _) => {
             visit(node, if node.get(name).is_some() { with } else { without }, key, found);
@@ -350,21 +351,20 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
         );
     }
     report_rivals(&written, object, found);
-    // An unknown key may be the one that is missing.
-    if written.len() == node.entries().len() && !lacks_alternative(node, &written, object, found) {
-        report_useless(node, &written, object, found);
+    if written.len() < node.entries().len() {
+        // An unknown key may be the one that is missing.
+        return;
     }
-}
-
-fn lacks_alternative(node: &Node, written: &[Entry<'_>], object: &Object, found: &mut Vec<Diagnostic>) -> bool {
-    let is_alternative = |key: &Key| key.need == Need::Alternative;
-    let Some(first) = object.all_keys().find(|key| is_alternative(key)) else { return false };
-    if written.iter().any(|entry| is_alternative(entry.key)) {
-        return false;
+    let alternative = object.all_keys().find(|key| key.need == Need::Alternative);
+    // A key that needs one certain key says more than a list of all alternatives.
+    let has_alternative = |entry: &Entry<'_>| entry.key.need == Need::Alternative || entry.key.beside.len() == 1;
+    match alternative.filter(|_| !written.iter().any(has_alternative)) {
+        Some(first) => {
+            let message = format!("{} needs {}", object.noun(), one_of(&object.alternatives()));
+            found.push(Diagnostic::error("missing-key", message, node.span).with_help(first.cure.map(str::to_owned)));
+        }
+        None => report_useless(node, &written, object, found),
     }
-    let message = format!("{} needs {}", object.noun(), one_of(&object.alternatives()));
-    found.push(Diagnostic::error("missing-key", message, node.span).with_help(first.cure.map(str::to_owned)));
-    true
 }
 
 /// Reports keys that exclude one another.
@@ -409,8 +409,10 @@ fn report_useless(node: &Node, written: &[Entry<'_>], object: &Object, found: &m
             (message, format!("`{}` belongs to {}", key.name, one_of(key.beside)))
         } else {
             let message = format!("`{}` does nothing without {}", key.name, one_of(key.beside));
-            let added = if let [only] = key.beside { format!("`{only}`") } else { "one of them".to_owned() };
-            (message, format!("add {added}, or remove `{}`", key.name))
+            let needed = object.all_keys().find(|other| key.beside == [other.name]);
+            let added = needed.map_or_else(|| "one of them".to_owned(), |needed| format!("`{}`", needed.name));
+            let help = || format!("add {added}, or remove `{}`", key.name);
+            (message, needed.and_then(|needed| needed.cure).map_or_else(help, str::to_owned))
         };
         found.push(Diagnostic::error("useless-key", message, name.span).with_help(help));
     }

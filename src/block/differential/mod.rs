@@ -14,7 +14,7 @@ use crate::drift::{self, NAMES};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::Node;
-use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::grammar::{Object, Shape, alternative, key, required};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, is_match, selected_tools};
 
 pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
@@ -48,8 +48,13 @@ static IGNORED: Object = Object {
     name: "an ignored change",
     doc: "An intended change; if it has `at` and `what`, both must match.",
     keys: &[&[
-        key("at", Shape::Text, "The path of the change, such as `tools/add/input/limit`; `*` matches any text."),
-        key("what", Shape::Choice(NAMES), "The kind of change."),
+        alternative(
+            "at",
+            Shape::Text,
+            "The path of the change, such as `tools/add/input/limit`; `*` matches any text.",
+        )
+        .cure("add `at: tools/add/*` or `what: tool-added`; otherwise every change would be ignored"),
+        alternative("what", Shape::Choice(NAMES), "The kind of change."),
         required("reason", Shape::Text, "Why the change is intended."),
     ]],
 };

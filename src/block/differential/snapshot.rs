@@ -9,7 +9,6 @@ use crate::suite::{BlockReader, why_unreadable};
 
 /// Reads the recorded server.
 pub(super) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
-    ignored(settings, reader);
     let named = settings.get("snapshot")?.located_text()?;
     let again = format!("record the server with `mcprove snapshot {}`", reader.suite_file());
     let reason = match reader.file(Path::new(&named.value)) {
@@ -27,15 +26,4 @@ pub(super) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<Serv
     let message = format!("`{}` cannot be used: {reason}", named.value);
     reader.report(Diagnostic::error("bad-snapshot", message, named.span).with_help(again));
     None
-}
-
-/// Reports entries that would ignore every change.
-fn ignored(settings: &Node, reader: &mut dyn BlockReader) {
-    for item in settings.get("ignore").map(Node::items).unwrap_or_default() {
-        if item.get("at").is_none() && item.get("what").is_none() {
-            let help = "add `at: tools/add/*` or `what: tool-added`".to_owned();
-            let message = "this would ignore every change";
-            reader.report(Diagnostic::error("missing-key", message, item.span).with_help(help));
-        }
-    }
 }

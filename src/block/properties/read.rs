@@ -131,7 +131,8 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     let is_of_arguments = |name: &str| ARGUMENTS.all_keys().any(|key| key.name == name);
     let unknown: Vec<_> = entries.iter().filter(|(key, _)| !is_of_arguments(&key.value)).collect();
     if unknown.is_empty() {
-        found.extend(grammar::check(schema, &Shape::Object(&ARGUMENTS)));
+        let wrong = grammar::check(schema, &Shape::Object(&ARGUMENTS));
+        found.extend(wrong.into_iter().filter(|one| one.code == "missing-key"));
     }
     for (key, _) in unknown {
         let message = format!("`{}` is no keyword of a JSON Schema", key.value);

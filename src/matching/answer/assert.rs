@@ -31,7 +31,7 @@ struct Assert {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
+fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let expression = read::text(node)?.to_owned();
     if let Some(problem) = template::expression_problem(&expression) {
         let message = format!("invalid expression: {}", problem.trim_end_matches('.'));
@@ -40,7 +40,9 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     }
     let used = template::names_in(&expression);
     if used.is_empty() {
-        read::nothing_expected(key, "use a part of the answer, as in `result.total > 1`", found);
+        let message = "the expression uses nothing of the answer, so it is always the same";
+        let help = "use a part of the answer, as in `result.total > 1`".to_owned();
+        found.push(Diagnostic::error("empty-expectation", message, node.span).with_help(help));
         return None;
     }
     let check = Assert { expression, used, span: node.span };

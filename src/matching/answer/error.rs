@@ -6,15 +6,16 @@ use super::super::value::{Absence, Checks, VALUE, ValuePlace};
 use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::schema::same;
-use crate::source::grammar::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "error",
-        Shape::Either(&[Shape::Flag, Shape::Object(&ERROR)]),
+        Shape::Either(&[Shape::True, Shape::Object(&ERROR)]),
         "The answer is a JSON-RPC error: `true`, or matchers of the error.",
-    ),
+    )
+    .cure("for a call without errors write `is_error: false`"),
     judges: |node| match node.get("code") {
         Some(_) => &["TOOL-ERROR-AS-SUCCESS", "PROTO-WRONG-ERROR-CODE"],
         None => &["TOOL-ERROR-AS-SUCCESS"],
@@ -26,9 +27,9 @@ static ERROR: Object = Object {
     name: "an error check",
     doc: "Matchers of a JSON-RPC error.",
     keys: &[&[
-        key("code", read::NUMBER, "The code, such as `-32602`."),
-        key("message", Shape::Object(&VALUE), "Matchers of the message."),
-        key("data", Shape::Object(&VALUE), "Matchers of the data."),
+        alternative("code", read::NUMBER, "The code, such as `-32602`.").cure("write `error: true`"),
+        alternative("message", Shape::Object(&VALUE), "Matchers of the message."),
+        alternative("data", Shape::Object(&VALUE), "Matchers of the data."),
     ]],
 };
 
@@ -48,12 +49,6 @@ struct ErrorMember {
 }
 
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
-    if node.flag().is_some() {
-        read::only_true(key, node, "for a call without errors write `is_error: false`", found)?;
-    } else if node.entries().is_empty() {
-        read::nothing_expected(key, "write `error: true`", found);
-        return None;
-    }
     let code = match node.get("code") {
         None => None,
         Some(code) => {
@@ -64,12 +59,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     let mut members = Vec::new();
     for (name, path) in [("message", "error.message"), ("data", "error.data")] {
         if let Some((key, node)) = node.entries().iter().find(|(key, _)| key.value == name) {
-            members.push(Checks::build(key, node, found).map(|checks| ErrorMember {
-                name,
-                path,
-                checks,
-                span: key.span,
-            }));
+            members.push(Checks::build(node, found).map(|checks| ErrorMember { name, path, checks, span: key.span }));
         }
     }
     let check = RpcError { code, members: members.into_iter().collect::<Option<_>>()?, span: key.span };

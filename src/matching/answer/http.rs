@@ -12,9 +12,10 @@ use crate::source::{Diagnostic, Located, Node, template::has_template};
 pub(super) static STATUS: AnswerMatcher = AnswerMatcher {
     key: key(
         "status",
-        Shape::Either(&[Shape::Whole, Shape::Text, Shape::List(&ONE)]),
+        Shape::Either(&[CODE, Shape::Template, CLASS, Shape::NonEmpty(&Shape::List(&ONE))]),
         "The status of the response of an `http` step: a number, a class such as `4xx`, or a list of these.",
-    ),
+    )
+    .cure("write a number such as `403`, or a class such as `4xx`"),
     judges: |_| &["PROTO-HTTP-CONTRACT"],
     build: status,
 };
@@ -49,26 +50,18 @@ pub(super) static CLOSED: AnswerMatcher = AnswerMatcher {
     },
 };
 
-static ONE: Shape = Shape::Either(&[Shape::Whole, Shape::Text]);
+static ONE: Shape = Shape::Either(&[CODE, Shape::Template, CLASS]);
 
-fn status(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
+const CODE: Shape = Shape::Range(100, 999);
+
+const CLASS: Shape = Shape::Choice(&["1xx", "2xx", "3xx", "4xx", "5xx"]);
+
+fn status(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if has_template(node) {
         return None;
     }
     let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
-    let mut allowed = Vec::new();
-    for node in written {
-        match parsed(node) {
-            Some(one) => allowed.push(one),
-            None => found.push(
-                Diagnostic::error("bad-number", "invalid HTTP status", node.span)
-                    .with_help("write a number such as `403`, or a class such as `4xx`".to_owned()),
-            ),
-        }
-    }
-    if allowed.len() < written.len() {
-        return None;
-    }
+    let allowed = written.iter().map(parsed).collect::<Option<Vec<_>>>()?;
     let span = key.span;
     Some(AnswerCheck::one(move |answer| {
         let code = answer.message["status"].as_u64();

@@ -2,7 +2,7 @@
 
 use super::super::{mismatch::Mismatch, read};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::grammar::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, duration_text, template::has_template};
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
@@ -15,16 +15,13 @@ static LATENCY: Object = Object {
     name: "a latency check",
     doc: "How long the answer takes, from the request to its response.",
     keys: &[&[
-        key("under", Shape::Duration, "The answer takes less than this, such as `1s`."),
-        key("over", Shape::Duration, "The answer takes more than this, such as `100ms`."),
+        alternative("under", Shape::Duration, "The answer takes less than this, such as `1s`.")
+            .cure("write for example `latency: { under: 1s }`"),
+        alternative("over", Shape::Duration, "The answer takes more than this, such as `100ms`."),
     ]],
 };
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
-    if node.entries().is_empty() {
-        read::nothing_expected(key, "write `latency: { under: 1s }`", found);
-        return None;
-    }
+fn build(_: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     if has_template(node) {
         return None;
     }

@@ -8,20 +8,20 @@ use super::super::compare::{MatchExtent, differences, fits};
 use super::super::value::{RANGE, Range};
 use super::super::{Answer, mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::grammar::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 use crate::wire::ListKind;
 
 pub(super) static TOOLS: AnswerMatcher = AnswerMatcher {
     key: key("tools", Shape::Object(&LISTED), "Entries of the server's list of tools."),
     judges: |_| &["TOOL-LIST-DIVERGENCE"],
-    build: |key, node, found| build(&OF_TOOLS, key, node, found),
+    build: |_, node, found| build(&OF_TOOLS, node, found),
 };
 
 pub(super) static RESOURCES: AnswerMatcher = AnswerMatcher {
     key: key("resources", Shape::Object(&LISTED), "Entries of the server's list of resources, by URI or name."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
-    build: |key, node, found| build(&OF_RESOURCES, key, node, found),
+    build: |_, node, found| build(&OF_RESOURCES, node, found),
 };
 
 pub(super) static RESOURCE_TEMPLATES: AnswerMatcher = AnswerMatcher {
@@ -31,27 +31,27 @@ pub(super) static RESOURCE_TEMPLATES: AnswerMatcher = AnswerMatcher {
         "Entries of the server's list of resource templates, by URI template or name.",
     ),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
-    build: |key, node, found| build(&OF_RESOURCE_TEMPLATES, key, node, found),
+    build: |_, node, found| build(&OF_RESOURCE_TEMPLATES, node, found),
 };
 
 pub(super) static PROMPTS: AnswerMatcher = AnswerMatcher {
     key: key("prompts", Shape::Object(&LISTED), "Entries of the server's list of prompts."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-PROMPT-RENDER"] } else { &[] },
-    build: |key, node, found| build(&OF_PROMPTS, key, node, found),
+    build: |_, node, found| build(&OF_PROMPTS, node, found),
 };
 
 static LISTED: Object = Object {
     name: "a list check",
     doc: "The entries of a list, by name or by some of their fields.",
     keys: &[&[
-        key(
+        alternative(
             "includes",
-            Shape::List(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Any)])),
+            Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Any)]))),
             "Entries that must be listed: names, or mappings of fields that an entry must have.",
         ),
-        key("excludes", Shape::List(&Shape::Text), "Names that must not be listed."),
-        key("exact", Shape::List(&Shape::Text), "All names that must be listed, and no others, in any order."),
-        key("count", RANGE, "The number of entries: exact, or `min` and `max`."),
+        alternative("excludes", Shape::NonEmpty(&Shape::List(&Shape::Text)), "Names that must not be listed."),
+        alternative("exact", Shape::List(&Shape::Text), "All names that must be listed, and no others, in any order."),
+        alternative("count", RANGE, "The number of entries: exact, or `min` and `max`."),
     ]],
 };
 
@@ -77,12 +77,7 @@ struct Listed {
     count: Option<Located<Range>>,
 }
 
-fn build(
-    of: &'static ListSubject,
-    key: &Located<String>,
-    node: &Node,
-    found: &mut Vec<Diagnostic>,
-) -> Option<AnswerCheck> {
+fn build(of: &'static ListSubject, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let items = |name: &str| node.get(name).map(Node::items).unwrap_or_default();
     let texts = |name: &str| items(name).iter().filter_map(Node::located_text).collect::<Vec<_>>();
     let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
@@ -94,10 +89,6 @@ fn build(
         .map(|(key, _)| Located::new(texts("exact").into_iter().map(|name| name.value).collect(), key.span));
     let includes: Vec<_> = items("includes").iter().map(|item| Located::new(item.to_json(), item.span)).collect();
     let listed = Listed { of, includes, excludes: texts("excludes"), exact, count };
-    if listed.includes.is_empty() && listed.excludes.is_empty() && listed.exact.is_none() && listed.count.is_none() {
-        read::nothing_expected(key, "write `includes`, `excludes`, `exact` or `count`", found);
-        return None;
-    }
     Some(AnswerCheck::all(move |answer, found| listed.check(answer, found)))
 }
 

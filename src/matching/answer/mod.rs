@@ -22,7 +22,7 @@ use std::fmt;
 use super::Answer;
 use super::mismatch::Mismatch;
 use super::table::{self, keys};
-use crate::source::grammar::Key;
+use crate::source::grammar::{Key, Need};
 use crate::source::{Diagnostic, Located, Node};
 
 pub use self::assert::PROVIDED;
@@ -58,7 +58,7 @@ static MATCHERS: [&AnswerMatcher; 19] = [
 ];
 
 /// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 19] = keys(&MATCHERS);
+pub(super) static KEYS: [Key; 19] = keys(&MATCHERS, Need::Alternative, &[]);
 
 type CheckAnswer = dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync;
 

@@ -12,10 +12,11 @@ use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, gram
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "no_text_matching",
-        Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
+        Shape::Either(&[Shape::NonEmpty(&Shape::Text), Shape::NonEmpty(&Shape::List(&Shape::NonEmpty(&Shape::Text)))]),
         "Regular expressions that must match no text of the answer, names of members included. Text that only repeats \
          the request does not count.",
-    ),
+    )
+    .cure("write a regular expression that no text may match"),
     judges: |_| &[],
     build,
 };
@@ -36,10 +37,6 @@ struct NoTextMatching {
 
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let nodes = if let Value::List(items) = &node.value { items.as_slice() } else { std::slice::from_ref(node) };
-    if nodes.is_empty() {
-        read::nothing_expected(key, "list at least one regular expression", found);
-        return None;
-    }
     let mut patterns = Vec::new();
     for node in nodes {
         patterns.extend(read::regex(read::text(node)?, node.span, found));

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::super::value::{self, AT, ELEMENT_KEYS, LOGIC_KEYS, PathChecks, RANGE, Range, SIMPLE_KEYS};
+use super::super::value::{
+    self, ELEMENT_KEYS, LOGIC_KEYS, NAMES, NAMES_WITHOUT_ELEMENTS, NEEDED_LOGIC_KEYS, NEEDED_SIMPLE_KEYS, PathChecks,
+    RANGE, Range, SIMPLE_KEYS, at,
+};
 use super::super::{Answer, mismatch::Mismatch, read, show};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::source::grammar::{Object, Shape, key};
+use crate::source::grammar::{Key, Need, Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
 /// How many notifications are reported one by one.
@@ -36,7 +39,7 @@ static NOTIFICATIONS: Object = Object {
             key("each", Shape::Object(&NOTIFICATION), "Matchers that every notification must satisfy."),
             key("some", Shape::Object(&NOTIFICATION), "Matchers that at least one notification must satisfy."),
         ],
-        &AT,
+        &AT_OF_ALL,
         &SIMPLE_KEYS,
         &LOGIC_KEYS,
     ],
@@ -45,8 +48,12 @@ static NOTIFICATIONS: Object = Object {
 static NOTIFICATION: Object = Object {
     name: "a notification check",
     doc: "Matchers of one notification; `at` starts at the notification, as in `params.progress`.",
-    keys: &[&AT, &SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
+    keys: &[&AT, &NEEDED_SIMPLE_KEYS, &ELEMENT_KEYS, &NEEDED_LOGIC_KEYS],
 };
+
+static AT_OF_ALL: [Key; 1] = at(Need::Optional, &NAMES_WITHOUT_ELEMENTS);
+
+static AT: [Key; 1] = at(Need::Optional, &NAMES);
 
 struct Notifications {
     method: Option<String>,
@@ -59,20 +66,20 @@ struct Notifications {
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let find = |name: &str| node.entries().iter().find(|(key, _)| key.value == name);
     let mut is_complete = true;
-    let mut target = |key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>| {
-        let target = PathChecks::build(key, node, found);
+    let mut target = |node: &Node, found: &mut Vec<Diagnostic>| {
+        let target = PathChecks::build(node, found);
         is_complete &= target.is_some();
         target
     };
     let mut each = Vec::new();
     let own = own_checks(node);
     if !own.entries().is_empty() {
-        each.extend(target(key, &own, found));
+        each.extend(target(&own, found));
     }
-    if let Some((key, node)) = find("each") {
-        each.extend(target(key, node, found));
+    if let Some((_, node)) = find("each") {
+        each.extend(target(node, found));
     }
-    let some = find("some").map(|(key, node)| target(key, node, found).map(|it| Located::new(it, key.span)));
+    let some = find("some").map(|(key, node)| target(node, found).map(|it| Located::new(it, key.span)));
     let count = match find("count") {
         None => None,
         Some((key, count)) => Some(Located::new(Range::build(key, count, found)?, read::mark(key, count))),

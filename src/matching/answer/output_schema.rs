@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::value::{Complaint, TOO_LONG, schema_complaint};
-use super::super::{Answer, read, reply::ResponseKind, show, unknown_tool};
+use super::super::{Answer, reply::ResponseKind, show, unknown_tool};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::schema::{Judge, Unusable, same};
 use crate::source::{Span, grammar::Shape, grammar::key};
@@ -16,13 +16,13 @@ use crate::wire::read_json;
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "output_schema",
-        Shape::Flag,
+        Shape::True,
         "The structured content of a success is present and valid against the tool's output schema; a text block \
          whose JSON differs is a warning.",
-    ),
+    )
+    .cure("leave it out where the schema does not matter"),
     judges: |_| &["SCHEMA-OUTPUT-MISMATCH", "SCHEMA-MISSING-STRUCTURED", "SCHEMA-TEXT-DIVERGENCE"],
-    build: |key, node, found| {
-        read::only_true(key, node, "leave it out where the schema does not matter", found)?;
+    build: |key, _, _| {
         let check = OutputSchemaCheck { span: key.span, last: Mutex::default() };
         Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
     },

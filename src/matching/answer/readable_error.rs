@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
+use super::super::{Answer, mismatch::Mismatch, reply::ResponseKind, show};
 use super::wording::{TOO_SHORT, mentions, unreadable};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, key};
@@ -14,9 +14,10 @@ const READ: usize = 50_000;
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "readable_error",
-        Shape::Either(&[Shape::Flag, Shape::Object(&READABLE)]),
+        Shape::Either(&[Shape::True, Shape::Object(&READABLE)]),
         "The error says in words what was wrong and names the value or parameter at fault.",
-    ),
+    )
+    .cure("leave it out where the wording does not matter"),
     judges: |_| &["TOOL-UNHELPFUL-ERROR"],
     build,
 };
@@ -36,10 +37,7 @@ struct Readable {
     span: Span,
 }
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
-    if node.flag().is_some() {
-        read::only_true(key, node, "leave it out where the wording does not matter", found)?;
-    }
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
     let names = node.get("names").map(|names| text_of(&names.to_json()));
     let suggests = node.get("suggests").and_then(Node::text).map(str::to_owned);
     let check = Readable { names, suggests, span: key.span };

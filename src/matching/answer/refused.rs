@@ -4,11 +4,11 @@ use serde_json::Value as Json;
 
 use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::value::{Complaint, schema_complaint};
-use super::super::{Answer, read, reply::ResponseKind, show};
+use super::super::{Answer, reply::ResponseKind, show};
 use super::wording::{interpreter_message, shows_stack};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::schema::Judge;
-use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key};
+use crate::source::{Node, Span, grammar::Shape, grammar::key};
 use crate::wire::Tool;
 
 /// Codes that say that the request, not the server, is at fault: bad parameters, unknown method, unknown resource,
@@ -19,7 +19,7 @@ const BLAMES_THE_REQUEST: [i64; 4] = [-32602, -32601, -32002, -32600];
 const INTERNAL: i64 = -32603;
 
 /// `true`, or a word for what should be refused and need not be.
-pub(super) const BINDING: Shape = Shape::Either(&[Shape::Flag, Shape::Choice(&["should"])]);
+pub(super) const BINDING: Shape = Shape::Either(&[Shape::True, Shape::Choice(&["should"])]);
 
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
@@ -27,26 +27,18 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
         BINDING,
         "The server refuses the request with `isError: true` or with the JSON-RPC error -32600, -32601, -32602 or \
          -32002, and says why. With `should`, a success is only a warning.",
-    ),
+    )
+    .cure("for a call without errors write `is_error: false`"),
     judges: |_| &["TOOL-ERROR-AS-SUCCESS"],
-    build: |key, node, found| {
-        let served = weight(key, node, "for a call without errors write `is_error: false`", found)?;
-        let check = RefusedCheck { span: key.span, served };
+    build: |key, node, _| {
+        let check = RefusedCheck { span: key.span, served: weight(node) };
         Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
     },
 };
 
 /// How much it weighs that something was served.
-pub(super) fn weight(
-    key: &Located<String>,
-    node: &Node,
-    help: &str,
-    found: &mut Vec<Diagnostic>,
-) -> Option<MismatchWeight> {
-    if node.text() == Some("should") {
-        return Some(MismatchWeight::Warns);
-    }
-    read::only_true(key, node, help, found).map(|()| MismatchWeight::Fails)
+pub(super) fn weight(node: &Node) -> MismatchWeight {
+    if node.text() == Some("should") { MismatchWeight::Warns } else { MismatchWeight::Fails }
 }
 
 struct RefusedCheck {

@@ -13,10 +13,11 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
         "refused_or_ignored",
         BINDING,
         "The server answers with an error or not at all. With `should`, a success is only a warning.",
-    ),
+    )
+    .cure("leave the key out where a success is allowed"),
     judges: |_| &["PROTO-MALFORMED-ENVELOPE"],
-    build: |key, node, found| {
-        let weight = weight(key, node, "leave the key out where a success is allowed", found)?;
+    build: |key, node, _| {
+        let weight = weight(node);
         let span = key.span;
         Some(AnswerCheck::one(move |answer| {
             let whole = [answer.message.clone()];

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, read, reply::ResponseKind};
+use super::super::{mismatch::Mismatch, reply::ResponseKind};
 use super::output_schema::{holds, values_in_texts};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{grammar::Shape, grammar::key};
@@ -11,12 +11,12 @@ use crate::wire::read_json;
 pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "structured_text",
-        Shape::Flag,
+        Shape::True,
         "A text block repeats the structured content, or the value that an SDK wrapped in it, as JSON.",
-    ),
+    )
+    .cure("leave it out where the text does not matter"),
     judges: |_| &["SCHEMA-TEXT-DIVERGENCE"],
-    build: |key, node, found| {
-        read::only_true(key, node, "leave it out where the text does not matter", found)?;
+    build: |key, _, _| {
         let span = key.span;
         Some(AnswerCheck::one(move |answer| {
             let ResponseKind::Success(result) = ResponseKind::of(answer.message) else {

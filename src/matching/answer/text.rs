@@ -15,7 +15,7 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
     // `item` adds the variants that the nested value matchers judge.
     judges: |_| &[],
     build: |key, node, found| {
-        let (checks, span) = (Checks::build(key, node, found)?, key.span);
+        let (checks, span) = (Checks::build(node, found)?, key.span);
         Some(AnswerCheck::all(move |answer, found| {
             if let Some(text) = answer.message.get("result").and_then(text_value_of) {
                 checks.check(&text, ValuePlace::Named("the text"), found);

@@ -24,41 +24,43 @@ fn check_words(yaml: &str, message: &str, help: &str) {
 
 #[test]
 fn nothing_is_expected() {
-    check("{}", "empty-expectation [{}]");
-    check("at: result", "empty-expectation [at]");
-    check("{ at: result, is_error: true }", "empty-expectation [at]");
-    check("text: {}", "empty-expectation [text]");
-    check("{ at: result, each: {} }", "empty-expectation [each]");
-    check("{ at: result, contains: '' }", "empty-expectation [contains]");
-    check("{ at: result, matches: '' }", "empty-expectation [matches]");
-    check("{ at: result, any: [] }", "empty-expectation [any]");
-    check("{ at: result, all: [{}] }", "empty-expectation [all]");
-    check("{ at: result, one_of: [] }", "empty-expectation [one_of]");
-    check("{ at: result, length: {} }", "empty-expectation [length]");
-    check("not: {}", "empty-expectation [{}]");
-    check("all: []", "empty-expectation [all]");
-    check("error: {}", "empty-expectation [error]");
-    check("error: false", "empty-expectation [error]");
-    check("refused: false", "empty-expectation [refused]");
-    check("refused_or_ignored: false", "empty-expectation [refused_or_ignored]");
-    check("output_schema: false", "empty-expectation [output_schema]");
-    check("readable_error: false", "empty-expectation [readable_error]");
-    check("tools: {}", "empty-expectation [tools]");
-    check("latency: {}", "empty-expectation [latency]");
-    check("notifications: { some: { at: params } }", "empty-expectation [at]");
+    check("{}", "missing-key [{}]");
+    check("at: result", "useless-key [at]");
+    check("{ at: result, is_error: true }", "useless-key [at]");
+    check("text: {}", "missing-key [{}]");
+    check("{ at: result, each: {} }", "missing-key [{}]");
+    check("{ at: result, contains: '' }", "empty-list ['']");
+    check("{ at: result, matches: '' }", "empty-list ['']");
+    check("{ at: result, any: [] }", "empty-list [[]]");
+    check("{ at: result, all: [{}] }", "missing-key [{}]");
+    check("{ at: result, one_of: [] }", "empty-list [[]]");
+    check("{ at: result, length: {} }", "missing-key [{}]");
+    check("{ at: result, length: { min: 0 } }", "bad-number [0]");
+    check("not: {}", "missing-key [{}]");
+    check("all: []", "empty-list [[]]");
+    check("error: {}", "missing-key [{}]");
+    check("error: false", "wrong-type [false]");
+    check("refused: false", "wrong-type [false]");
+    check("refused_or_ignored: false", "wrong-type [false]");
+    check("output_schema: false", "wrong-type [false]");
+    check("readable_error: false", "wrong-type [false]");
+    check("tools: {}", "missing-key [{}]");
+    check("latency: {}", "missing-key [{}]");
+    check("notifications: { some: { at: params } }", "missing-key [{ at: params }]");
+    check("notifications: { at: params, each: { exists: true } }", "useless-key [at]");
 }
 
 #[test]
 fn a_value_matcher_needs_a_value() {
-    check("equals: 1", "missing-target [equals]");
-    check("{ is_error: false, each: { type: string } }", "missing-target [each]");
-    check("not: { contains: x }", "missing-target [contains]");
-    check("{ at: result, not: { is_error: true } }", "unknown-key [is_error]\nempty-expectation [not]");
+    check("equals: 1", "useless-key [equals]");
+    check("{ is_error: false, each: { type: string } }", "useless-key [each]");
+    check("not: { contains: x }", "useless-key [contains]");
+    check("{ at: result, not: { is_error: true } }", "unknown-key [is_error]");
     check("{ at: result, equals: 1, not: { any: [{ equals: 1, text: { equals: 1 } }] } }", "unknown-key [text]");
     check_words(
         "equals: 1",
-        "`equals` has no value to check",
-        "add `at:` with a path such as `result.structuredContent`, or put it under `text:`",
+        "`equals` does nothing without `at`",
+        "add `at:` with a path such as `result.structuredContent`, or put the matcher under `text:`",
     );
 }
 
@@ -99,7 +101,7 @@ fn every_mistake_at_once_templates_beside_them() {
 
 #[test]
 fn wrong_shapes() {
-    check("{ at: result, equls: 1 }", "unknown-key [equls]\nempty-expectation [at]");
+    check("{ at: result, equls: 1 }", "unknown-key [equls]");
     check("is_error: maybe", "wrong-type [maybe]");
     check("{ at: result, type: text }", "unknown-choice [text]");
     check("{ at: result, at_least: x }", "wrong-type [x]");

@@ -8,16 +8,13 @@ use crate::schema::same;
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key, template::text_of};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
-    key: key("contains", Shape::Any, "The text has this part, or the array has this element."),
+    key: key("contains", Shape::Except(&[""]), "The text has this part, or the array has this element.")
+        .cure("write the part that must be present"),
     judges: |_| RESULT,
     build,
 };
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
-    if node.text() == Some("") {
-        read::nothing_expected(key, "every text contains the empty text; write the part that must be present", found);
-        return None;
-    }
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
     let (part, span) = (node.to_json(), read::mark(key, node));
     Some(ValueCheck::one(move |value, place| {
         let label = match value {

@@ -14,7 +14,7 @@ pub(super) static EACH: ValueMatcher = ValueMatcher {
     key: key("each", Shape::Object(&VALUE), "The matchers hold for every element; an empty array fails."),
     judges: |_| WRONG,
     build: |key, node, found| {
-        let (checks, span) = (Checks::build(key, node, found)?, key.span);
+        let (checks, span) = (Checks::build(node, found)?, key.span);
         Some(ValueCheck::all(move |value, place, found| match elements(value) {
             Some(items) => each(&checks, items, span, place, found),
             None => found.push(no_elements("each", span, value, place)),
@@ -26,7 +26,7 @@ pub(super) static SOME: ValueMatcher = ValueMatcher {
     key: key("some", Shape::Object(&VALUE), "The matchers hold for at least one element."),
     judges: |_| WRONG,
     build: |key, node, found| {
-        let (checks, span) = (Checks::build(key, node, found)?, key.span);
+        let (checks, span) = (Checks::build(node, found)?, key.span);
         Some(ValueCheck::one(move |value, place| {
             let Some(items) = elements(value) else { return Some(no_elements("some", span, value, place)) };
             let verdict = |(at, item)| checks.verdict(item, ValuePlace::Element(&place, at));

@@ -6,18 +6,18 @@ use super::{RESULT, ValueCheck, ValueMatcher};
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
-    key: key("includes", Shape::Any, "The value has at least these fields and, in any order, these elements."),
+    key: key(
+        "includes",
+        Shape::NonEmpty(&Shape::Any),
+        "The value has at least these fields and, in any order, these elements.",
+    )
+    .cure("list at least one field or element; to check only the type, use `type`"),
     judges: |_| RESULT,
     build,
 };
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
-    let expected = node.to_json();
-    if expected.as_object().is_some_and(serde_json::Map::is_empty) || expected.as_array().is_some_and(Vec::is_empty) {
-        read::nothing_expected(key, "list at least one field or element; to check only the type, use `type`", found);
-        return None;
-    }
-    let span = read::mark(key, node);
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
+    let (expected, span) = (node.to_json(), read::mark(key, node));
     Some(ValueCheck::one(move |value, place| {
         if fits(&expected, value, MatchExtent::Part) {
             return None;

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, read, show};
 use super::{RESULT, ValueCheck, ValueMatcher};
-use crate::source::grammar::{Object, Shape, key};
+use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, Value, template::has_template};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
@@ -46,8 +46,11 @@ static LIMITS: Object = Object {
     name: "a range",
     doc: "A minimum, a maximum, or both.",
     keys: &[&[
-        key("min", read::WHOLE, "The minimum; by default 0."),
-        key("max", read::WHOLE, "The maximum; by default unlimited."),
+        alternative("min", Shape::Either(&[Shape::Range(1, u64::MAX), Shape::Template]), "The minimum.")
+            .default("0")
+            .cure("every number is at least 0; write a `min` of 1 or more, or a `max`")
+            .shape_beside("max", read::WHOLE),
+        alternative("max", read::WHOLE, "The maximum; by default unlimited."),
     ]],
 };
 
@@ -68,15 +71,7 @@ impl Range {
             return node.whole().map(|exact| Self { min: exact, max: exact });
         }
         let (min, max) = (node.get("min"), node.get("max"));
-        if min.is_none() && max.is_none() {
-            read::nothing_expected(key, "write a number, or `min` and `max`", found);
-            return None;
-        }
         let range = Self { min: min.map_or(Some(0), Node::whole)?, max: max.map_or(Some(u64::MAX), Node::whole)? };
-        if range.min == 0 && range.max == u64::MAX {
-            read::nothing_expected(key, "every number is at least 0; write a `min` of 1 or more, or a `max`", found);
-            return None;
-        }
         if range.min > range.max {
             found.push(
                 Diagnostic::error(

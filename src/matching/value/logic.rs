@@ -9,7 +9,7 @@ pub(super) static NOT: ValueMatcher = ValueMatcher {
     key: key("not", Shape::Object(&VALUE), "At least one of the nested matchers must fail."),
     judges: |_| &[],
     build: |key, node, found| {
-        let (checks, span) = (Checks::build(key, node, found)?, key.span);
+        let (checks, span) = (Checks::build(node, found)?, key.span);
         let expected = format!("not {}", show::compact(&node.to_json()));
         let absent = match checks.absent() {
             Absence::Right => Absence::Wrong,
@@ -29,10 +29,10 @@ pub(super) static NOT: ValueMatcher = ValueMatcher {
 };
 
 pub(super) static ALL: ValueMatcher = ValueMatcher {
-    key: key("all", Shape::List(&VALUE_SHAPE), "All of these mappings of matchers must hold."),
+    key: key("all", Shape::NonEmpty(&Shape::List(&VALUE_SHAPE)), "All of these mappings of matchers must hold."),
     judges: |_| &[],
-    build: |key, node, found| {
-        let groups = Checks::build_list(key, node, found)?;
+    build: |_, node, found| {
+        let groups = Checks::build_list(node, found)?;
         let absent = conjunction(groups.iter().map(Checks::absent));
         let check = move |value: &_, place: super::ValuePlace<'_>, found: &mut Vec<_>| {
             for checks in &groups {
@@ -44,10 +44,14 @@ pub(super) static ALL: ValueMatcher = ValueMatcher {
 };
 
 pub(super) static ANY: ValueMatcher = ValueMatcher {
-    key: key("any", Shape::List(&VALUE_SHAPE), "At least one of these mappings of matchers must hold."),
+    key: key(
+        "any",
+        Shape::NonEmpty(&Shape::List(&VALUE_SHAPE)),
+        "At least one of these mappings of matchers must hold.",
+    ),
     judges: |_| &[],
     build: |key, node, found| {
-        let (groups, span) = (Checks::build_list(key, node, found)?, key.span);
+        let (groups, span) = (Checks::build_list(node, found)?, key.span);
         let has = |absence| groups.iter().any(|checks| checks.absent() == absence);
         let absent = [Absence::Right, Absence::Unjudged].into_iter().find(|absence| has(*absence));
         let check = ValueCheck::one(move |value, place| {

@@ -7,17 +7,18 @@ use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key, template::text_of};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
-    key: key("matches", Shape::Text, "The text contains a match of this regular expression; `^` and `$` anchor it."),
+    key: key(
+        "matches",
+        Shape::NonEmpty(&Shape::Text),
+        "The text contains a match of this regular expression; `^` and `$` anchor it.",
+    )
+    .cure("every text matches the empty pattern; for an empty text write `^$`"),
     judges: |_| WRONG,
     build,
 };
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
+fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
     let pattern = read::text(node)?;
-    if pattern.is_empty() {
-        read::nothing_expected(key, "every text matches the empty pattern; for an empty text write `^$`", found);
-        return None;
-    }
     let pattern = read::regex(pattern, node.span, found)?;
     let span = node.span;
     Some(ValueCheck::one(move |value, place| {

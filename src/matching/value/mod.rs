@@ -21,14 +21,13 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use super::mismatch::{GroupVerdict, Mismatch};
-use super::read;
-use super::table::{self, keys};
-use crate::source::grammar::{Key, Object, Shape};
+use super::table::{self, keys, names};
+use crate::source::grammar::{Key, Need, Object, Shape};
 use crate::source::{Diagnostic, Located, Node};
 
 pub(super) use self::length::{RANGE, Range};
 pub(super) use self::schema::{Complaint, TOO_LONG, complaint as schema_complaint};
-pub(super) use self::target::{AT, PathChecks};
+pub(super) use self::target::{PathChecks, at};
 
 /// A line of the tables.
 pub(super) type ValueMatcher = table::Matcher<BuildValueCheck>;
@@ -60,20 +59,38 @@ static ELEMENTS: [&ValueMatcher; 2] = [&elements::EACH, &elements::SOME];
 /// Matchers that combine others.
 static LOGIC: [&ValueMatcher; 3] = [&logic::NOT, &logic::ALL, &logic::ANY];
 
-/// The keys of the matchers that look at the value itself.
-pub(super) static SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE);
+/// The keys of matchers that look at the value itself.
+pub(super) static SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE, Need::Optional, &[]);
 
-/// The keys of the matchers that look at elements.
-pub(super) static ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS);
+/// The same, where one matcher is needed.
+pub(super) static NEEDED_SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE, Need::Alternative, &[]);
 
-/// The keys of the matchers that combine value matchers.
-pub(super) static LOGIC_KEYS: [Key; 3] = keys(&LOGIC);
+/// The same, where a path must be beside them.
+pub(super) static AIMED_SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE, Need::Optional, &["at"]);
+
+/// The keys of matchers that look at the elements of a list.
+pub(super) static ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS, Need::Alternative, &[]);
+
+/// The same, where a path must be beside them.
+pub(super) static AIMED_ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS, Need::Optional, &["at"]);
+
+/// The keys that combine matchers.
+pub(super) static LOGIC_KEYS: [Key; 3] = keys(&LOGIC, Need::Optional, &[]);
+
+/// The same, where one matcher is needed.
+pub(super) static NEEDED_LOGIC_KEYS: [Key; 3] = keys(&LOGIC, Need::Alternative, &[]);
+
+/// The names of all of them.
+pub(super) static NAMES: [&str; 19] = names(&[&SIMPLE, &ELEMENTS, &LOGIC]);
+
+/// The names of those that do not look at elements.
+pub(super) static NAMES_WITHOUT_ELEMENTS: [&str; 17] = names(&[&SIMPLE, &LOGIC]);
 
 /// The grammar of a mapping of value matchers.
 pub(super) static VALUE: Object = Object {
     name: "a value check",
     doc: "Matchers of one value; all keys must hold.",
-    keys: &[&SIMPLE_KEYS, &ELEMENT_KEYS, &LOGIC_KEYS],
+    keys: &[&NEEDED_SIMPLE_KEYS, &ELEMENT_KEYS, &NEEDED_LOGIC_KEYS],
 };
 
 /// [`VALUE`] as the element of a list.
@@ -156,32 +173,16 @@ impl fmt::Display for ValuePlace<'_> {
 pub(super) struct Checks(Vec<ValueCheck>);
 
 impl Checks {
-    /// Compiles the value matchers among the entries of a mapping; none at all is a mistake.
-    pub(super) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let mut checks = Vec::new();
-        let mut is_complete = true;
-        for (name, value) in node.entries() {
-            if let Some(matcher) = find(&name.value) {
-                match (matcher.build)(name, value, found) {
-                    Some(check) => checks.push(check),
-                    None => is_complete = false,
-                }
-            }
-        }
-        if checks.is_empty() && is_complete {
-            read::nothing_expected(key, "add a matcher, such as `equals`, `contains` or `matches`", found);
-            return None;
-        }
-        is_complete.then_some(Self(checks))
+    /// Compiles the value matchers among the entries of a mapping.
+    pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let matchers = node.entries().iter().filter_map(|(name, value)| Some((find(&name.value)?, name, value)));
+        let checks: Vec<_> = matchers.map(|(matcher, name, value)| (matcher.build)(name, value, found)).collect();
+        checks.into_iter().collect::<Option<_>>().map(Self)
     }
 
     /// Compiles a list of alternatives or conjuncts.
-    fn build_list(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Self>> {
-        if node.items().is_empty() {
-            read::nothing_expected(key, "list at least one mapping of matchers", found);
-            return None;
-        }
-        let built: Vec<Option<Self>> = node.items().iter().map(|item| Self::build(key, item, found)).collect();
+    fn build_list(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Self>> {
+        let built: Vec<Option<Self>> = node.items().iter().map(|item| Self::build(item, found)).collect();
         built.into_iter().collect()
     }
 
@@ -222,7 +223,7 @@ pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     for (name, value) in node.entries() {
         let Some(matcher) = find(&name.value) else { continue };
         variants.extend((matcher.judges)(value));
-        if matches!(matcher.key.shape, Shape::Object(_) | Shape::List(Shape::Object(_))) {
+        if SIMPLE.iter().all(|simple| simple.key.name != matcher.key.name) {
             judges(value, variants);
             value.items().iter().for_each(|item| judges(item, variants));
         }

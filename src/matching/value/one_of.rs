@@ -2,23 +2,24 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, read, show};
+use super::super::{mismatch::Mismatch, show};
 use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::schema::same;
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key};
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
-    key: key("one_of", Shape::Either(&[Shape::List(&Shape::Any), Shape::Template]), "The value equals one of these."),
+    key: key(
+        "one_of",
+        Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Any)), Shape::Template]),
+        "The value equals one of these.",
+    )
+    .cure("list the allowed values"),
     judges: |_| WRONG,
     build,
 };
 
-fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
+fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
     if node.text().is_some() {
-        return None;
-    }
-    if node.items().is_empty() {
-        read::nothing_expected(key, "list the allowed values", found);
         return None;
     }
     let choices: Vec<Json> = node.items().iter().map(Node::to_json).collect();

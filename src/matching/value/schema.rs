@@ -4,18 +4,19 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, read, show};
+use super::super::{mismatch::Mismatch, show};
 use super::{LOST, ValueCheck, ValueMatcher};
 use crate::schema::Judge;
-use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, grammar::key, template::has_template};
+use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template::has_template};
 use crate::wire::format::compile;
 
 pub(super) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "schema",
-        Shape::Either(&[Shape::Map(&Shape::Any), Shape::Flag, Shape::Template]),
+        Shape::Either(&[Shape::NonEmpty(&Shape::Map(&Shape::Any)), Shape::Template]),
         "The value is valid against this JSON Schema (2020-12); remote references are refused.",
-    ),
+    )
+    .cure("write for example `{ type: object }`"),
     judges: |_| LOST,
     build,
 };
@@ -28,10 +29,6 @@ const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list"
 
 fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueCheck> {
     if has_template(node) {
-        return None;
-    }
-    if node.flag() == Some(true) || matches!(&node.value, Value::Map(entries) if entries.is_empty()) {
-        read::nothing_expected(key, "every value is valid against it; write for example `{ type: object }`", found);
         return None;
     }
     let schema = node.to_json();

@@ -4,14 +4,17 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, path::ValuePath, read, show};
 use super::{Absence, Checks, ValuePlace};
-use crate::source::{Diagnostic, Located, Node, Span, grammar::Key, grammar::Shape, grammar::key};
+use crate::source::{Diagnostic, Node, Span, grammar::Key, grammar::Need, grammar::Shape, grammar::key};
 
 /// The key that says where to look.
-pub(in super::super) static AT: [Key; 1] = [key(
-    "at",
-    Shape::Text,
-    "Where to look: a path such as `result.content[0].text`, or a JSONPath that starts with `$`.",
-)];
+pub(in super::super) const fn at(need: Need, beside: &'static [&'static str]) -> [Key; 1] {
+    let doc = "Where to look: a path such as `result.content[0].text`, or a JSONPath that starts with `$`.";
+    let at = key("at", Shape::Text, doc).beside(beside);
+    [Key {
+        need,
+        ..at.cure("add `at:` with a path such as `result.structuredContent`, or put the matcher under `text:`")
+    }]
+}
 
 /// A place and the matchers of the value that stands there.
 #[derive(Debug)]
@@ -23,16 +26,16 @@ pub(in super::super) struct PathChecks {
 
 impl PathChecks {
     /// Compiles the `at` of a mapping and its value matchers.
-    pub(in super::super) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let at = node.entries().iter().find(|(name, _)| name.value == "at");
-        let path = at.map(|(_, at)| path(at, found));
-        let owner = at.map_or(key, |(name, _)| name);
-        let checks = Checks::build(owner, node, found)?;
+    pub(in super::super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let at = node.get("at");
+        let path = at.map(|at| path(at, found));
+        let checks = Checks::build(node, found)?;
         let path = match path {
             Some(path) => Some(path?),
             None => None,
         };
-        Some(Self { path, span: at.map_or(key.span, |(_, at)| at.span), checks })
+        // Without a path nothing can be missing at it.
+        Some(Self { path, span: at.map_or(node.span, |at| at.span), checks })
     }
 
     /// Adds what is wrong at the place within `root`; `prefix` says where `root` itself stands.

@@ -1,8 +1,7 @@
 //! Steps.
 
 use super::{duration, flag, misplaced, raw, snapshot};
-use crate::matching::{EXPECTATION, Expectation, ValuePath};
-use crate::source::grammar::{self, Shape};
+use crate::matching::{Expectation, ValuePath};
 use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
 use crate::suite::model::{Action, Capture, Step, StepNeed};
 use crate::wire::ListKind;
@@ -53,7 +52,7 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
             .map(Node::items)
             .unwrap_or_default()
             .iter()
-            .filter_map(|item| expectation(item, found))
+            .filter_map(|item| Expectation::build(item, found))
             .collect(),
         // A misspelt `expect` was reported as such.
         expects: node.get("expect").is_some() || snapshot::is_asked(node) || has_unknown_key(node, found),
@@ -72,25 +71,12 @@ fn has_unknown_key(node: &Node, found: &[Diagnostic]) -> bool {
     node.entries().iter().any(|(name, _)| is_reported(name.span))
 }
 
-fn expectation(item: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
-    let mut own = Vec::new();
-    let built = Expectation::build(item, &mut own);
-    // A misspelt matcher or `at` was reported as such; that it checks nothing, or has nothing to look at, is no second
-    // mistake.
-    let follows = |one: &Diagnostic| ["empty-expectation", "missing-target"].contains(&one.code);
-    if own.iter().any(follows) && !grammar::check(item, &Shape::Object(&EXPECTATION)).is_empty() {
-        own.retain(|one| !follows(one));
-    }
-    found.extend(own);
-    built
-}
-
 /// Something that the answer must have; what is missing was reported with the shape of the mapping.
 fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Option<StepNeed> {
     let reason = item.get("else").and_then(Node::text)?.to_owned();
     let (key, assert) = item.entries().iter().find(|(key, _)| key.value == "assert")?;
     let condition = Node { value: Value::Map(vec![(key.clone(), assert.clone())]), ..item.clone() };
-    Some(StepNeed { assert: expectation(&condition, found)?, reason })
+    Some(StepNeed { assert: Expectation::build(&condition, found)?, reason })
 }
 
 fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action> {

@@ -115,7 +115,7 @@ static SNAPSHOT: Object = Object {
         key("at", Shape::Text, "The part of the answer that is recorded.").default("result"),
         key(
             "redact",
-            Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
+            Shape::NonEmpty(&Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)])),
             "Paths whose values differ from run to run, with replacement texts; in a list, the type replaces the value.",
         ),
         key("sort", Shape::List(&Shape::Text), "Paths of arrays whose order does not matter."),
