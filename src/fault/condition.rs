@@ -6,25 +6,26 @@ use super::draw::{FaultDrawKey, draw};
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
 use super::message_path::MessagePath;
 use super::parsed_message::{MessageForm, ParsedMessage};
+use super::path_condition::{PathConditions, fits};
 use super::schema_check;
 use super::words::{AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, Occurrence, SearchScope, SentAs, ToolKind};
 
 /// The conditions on an exchange; keys that are left out match everything.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Match {
     /// The methods, with `*` for any letters; empty for whatever was sent.
     pub(super) methods: Vec<String>,
     pub(super) sent: Vec<SentAs>,
-    pub(super) by: ExchangeOwner,
+    pub(super) by: Option<ExchangeOwner>,
     pub(super) over: Option<Carrier>,
     pub(super) answered: Vec<AnswerCondition>,
-    pub(super) has: Vec<PathCondition>,
-    pub(super) lacks: Vec<MessagePath>,
-    pub(super) with: Vec<PathCondition>,
-    pub(super) without: Vec<MessagePath>,
+    /// In the answer, or in notifications beside it.
+    pub(super) answer: PathConditions,
+    pub(super) params: PathConditions,
     pub(super) arguments: Vec<ArgumentFit>,
     pub(super) tool: Vec<ToolKind>,
-    pub(super) declares: Vec<PathCondition>,
+    /// In the entry of the tool.
+    pub(super) declares: PathConditions,
     /// Whether the capability that the method belongs to is declared.
     pub(super) declared: Option<bool>,
     pub(super) status: Vec<u16>,
@@ -35,13 +36,6 @@ pub struct Match {
     pub(super) unless_after: Option<Box<RelatedExchange>>,
     pub(super) before: Option<Box<RelatedExchange>>,
     pub(super) chance: Option<Chance>,
-}
-
-/// Something at a path, with that value where one is given.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct PathCondition {
-    pub(super) place: MessagePath,
-    pub(super) value: Option<Value>,
 }
 
 /// Another exchange that must have been, or must follow.
@@ -61,33 +55,6 @@ pub(super) struct Chance {
 }
 
 impl Match {
-    /// One that every exchange satisfies.
-    pub(super) const fn anything() -> Self {
-        Self {
-            methods: Vec::new(),
-            sent: Vec::new(),
-            by: ExchangeOwner::Any,
-            over: None,
-            answered: Vec::new(),
-            has: Vec::new(),
-            lacks: Vec::new(),
-            with: Vec::new(),
-            without: Vec::new(),
-            arguments: Vec::new(),
-            tool: Vec::new(),
-            declares: Vec::new(),
-            declared: None,
-            status: Vec::new(),
-            headers: Vec::new(),
-            no_headers: Vec::new(),
-            occurrence: None,
-            after: None,
-            unless_after: None,
-            before: None,
-            chance: None,
-        }
-    }
-
     /// Whether the exchange at that index is one of those that are meant.
     pub fn holds(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
         let Some(exchange) = history.exchanges.get(at) else { return false };
@@ -106,9 +73,9 @@ impl Match {
 
     fn is_owner(&self, exchange: &MessageExchange) -> bool {
         match self.by {
-            ExchangeOwner::Cases => !exchange.owner.is_empty(),
-            ExchangeOwner::Discovery => exchange.owner.is_empty(),
-            ExchangeOwner::Any => true,
+            Some(ExchangeOwner::Cases) => !exchange.owner.is_empty(),
+            Some(ExchangeOwner::Discovery) => exchange.owner.is_empty(),
+            Some(ExchangeOwner::Any) | None => true,
         }
     }
 
@@ -133,8 +100,7 @@ impl Match {
             });
         is_named
             && is_sent
-            && self.with.iter().all(|wanted| wanted.is_in(&parsed.params))
-            && !self.without.iter().any(|place| place.any(&parsed.params, &mut |_| true))
+            && self.params.hold(&parsed.params)
             && (self.headers.is_empty() || self.headers.iter().any(|name| parsed.headers.contains(name)))
             && !self.no_headers.iter().any(|name| parsed.headers.contains(name))
     }
@@ -149,7 +115,7 @@ impl Match {
         if !is_carried || !self.status.is_empty() && !status.is_some_and(|status| self.status.contains(&status)) {
             return false;
         }
-        if self.answered.is_empty() && self.has.is_empty() && self.lacks.is_empty() {
+        if self.answered.is_empty() && self.answer.is_empty() {
             return true;
         }
         let answer = parsed.answer(&exchange.replies).map(|at| &exchange.replies[at].content);
@@ -177,8 +143,8 @@ impl Match {
             answer.is_some_and(|answer| place.any(answer, value))
         };
         (self.answered.is_empty() || self.answered.iter().any(is_answered))
-            && self.has.iter().all(|wanted| anywhere(&wanted.place, &mut |found| wanted.is(found)))
-            && !self.lacks.iter().any(|place| anywhere(place, &mut |_| true))
+            && self.answer.with.iter().all(|wanted| anywhere(&wanted.place, &mut |found| wanted.is_wanted(found)))
+            && !self.answer.without.iter().any(|place| anywhere(place, &mut |_| true))
     }
 
     fn is_declared(&self, parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
@@ -195,7 +161,7 @@ impl Match {
         let Some(name) = parsed.tool() else { return false };
         let tool = history.catalog.tool(name);
         (self.tool.is_empty() || schema_check::is_kind(history.catalog, name, &self.tool))
-            && self.declares.iter().all(|wanted| tool.is_some_and(|tool| wanted.is_in(&tool.raw)))
+            && (self.declares.is_empty() || tool.is_some_and(|tool| self.declares.hold(&tool.raw)))
             && (self.arguments.is_empty()
                 || tool.is_some_and(|tool| {
                     schema_check::arguments_match(tool, &parsed.params["arguments"], &self.arguments)
@@ -223,16 +189,6 @@ impl Match {
             occurrence: exchange.occurrence,
         };
         draw(chance.seed, &key) < chance.share
-    }
-}
-
-impl PathCondition {
-    fn is(&self, found: &Value) -> bool {
-        self.value.as_ref().is_none_or(|value| value == found)
-    }
-
-    fn is_in(&self, value: &Value) -> bool {
-        self.place.any(value, &mut |found| self.is(found))
     }
 }
 
@@ -281,11 +237,4 @@ fn capability(method: &str) -> Option<&'static str> {
         "logging" => Some("logging"),
         _ => None,
     }
-}
-
-/// Whether a name is one that a pattern means; `*` stands for any letters.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
-    name.strip_prefix(before)
-        .is_some_and(|tail| (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..])))
 }

@@ -3,16 +3,16 @@
 //! The grammar speaks first, about keys and types; what it found wrong is read as empty here and not complained about
 //! again.
 
-use super::condition::{Chance, Match, PathCondition, RelatedExchange};
-use super::effect::{Copies, FaultEffect, ValueEdit};
+use super::condition::{Chance, Match, RelatedExchange};
+use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
-use super::message_path::MessagePath;
+use super::path_reader::{PathReader, listed, lower_case};
 use super::words::{
     AnswerCondition, AnswerSource, ArgumentFit, Carrier, ExchangeOwner, IdEdit, LateReply, Occurrence, PlainEffect,
-    SchemaBreach, SearchScope, SentAs, Side, ToolKind,
+    SchemaBreach, SearchScope, SentAs, Side, ToolKind, ValueEdit,
 };
 use super::{Fault, FaultTiming};
-use crate::source::{Diagnostic, Node, Span, Value, did_you_mean, nearest, parse_duration};
+use crate::source::{Diagnostic, Node, Value, did_you_mean, nearest, parse_duration};
 
 /// The methods of the protocol; a method that looks like one and is none is a slip.
 const METHODS: [&str; 24] = [
@@ -54,7 +54,7 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
         }
     }
     let mut reader = FaultReader { name, found };
-    let on = node.get("on").map_or_else(Match::anything, |on| reader.condition(on));
+    let on = node.get("on").map(|on| reader.condition(on)).unwrap_or_default();
     let does = does?;
     if matches!(does.value, Value::List(_)) && does.items().is_empty() {
         reader.found.push(Diagnostic::error("empty-list", "a fault that does nothing is none", does.span));
@@ -83,20 +83,18 @@ impl FaultReader<'_> {
         Match {
             methods: self.methods(node.get("method")),
             sent: words(node, "sent", SentAs::from_word),
-            by: word(node, "by", ExchangeOwner::from_word).unwrap_or(ExchangeOwner::Any),
+            by: word(node, "by", ExchangeOwner::from_word),
             over: word(node, "over", Carrier::from_word),
             answered: words(node, "answered", AnswerCondition::from_word),
-            has: self.wanted(node.get("has")),
-            lacks: self.places(node.get("lacks")),
-            with: self.wanted(node.get("with")),
-            without: self.places(node.get("without")),
+            answer: self.paths().conditions(node.get("has"), node.get("lacks")),
+            params: self.paths().conditions(node.get("with"), node.get("without")),
             arguments: words(node, "arguments", ArgumentFit::from_word),
             tool: words(node, "tool", ToolKind::from_word),
-            declares: self.wanted(node.get("declares")),
+            declares: self.paths().conditions(node.get("declares"), None),
             declared: node.get("declared").and_then(Node::flag),
-            status: listed(node.get("status")).filter_map(|node| self.status(node)).collect(),
-            headers: names(node, "header"),
-            no_headers: names(node, "no_header"),
+            status: listed(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
+            headers: lower_case(node.get("header")),
+            no_headers: lower_case(node.get("no_header")),
             occurrence: word(node, "occurrence", Occurrence::from_word),
             after: self.elsewhere(node.get("after")),
             unless_after: self.elsewhere(node.get("unless_after")),
@@ -138,12 +136,8 @@ impl FaultReader<'_> {
         Some(Chance { share, fault: self.name.to_owned(), server: String::new(), seed: 0 })
     }
 
-    fn status(&mut self, node: &Node) -> Option<u16> {
-        let status = u16::try_from(node.whole()?).ok().filter(|status| (100..600).contains(status));
-        if status.is_none() {
-            self.found.push(Diagnostic::error("bad-number", "invalid HTTP status", node.span));
-        }
-        status
+    fn paths(&mut self) -> PathReader<'_> {
+        PathReader { found: self.found }
     }
 
     fn effect(&mut self, node: &Node) -> Option<FaultEffect> {
@@ -169,29 +163,16 @@ impl FaultReader<'_> {
     }
 
     fn named(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
-        let edit = match name {
-            "remove" => Some(ValueEdit::Remove),
-            "null" => Some(ValueEdit::Null),
-            "retype" => Some(ValueEdit::Retype),
-            "change" => Some(ValueEdit::Change),
-            "cut" => Some(ValueEdit::Cut),
-            "empty" => Some(ValueEdit::Empty),
-            "wrap" => Some(ValueEdit::Wrap),
-            "reverse" => Some(ValueEdit::Reverse),
-            "double" => Some(ValueEdit::Double),
-            "ascii" => Some(ValueEdit::Ascii),
-            _ => None,
-        };
-        if let Some(edit) = edit {
-            return Some(FaultEffect::Edit(edit, self.places(Some(value))));
+        if let Some(edit) = ValueEdit::from_word(name) {
+            return Some(FaultEffect::Edit(edit, self.paths().places(Some(value))));
         }
         Some(match name {
-            "set" => FaultEffect::Set(self.pairs(value, |_, node| Some(node.to_json()))),
-            "append" => FaultEffect::Append(self.pairs(value, |_, node| node.text().map(str::to_owned))),
-            "add" => FaultEffect::Add(self.pairs(value, |_, node| Some(node.to_json()))),
-            "pad" => FaultEffect::Pad(self.pairs(value, |_, node| node.whole())),
-            "rename" => FaultEffect::Rename(self.pairs(value, |_, node| node.text().map(str::to_owned))),
-            "echo" => FaultEffect::Echo(self.pairs(value, Self::place)),
+            "set" => FaultEffect::Set(self.paths().pairs(value, |_, node| Some(node.to_json()))),
+            "append" => FaultEffect::Append(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
+            "add" => FaultEffect::Add(self.paths().pairs(value, |_, node| Some(node.to_json()))),
+            "pad" => FaultEffect::Pad(self.paths().pairs(value, |_, node| node.whole())),
+            "rename" => FaultEffect::Rename(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
+            "echo" => FaultEffect::Echo(self.paths().pairs(value, PathReader::place)),
             "clone" => FaultEffect::Clone(self.copies(value)?),
             "mark" => {
                 let hint = |node: &Node| node.text().and_then(ToolKind::from_word);
@@ -232,7 +213,7 @@ impl FaultReader<'_> {
             "swallow" => FaultEffect::Swallow(text?.to_owned()),
             "repeat" => FaultEffect::Repeat { method: inner("method")?, side: side() },
             "late" => FaultEffect::Late(text.and_then(LateReply::from_word)?),
-            "status" => FaultEffect::Status(self.status(value)?),
+            "status" => FaultEffect::Status(self.paths().status(value, 100)?),
             "end" => FaultEffect::End(self.end(value)?),
             _ => return None,
         })
@@ -260,8 +241,9 @@ impl FaultReader<'_> {
     }
 
     fn copies(&mut self, node: &Node) -> Option<Copies> {
-        let list = self.place(node.get("list")?)?;
-        let with = node.get("with").map(|with| self.pairs(with, |_, node| Some(node.to_json()))).unwrap_or_default();
+        let list = self.paths().place(node.get("list")?)?;
+        let with =
+            node.get("with").map(|with| self.paths().pairs(with, |_, node| Some(node.to_json()))).unwrap_or_default();
         let times = node.get("times").and_then(Node::whole).unwrap_or(1);
         let most = 10_000;
         if let Some(times) = node.get("times").filter(|_| !(1..=most).contains(&times)) {
@@ -269,52 +251,10 @@ impl FaultReader<'_> {
         }
         Some(Copies { list, with, times: u32::try_from(times.min(most)).unwrap_or(1) })
     }
-
-    fn wanted(&mut self, node: Option<&Node>) -> Vec<PathCondition> {
-        if let Some(node) = node.filter(|node| matches!(node.value, Value::Map(_))) {
-            let pairs = self.pairs(node, |_, value| Some(value.to_json()));
-            return pairs.into_iter().map(|(place, value)| PathCondition { place, value: Some(value) }).collect();
-        }
-        self.places(node).into_iter().map(|place| PathCondition { place, value: None }).collect()
-    }
-
-    fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
-        listed(node).filter_map(|node| self.place(node)).collect()
-    }
-
-    fn place(&mut self, node: &Node) -> Option<MessagePath> {
-        self.path(node.text()?, node.span)
-    }
-
-    fn path(&mut self, text: &str, span: Span) -> Option<MessagePath> {
-        MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
-    }
-
-    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(MessagePath, T)> {
-        let mut pairs = Vec::new();
-        for (name, value) in node.entries() {
-            let place = self.path(&name.value, name.span);
-            if let (Some(place), Some(value)) = (place, read(self, value)) {
-                pairs.push((place, value));
-            }
-        }
-        pairs
-    }
-}
-
-/// One item, or those of a list.
-fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
-    let one = node.filter(|node| !matches!(node.value, Value::List(_)));
-    one.into_iter().chain(node.map(Node::items).unwrap_or_default())
 }
 
 fn word<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Option<T> {
     node.get(key).and_then(Node::text).and_then(read)
-}
-
-/// Names of headers, as they are compared.
-fn names(node: &Node, key: &str) -> Vec<String> {
-    listed(node.get(key)).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
 }
 
 fn words<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Vec<T> {

@@ -28,10 +28,16 @@ pub static FAULT: &[Key] = &[
 /// Which exchanges are meant.
 pub const MATCH: Shape = Shape::Object(&CONDITION);
 
-const TEXTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
-const PLACES: Shape = TEXTS;
-const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Any)]);
-const VALUES: Shape = Shape::Map(&Shape::Any);
+/// A text, or a list of them.
+pub const TEXTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
+/// Paths, or values by path.
+pub const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Any)]);
+/// Values by path.
+pub const VALUES: Shape = Shape::Map(&Shape::Any);
+/// A number, or a list of them.
+pub const NUMBERS: Shape = Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]);
+/// Headers by name; nothing removes one.
+pub const HEADERS: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null]));
 
 /// One word, or several of which one must hold.
 macro_rules! any_of {
@@ -43,7 +49,7 @@ macro_rules! any_of {
 
 static CONDITION: Object = Object {
     name: "a condition",
-    doc: "Conditions of an exchange; all keys must hold, and one item of each list.",
+    doc: "Conditions of an exchange; all keys must hold, and one item of each list. A wanted text between slashes, such as `/^a/`, is a regular expression.",
     keys: &[
         &[
             key("method", TEXTS, "The method; `*` matches any text."),
@@ -70,14 +76,10 @@ static CONDITION: Object = Object {
                 "Paths that exist in the answer, or paths with their values; paths that start with `params` apply \
                  to notifications.",
             ),
-            key("lacks", PLACES, "Paths that do not exist in the answer."),
+            key("lacks", TEXTS, "Paths that do not exist in the answer."),
             key("with", WANTED, "Paths that exist in the parameters, or paths with their values."),
-            key("without", PLACES, "Paths that do not exist in the parameters."),
-            key(
-                "status",
-                Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]),
-                "The status of the response over HTTP.",
-            ),
+            key("without", TEXTS, "Paths that do not exist in the parameters."),
+            key("status", NUMBERS, "The status of the response over HTTP."),
             key("header", TEXTS, "A header of a raw HTTP request."),
             key("no_header", TEXTS, "A header that a raw HTTP request does not have."),
         ],
@@ -137,16 +139,16 @@ static EFFECT: Object = Object {
     keys: &[
         &[
             key("set", VALUES, "Writes values to paths; a missing last member is added."),
-            key("remove", PLACES, "Removes the values at paths."),
-            key("null", PLACES, "Writes null to paths."),
-            key("retype", PLACES, "Gives values another type."),
-            key("change", PLACES, "Gives values another plausible value."),
-            key("cut", PLACES, "Keeps the first half of texts and lists."),
-            key("empty", PLACES, "Empties texts, lists and objects."),
-            key("wrap", PLACES, "Puts values into lists of their own."),
-            key("reverse", PLACES, "Reverses lists."),
-            key("double", PLACES, "Repeats the last item of lists."),
-            key("ascii", PLACES, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
+            key("remove", TEXTS, "Removes the values at paths."),
+            key("null", TEXTS, "Writes null to paths."),
+            key("retype", TEXTS, "Gives values another type."),
+            key("change", TEXTS, "Gives values another plausible value."),
+            key("cut", TEXTS, "Keeps the first half of texts and lists."),
+            key("empty", TEXTS, "Empties texts, lists and objects."),
+            key("wrap", TEXTS, "Puts values into lists of their own."),
+            key("reverse", TEXTS, "Reverses lists."),
+            key("double", TEXTS, "Repeats the last item of lists."),
+            key("ascii", TEXTS, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
             key("add", VALUES, "Adds an item to the lists at paths."),
             key("pad", Shape::Map(&Shape::Whole), "Fills the texts at paths up to a length."),
@@ -183,11 +185,7 @@ static EFFECT: Object = Object {
             key("repeat", Shape::Object(&REPEAT), "Repeats the last notification of a method."),
             key("late", Shape::Choice(LateReply::WORDS), "Sends a message for a cancelled request."),
             key("status", Shape::Whole, "Sets the status of the HTTP response."),
-            key(
-                "header",
-                Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null])),
-                "Sets headers of the HTTP response; an empty value removes one.",
-            ),
+            key("header", HEADERS, "Sets headers of the HTTP response; an empty value removes one."),
             key("end", Shape::Object(&END), "Ends the server in place of the answer."),
         ],
     ],

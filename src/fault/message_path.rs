@@ -83,6 +83,15 @@ impl MessagePath {
         });
     }
 
+    /// Adds an item to the lists at the path.
+    pub fn push(&self, value: &mut Value, item: &Value) {
+        self.edit(value, &mut |found| {
+            if let Value::Array(items) = found {
+                items.push(item.clone());
+            }
+        });
+    }
+
     /// Gives the member at the path another name, at the same position.
     pub fn rename(&self, value: &mut Value, new: &str) {
         self.at_parents(value, &mut |parent, last| {

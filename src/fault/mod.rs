@@ -12,6 +12,8 @@ mod exchange;
 mod grammar;
 mod message_path;
 mod parsed_message;
+mod path_condition;
+mod path_reader;
 mod schema_check;
 #[cfg(test)]
 mod tests;
@@ -21,8 +23,10 @@ pub use self::condition::Match;
 pub use self::decode::{decode, decode_match};
 pub use self::draw::{FaultDrawKey, draw};
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
-pub use self::grammar::{FAULT, MATCH, WHOLE};
+pub use self::grammar::{FAULT, HEADERS, MATCH, NUMBERS, TEXTS, VALUES, WANTED, WHOLE};
 pub use self::message_path::MessagePath;
+pub use self::path_condition::{PathCondition, PathConditions, WantedValue, fits};
+pub use self::path_reader::{PathReader, listed, lower_case};
 
 use self::effect::{EffectContext, FaultEffect};
 

@@ -13,7 +13,8 @@ macro_rules! words {
 
             /// The value for a word.
             pub(super) fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$value),)+ _ => None }
+                let at = Self::WORDS.iter().position(|one| *one == word)?;
+                Some([$(Self::$value),+][at])
             }
         }
     };
@@ -244,5 +245,21 @@ words! {
         Stall = "stall",
         /// The server closes its output or the connection.
         End = "end",
+    }
+}
+
+words! {
+    /// Changes to values that need nothing but their paths.
+    ValueEdit {
+        Remove = "remove",
+        Null = "null",
+        Retype = "retype",
+        Change = "change",
+        Cut = "cut",
+        Empty = "empty",
+        Wrap = "wrap",
+        Reverse = "reverse",
+        Double = "double",
+        Ascii = "ascii",
     }
 }

@@ -56,11 +56,7 @@ impl MessageChange {
         }
         for (place, node) in &self.add {
             if let Some(value) = value(node, names) {
-                place.edit(message, &mut |list| {
-                    if let Value::Array(items) = list {
-                        items.push(value.clone());
-                    }
-                });
+                place.push(message, &value);
             }
         }
         for place in &self.remove {

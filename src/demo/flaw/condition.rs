@@ -1,10 +1,9 @@
 //! When an edit strikes.
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::message::{FlawMessageKind, Incoming};
-use crate::fault::MessagePath;
+use crate::fault::{PathConditions, WantedValue, fits};
 
 /// The one path at which the server serves the protocol.
 const PATH: &str = "/mcp";
@@ -14,7 +13,7 @@ const PATH: &str = "/mcp";
 pub(super) struct FlawCondition {
     pub(super) asked: RequestCondition,
     pub(super) unless: Option<RequestCondition>,
-    pub(super) sends: Vec<TextPattern>,
+    pub(super) sends: Vec<String>,
     pub(super) answer: Option<AnsweredCondition>,
     pub(super) turn: TurnCondition,
 }
@@ -22,15 +21,15 @@ pub(super) struct FlawCondition {
 /// What must be true of what came.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RequestCondition {
-    pub(super) methods: Vec<TextPattern>,
+    pub(super) methods: Vec<String>,
     pub(super) kinds: Vec<FlawMessageKind>,
     pub(super) over_http: Option<bool>,
     pub(super) verbs: Vec<String>,
-    pub(super) path: Option<TextPattern>,
+    pub(super) path: Option<String>,
     pub(super) headers: Vec<Named>,
     pub(super) no_headers: Vec<String>,
     pub(super) query: Vec<Named>,
-    pub(super) fields: Fields,
+    pub(super) fields: PathConditions,
 }
 
 /// What must be true of the correct answer.
@@ -38,14 +37,7 @@ pub(super) struct RequestCondition {
 pub(super) struct AnsweredCondition {
     pub(super) status: Vec<u16>,
     pub(super) headers: Vec<Named>,
-    pub(super) fields: Fields,
-}
-
-/// What must be in a message, and what must not.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Fields {
-    pub(super) with: Vec<(MessagePath, Option<WantedValue>)>,
-    pub(super) without: Vec<MessagePath>,
+    pub(super) fields: PathConditions,
 }
 
 /// Which of those that are alike.
@@ -63,17 +55,6 @@ pub(super) struct Named {
     pub(super) wanted: Option<WantedValue>,
 }
 
-/// A value that is wanted.
-#[derive(Debug, Clone)]
-pub(super) enum WantedValue {
-    Value(Value),
-    Matching(Regex),
-}
-
-/// Text in which `*` stands for any letters.
-#[derive(Debug, Clone)]
-pub(super) struct TextPattern(String);
-
 /// The response of HTTP around an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Response {
@@ -90,7 +71,7 @@ impl FlawCondition {
 
     /// Whether it is about a message with that method which the server sends during what came, if that is known.
     pub(super) fn sends(&self, method: &str, during: Option<&Incoming>) -> bool {
-        let fits = self.sends.iter().any(|pattern| pattern.fits(method));
+        let fits = self.sends.iter().any(|pattern| fits(pattern, method));
         fits && match during {
             Some(incoming) => self.may_hold(incoming),
             None => self.asked.is_about_transport_alone() && self.unless.is_none(),
@@ -107,12 +88,12 @@ impl RequestCondition {
             None => self.kinds.is_empty(),
         };
         let method_fits = self.methods.is_empty()
-            || incoming.method().is_some_and(|method| self.methods.iter().any(|pattern| pattern.fits(method)));
+            || incoming.method().is_some_and(|method| self.methods.iter().any(|pattern| fits(pattern, method)));
         kind_fits
             && method_fits
             && self.over_http.is_none_or(|over_http| over_http == incoming.head.is_some())
             && self.head_fits(incoming)
-            && self.fields.hold(incoming.message.as_ref())
+            && hold(&self.fields, incoming.message.as_ref())
     }
 
     fn head_fits(&self, incoming: &Incoming) -> bool {
@@ -124,7 +105,7 @@ impl RequestCondition {
                 && self.query.is_empty();
         };
         (self.verbs.is_empty() || self.verbs.contains(&head.verb))
-            && self.path.as_ref().map_or(head.path == PATH, |path| path.fits(&head.path))
+            && self.path.as_ref().map_or(head.path == PATH, |path| fits(path, &head.path))
             && self.headers.iter().all(|header| header.holds(&head.headers))
             && !self.no_headers.iter().any(|name| head.headers.contains_key(name))
             && self.query.iter().all(|parameter| parameter.holds(&head.query))
@@ -133,8 +114,7 @@ impl RequestCondition {
     fn is_about_transport_alone(&self) -> bool {
         self.methods.is_empty()
             && self.kinds.is_empty()
-            && self.fields.with.is_empty()
-            && self.fields.without.is_empty()
+            && self.fields.is_empty()
             && self.verbs.is_empty()
             && self.headers.is_empty()
             && self.over_http != Some(true)
@@ -144,12 +124,12 @@ impl RequestCondition {
 impl AnsweredCondition {
     /// Whether it can be told from the response alone.
     pub(super) fn is_about_response_alone(&self) -> bool {
-        self.fields.with.is_empty() && self.fields.without.is_empty()
+        self.fields.is_empty()
     }
 
     /// Whether an answer is such.
     pub(super) fn holds(&self, message: Option<&Value>, response: Option<&Response>) -> bool {
-        self.response_fits(response) && self.fields.hold(message)
+        self.response_fits(response) && hold(&self.fields, message)
     }
 
     /// Whether the response around an answer is such.
@@ -161,15 +141,6 @@ impl AnsweredCondition {
             }
             None => self.status.is_empty() && self.headers.is_empty(),
         }
-    }
-}
-
-impl Fields {
-    fn hold(&self, message: Option<&Value>) -> bool {
-        let Some(message) = message else { return self.with.is_empty() && self.without.is_empty() };
-        self.with.iter().all(|(place, wanted)| {
-            place.any(message, &mut |found| wanted.as_ref().is_none_or(|wanted| wanted.fits(found)))
-        }) && !self.without.iter().any(|place| place.any(message, &mut |_| true))
     }
 }
 
@@ -186,32 +157,6 @@ impl Named {
     }
 }
 
-impl WantedValue {
-    fn fits(&self, value: &Value) -> bool {
-        match self {
-            Self::Value(wanted) => wanted == value,
-            Self::Matching(regex) => value.as_str().is_some_and(|text| regex.is_match(text)),
-        }
-    }
-}
-
-impl TextPattern {
-    /// Compiles a text.
-    pub(super) fn new(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    fn fits(&self, text: &str) -> bool {
-        fits(&self.0, text)
-    }
-}
-
-fn fits(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|tail| {
-            let mut ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
-            ends.any(|at| fits(rest, &tail[at..]))
-        }),
-    }
+fn hold(fields: &PathConditions, message: Option<&Value>) -> bool {
+    message.map_or_else(|| fields.is_empty(), |message| fields.hold(message))
 }

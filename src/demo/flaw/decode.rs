@@ -4,18 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
-
 use super::change::MessageChange;
-use super::condition::{
-    AnsweredCondition, Fields, FlawCondition, Named, RequestCondition, TextPattern, TurnCondition, WantedValue,
-};
+use super::condition::{AnsweredCondition, FlawCondition, Named, RequestCondition, TurnCondition};
 use super::grammar::FLAW;
 use super::message::FlawMessageKind;
 use super::{Encoding, EventId, Flaw, FlawEdit, FlawedAnswers, Form, Hears, Whole};
-use crate::fault::MessagePath;
+use crate::fault::{MessagePath, PathConditions, PathReader, listed, lower_case};
 use crate::redact::from_base64;
-use crate::source::{Diagnostic, Node, Span, Value, grammar, parse_duration, template};
+use crate::source::{Diagnostic, Node, Value, grammar, parse_duration, template};
 
 /// What templates can name.
 const NAMES: [&str; 13] = [
@@ -85,7 +81,7 @@ impl FlawReader<'_> {
         FlawCondition {
             asked: self.asked(node),
             unless: node.get("unless").map(|unless| self.asked(unless)),
-            sends: patterns(node.get("sends")),
+            sends: texts_of(node.get("sends")),
             answer: node.get("answer").map(|answer| self.answered(answer)),
             turn: TurnCondition {
                 nth: number("nth"),
@@ -97,13 +93,13 @@ impl FlawReader<'_> {
 
     fn asked(&mut self, node: &Node) -> RequestCondition {
         RequestCondition {
-            methods: patterns(node.get("method")),
+            methods: texts_of(node.get("method")),
             kinds: listed(node.get("kind")).filter_map(Node::text).filter_map(FlawMessageKind::from_word).collect(),
             over_http: word(node, "over").map(|word| word == "http"),
             verbs: listed(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
-            path: word(node, "path").map(TextPattern::new),
+            path: word(node, "path").map(str::to_owned),
             headers: self.named(node.get("header"), str::to_ascii_lowercase),
-            no_headers: listed(node.get("no_header")).filter_map(Node::text).map(str::to_ascii_lowercase).collect(),
+            no_headers: lower_case(node.get("no_header")),
             query: self.named(node.get("query"), str::to_owned),
             fields: self.fields(node),
         }
@@ -111,37 +107,26 @@ impl FlawReader<'_> {
 
     fn answered(&mut self, node: &Node) -> AnsweredCondition {
         AnsweredCondition {
-            status: listed(node.get("status")).filter_map(|status| self.status(status)).collect(),
+            status: listed(node.get("status")).filter_map(|status| self.paths().status(status, 200)).collect(),
             headers: self.named(node.get("header"), str::to_ascii_lowercase),
             fields: self.fields(node),
         }
     }
 
-    fn fields(&mut self, node: &Node) -> Fields {
-        let with = node.get("with");
-        let mut wanted: Vec<_> = with.map(|with| self.pairs(with, Self::wanted)).unwrap_or_default();
-        wanted.extend(self.places(with).into_iter().map(|place| (place, None)));
-        Fields { with: wanted, without: self.places(node.get("without")) }
+    fn fields(&mut self, node: &Node) -> PathConditions {
+        self.paths().conditions(node.get("with"), node.get("without"))
+    }
+
+    fn paths(&mut self) -> PathReader<'_> {
+        PathReader { found: self.found }
     }
 
     fn named(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<Named> {
         let entries = node.map(Node::entries).unwrap_or_default().iter();
-        let pairs = entries.map(|(name, value)| Named { name: spell(&name.value), wanted: self.wanted(value) });
+        let pairs = entries.map(|(name, value)| Named { name: spell(&name.value), wanted: self.paths().wanted(value) });
         let mut named: Vec<_> = pairs.collect();
         named.extend(listed(node).filter_map(Node::text).map(|name| Named { name: spell(name), wanted: None }));
         named
-    }
-
-    /// Text between slashes is a regular expression, everything else a value.
-    fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
-        let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
-        let Some(pattern) = pattern else { return Some(WantedValue::Value(node.to_json())) };
-        let regex = Regex::new(pattern).ok();
-        if regex.is_none() {
-            let message = format!("`{pattern}` is not a valid regular expression");
-            self.found.push(Diagnostic::error("bad-regex", message, node.span));
-        }
-        regex.map(WantedValue::Matching)
     }
 
     fn hears(&mut self, node: &Node) -> Hears {
@@ -160,7 +145,7 @@ impl FlawReader<'_> {
         FlawedAnswers {
             change: self.change(node),
             whole: self.whole(node),
-            status: node.get("status").and_then(|status| self.status(status)),
+            status: node.get("status").and_then(|status| self.paths().status(status, 200)),
             times: match node.text() {
                 Some("nothing") => 0,
                 _ if flag(node, "twice") => 2,
@@ -208,35 +193,24 @@ impl FlawReader<'_> {
     }
 
     fn change(&mut self, node: &Node) -> MessageChange {
-        let mut values = |key: &str| {
-            let node = node.get(key);
-            node.map(|node| self.pairs(node, Self::template)).unwrap_or_default()
-        };
-        let (set, add) = (values("set"), values("add"));
         let headers = node.get("headers").map(Node::entries).unwrap_or_default().iter();
         MessageChange {
-            set: set.into_iter().filter_map(|(place, value)| Some((place, value?))).collect(),
-            add: add.into_iter().filter_map(|(place, value)| Some((place, value?))).collect(),
-            remove: self.places(node.get("remove")),
+            set: self.values(node.get("set")),
+            add: self.values(node.get("add")),
+            remove: self.paths().places(node.get("remove")),
             headers: headers.map(|(name, value)| (name.value.to_ascii_lowercase(), self.header(value))).collect(),
         }
+    }
+
+    fn values(&mut self, node: Option<&Node>) -> Vec<(MessagePath, Node)> {
+        node.map(|node| self.paths().pairs(node, |paths, node| FlawReader { found: paths.found }.template(node)))
+            .unwrap_or_default()
     }
 
     /// The value of a header or an id; nothing takes it away.
     fn header(&mut self, node: &Node) -> Option<Node> {
         node.text()?;
         self.template(node)
-    }
-
-    fn status(&mut self, node: &Node) -> Option<u16> {
-        let status = u16::try_from(node.whole()?).ok().filter(|status| (200..600).contains(status));
-        if status.is_none() {
-            self.found.push(
-                Diagnostic::error("bad-number", "this is no status of a response", node.span)
-                    .with_help("a status is a number from 200 to 599".to_owned()),
-            );
-        }
-        status
     }
 
     fn templates(&mut self, node: Option<&Node>) -> Vec<Node> {
@@ -257,29 +231,10 @@ impl FlawReader<'_> {
         self.found.append(&mut found);
         is_sound.then(|| node.clone())
     }
-
-    fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
-        listed(node).filter_map(|node| self.place(node.text()?, node.span)).collect()
-    }
-
-    fn place(&mut self, text: &str, span: Span) -> Option<MessagePath> {
-        MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
-    }
-
-    fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(MessagePath, Option<T>)> {
-        let entries = node.entries().iter();
-        entries.filter_map(|(path, value)| Some((self.place(&path.value, path.span)?, read(self, value)))).collect()
-    }
 }
 
-/// One item, or those of a list.
-fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
-    let one = node.filter(|node| !matches!(node.value, Value::List(_)));
-    one.into_iter().chain(node.map(Node::items).unwrap_or_default())
-}
-
-fn patterns(node: Option<&Node>) -> Vec<TextPattern> {
-    listed(node).filter_map(Node::text).map(TextPattern::new).collect()
+fn texts_of(node: Option<&Node>) -> Vec<String> {
+    listed(node).filter_map(Node::text).map(str::to_owned).collect()
 }
 
 fn texts(node: Option<&Node>) -> Vec<(String, String)> {

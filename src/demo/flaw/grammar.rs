@@ -1,18 +1,15 @@
 //! What a flaw looks like in YAML, as data: the tables check files and become the reference.
 
 use super::message::FlawMessageKind;
+use crate::fault::{HEADERS, NUMBERS, TEXTS, VALUES, WANTED};
 use crate::source::grammar::{Key, Object, Shape, key};
 
 /// A flaw: its edits, or one alone.
 pub const FLAW: Shape = Shape::Either(&[Shape::List(&Shape::Object(&EDIT)), Shape::Object(&EDIT)]);
 
-const WORDS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
 const KINDS: Shape =
     Shape::Either(&[Shape::Choice(FlawMessageKind::WORDS), Shape::List(&Shape::Choice(FlawMessageKind::WORDS))]);
-const VALUES: Shape = Shape::Map(&Shape::Any);
 const NAMED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
-const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), VALUES]);
-const HEADERS: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null]));
 const MESSAGES: Shape = Shape::List(&Shape::Any);
 
 /// One edit.
@@ -43,20 +40,20 @@ pub(super) static EDIT: Object = Object {
 
 /// What a message can be asked.
 static MESSAGE: &[Key] = &[
-    key("method", WORDS, "Methods, one of which the client's message has; `*` stands for any letters."),
+    key("method", TEXTS, "Methods, one of which the client's message has; `*` stands for any letters."),
     key(
         "kind",
         KINDS,
         "The kind of message; `malformed` is JSON that is not a message, `unparsable` is not JSON, `start` and `end` are those of a conversation over streams.",
     ),
     key("over", Shape::Choice(&["http", "stream"]), "The transport."),
-    key("verb", WORDS, "The HTTP method."),
+    key("verb", TEXTS, "The HTTP method."),
     key("path", Shape::Text, "The path of the address; `/mcp` if left out. `*` stands for any letters."),
     key("header", NAMED, "Headers that must exist, or names with their values."),
-    key("no_header", WORDS, "Headers that must not exist."),
+    key("no_header", TEXTS, "Headers that must not exist."),
     key("query", NAMED, "Parameters of the address that must exist, or names with their values."),
     key("with", WANTED, "Paths that exist in the message, or paths with their values."),
-    key("without", WORDS, "Paths that do not exist in the message."),
+    key("without", TEXTS, "Paths that do not exist in the message."),
 ];
 
 /// What an edit is about.
@@ -68,7 +65,7 @@ static ON: Object = Object {
         &[
             key(
                 "sends",
-                WORDS,
+                TEXTS,
                 "The edit is about messages that the server sends by itself: notifications and requests with these methods. The other keys are about the request that they belong to.",
             ),
             key(
@@ -95,21 +92,17 @@ static ANSWER: Object = Object {
     name: "a correct answer",
     doc: "Conditions of the correct answer; they cannot stand beside `hears` and `ends`, which come before it.",
     keys: &[&[
-        key(
-            "status",
-            Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]),
-            "The HTTP status, or a list of allowed ones.",
-        ),
+        key("status", NUMBERS, "The HTTP status, or a list of allowed ones."),
         key("header", NAMED, "As in a case, of the response."),
         key("with", WANTED, "As in a case."),
-        key("without", WORDS, "As in a case."),
+        key("without", TEXTS, "As in a case."),
     ]],
 };
 
 static CHANGE: &[Key] = &[
     key("set", VALUES, "Writes values to paths; a missing last member is added, but not the objects above it."),
     key("add", VALUES, "Adds an item to the lists at paths."),
-    key("remove", WORDS, "Removes the values at paths."),
+    key("remove", TEXTS, "Removes the values at paths."),
     key("headers", HEADERS, "HTTP headers; an empty value removes one."),
 ];
 

@@ -5,6 +5,8 @@ use axum::http::{HeaderMap, HeaderName};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+use crate::redact::from_base64;
+
 /// The mark on a property of a tool's input: the name of the header, without what all have in common.
 const MARK: &str = "x-mcp-header";
 const PREFIX: &str = "mcp-param-";
@@ -77,24 +79,10 @@ fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String
     }
 }
 
-/// Text in Base64, with its padding.
+/// Text in Base64, with its padding, and nothing but its 64 letters.
 fn decode(encoded: &str) -> Option<String> {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = encoded.trim_end_matches('=');
-    if !encoded.len().is_multiple_of(4) || encoded.len() - digits.len() > 2 {
-        return None;
-    }
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
-    for digit in digits.bytes() {
-        let value = ALPHABET.iter().position(|known| *known == digit)?;
-        bits = (bits << 6 | u32::try_from(value).ok()?) & 0xFF_FFFF;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xFF).ok()?);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let is_strict = encoded.len().is_multiple_of(4) && !encoded.contains(['-', '_', ' ']);
+    String::from_utf8(from_base64(encoded).filter(|_| is_strict)?).ok()
 }
 
 #[cfg(test)]

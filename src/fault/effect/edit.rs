@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Copies, EffectContext, ValueEdit};
+use super::{Copies, EffectContext};
 use crate::fault::message_path::MessagePath;
 use crate::fault::schema_check;
-use crate::fault::words::ToolKind;
+use crate::fault::words::{ToolKind, ValueEdit};
 use crate::wire::Tool;
 
 pub(super) fn set(pairs: &[(MessagePath, Value)], work: &mut EffectContext<'_>) {
@@ -23,13 +23,7 @@ pub(super) fn append(pairs: &[(MessagePath, String)], work: &mut EffectContext<'
 }
 
 pub(super) fn add(pairs: &[(MessagePath, Value)], work: &mut EffectContext<'_>) {
-    each(pairs, work, |place, item, message| {
-        place.edit(message, &mut |found| {
-            if let Value::Array(items) = found {
-                items.push(item.clone());
-            }
-        });
-    });
+    each(pairs, work, |place, item, message| place.push(message, item));
 }
 
 pub(super) fn fill(pairs: &[(MessagePath, u64)], work: &mut EffectContext<'_>) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{EffectContext, answer, borrow, edit};
-use crate::fault::condition::fits;
 use crate::fault::exchange::{MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use crate::fault::parsed_message::{MessageForm, ParsedMessage};
+use crate::fault::path_condition::fits;
 use crate::fault::words::{IdEdit, LateReply, PlainEffect, Side};
 use crate::wire::HttpHead;
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use super::message_path::MessagePath;
 use super::parsed_message::ParsedMessage;
-use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind};
+use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind, ValueEdit};
 
 /// One change to what came.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,21 +64,6 @@ pub(super) enum FaultEffect {
     Status(u16),
     Header(Vec<(String, Option<String>)>),
     End(ServerEnd),
-}
-
-/// Changes that need nothing but a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueEdit {
-    Remove,
-    Null,
-    Retype,
-    Change,
-    Cut,
-    Empty,
-    Wrap,
-    Reverse,
-    Double,
-    Ascii,
 }
 
 /// Copies of an item within its list.

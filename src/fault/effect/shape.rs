@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::EffectContext;
 use super::edit::one;
-use super::{EffectContext, ValueEdit};
 use crate::fault::schema_check;
-use crate::fault::words::SchemaBreach;
+use crate::fault::words::{SchemaBreach, ValueEdit};
 
 /// How many values of one content are tried.
 const MOST: usize = 500;

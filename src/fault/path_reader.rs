@@ -1,0 +1,85 @@
+//! Reads paths, and conditions on them, from located nodes; every mistake at once.
+
+use regex::Regex;
+
+use super::message_path::MessagePath;
+use super::path_condition::{PathCondition, PathConditions, WantedValue};
+use crate::source::{Diagnostic, Node, Span, Value};
+
+/// Adds what is wrong to `found`.
+pub struct PathReader<'a> {
+    /// The mistakes so far.
+    pub found: &'a mut Vec<Diagnostic>,
+}
+
+impl PathReader<'_> {
+    /// Reads a path, or a list of them.
+    pub fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
+        listed(node).filter_map(|node| self.place(node)).collect()
+    }
+
+    /// Reads a path.
+    pub fn place(&mut self, node: &Node) -> Option<MessagePath> {
+        self.path(node.text()?, node.span)
+    }
+
+    /// Reads values by path.
+    pub fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(MessagePath, T)> {
+        let mut pairs = Vec::new();
+        for (name, value) in node.entries() {
+            let place = self.path(&name.value, name.span);
+            if let (Some(place), Some(value)) = (place, read(self, value)) {
+                pairs.push((place, value));
+            }
+        }
+        pairs
+    }
+
+    /// Reads the paths at which something is, or with which value, and those at which nothing is.
+    pub fn conditions(&mut self, with: Option<&Node>, without: Option<&Node>) -> PathConditions {
+        let pairs = with.map(|with| self.pairs(with, Self::wanted)).unwrap_or_default();
+        let mut conditions: Vec<_> =
+            pairs.into_iter().map(|(place, wanted)| PathCondition { place, wanted: Some(wanted) }).collect();
+        conditions.extend(self.places(with).into_iter().map(|place| PathCondition { place, wanted: None }));
+        PathConditions { with: conditions, without: self.places(without) }
+    }
+
+    /// Reads a value that is wanted; a text between slashes is a regular expression.
+    pub fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
+        let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
+        let Some(pattern) = pattern else { return Some(WantedValue::Is(node.to_json())) };
+        let regex = Regex::new(pattern).ok();
+        if regex.is_none() {
+            let message = format!("`{pattern}` is not a valid regular expression");
+            self.found.push(Diagnostic::error("bad-regex", message, node.span));
+        }
+        regex.map(WantedValue::Matches)
+    }
+
+    /// Reads an HTTP status, from `least` on.
+    pub fn status(&mut self, node: &Node, least: u16) -> Option<u16> {
+        let status = u16::try_from(node.whole()?).ok().filter(|status| (least..600).contains(status));
+        if status.is_none() {
+            self.found.push(
+                Diagnostic::error("bad-number", "invalid HTTP status", node.span)
+                    .with_help(format!("a status is a number from {least} to 599")),
+            );
+        }
+        status
+    }
+
+    fn path(&mut self, text: &str, span: Span) -> Option<MessagePath> {
+        MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
+    }
+}
+
+/// One item, or those of a list.
+pub fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+    let one = node.filter(|node| !matches!(node.value, Value::List(_)));
+    one.into_iter().chain(node.map(Node::items).unwrap_or_default())
+}
+
+/// A name, or a list of them, in lower case, as headers are compared.
+pub fn lower_case(node: Option<&Node>) -> Vec<String> {
+    listed(node).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
+}
