@@ -94,9 +94,6 @@ pub(super) static CONFIG: Kind = later(
     &["exec-policy"],
 );
 
-pub(super) static PERFORMANCE: Kind =
-    later(key("performance", Shape::Map(&Shape::Any), "Bounds on latency and throughput."), &[]);
-
 pub(super) static SECURITY: Kind =
     later(key("security", Shape::Object(&SECURITY_KEYS), "Security probes and scans."), &["security"]);
 

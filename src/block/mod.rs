@@ -11,6 +11,7 @@ mod later;
 mod manual;
 mod negative_path;
 mod output_schema;
+mod performance;
 pub mod properties;
 mod schema_lint;
 
@@ -40,10 +41,10 @@ pub static KINDS: &[&Kind] = &[
     &schema_lint::KIND,
     &fuzz::KIND,
     &differential::KIND,
+    &performance::KIND,
     &later::STATE,
     &later::TORTURE,
     &later::CONFIG,
-    &later::PERFORMANCE,
     &later::SECURITY,
     &later::TRUST_BOUNDARY,
     &later::FAULTS,

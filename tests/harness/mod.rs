@@ -307,6 +307,11 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(?m)^(  sent   .{40}).*… {2,}(frame \d+)".to_owned(), "$1…  $2"),
         // Which line comes first can be a race between two answers.
         (r"frame: \d+; `--transcript".to_owned(), "frame: [FRAME]; `--transcript"),
+        // Which of equal calls was the slowest.
+        (r"(sent   tools/call slow \{\} +)frame \d+".to_owned(), "${1}frame [FRAME]"),
+        (r"\b\d+(\.\d+)? calls/s".to_owned(), "[RATE] calls/s"),
+        (r"(?m)  \d+(\.\d\d)?( +\d+(\.\d+)? (?:µs|ms|s)){4}$".to_owned(), "  [RATE]  [TIMES]"),
+        (r"calls/s +p50 +p95 +p99 +max".to_owned(), "calls/s  p50  p95  p99  max"),
         // Times of different length move what stands before them in a column.
         (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)((?m:$)|\\n)".to_owned(), "  ${1}[TIME]${4}"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),

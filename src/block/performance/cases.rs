@@ -1,0 +1,49 @@
+//! One case for every tool that may be called.
+
+use std::sync::Arc;
+
+use super::Load;
+use super::check::LoadCheck;
+use super::measurement::Measurements;
+use crate::plan::made::{self, Cure};
+use crate::plan::planner::Planner;
+use crate::plan::witness::{known_arguments, only_as_task};
+use crate::plan::{Body, Case};
+use crate::wire::{Catalog, Tool};
+
+/// The variants that bounds judge.
+pub(super) const JUDGES: [&str; 1] = ["TIMEOUT-SLOW"];
+
+pub(super) fn cases(
+    planner: &Planner<'_>,
+    template: &Case,
+    load: &Arc<Load>,
+    measurements: &Arc<Measurements>,
+    catalog: &Catalog,
+) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &load.tools, catalog);
+    let selected = catalog.tools.iter().filter(|tool| load.tools.selects(&tool.name));
+    cases.extend(selected.map(|tool| {
+        let body = body(planner, tool, load, measurements);
+        let mut case = planner.case(&format!("{}: {}", template.name, tool.name), None, load.span, body);
+        case.variants.extend(JUDGES.map(str::to_owned));
+        case
+    }));
+    cases
+}
+
+fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc<Measurements>) -> Body {
+    if tool.raw["execution"]["taskSupport"] == "required" {
+        return Body::Skipped(only_as_task(tool).into());
+    }
+    let arguments = match made::arguments(planner.suite, &planner.lane.server, tool) {
+        Ok(arguments) => arguments,
+        Err(why) => return Body::Skipped(why.skip(&tool.name, Cure::of(planner.suite))),
+    };
+    Body::Check(Arc::new(LoadCheck {
+        load: Arc::clone(load),
+        measurements: Arc::clone(measurements),
+        tool: tool.name.clone(),
+        arguments: known_arguments(planner.suite, tool).map_or(arguments, |(_, known)| known),
+    }))
+}

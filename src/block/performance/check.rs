@@ -1,0 +1,235 @@
+//! The calls of one tool, several under way at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::Load;
+use super::measurement::{Measurement, Measurements};
+use crate::event::{
+    CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel,
+};
+use crate::plan::made::Cure;
+use crate::plan::{Check, CheckContext, Eventually};
+use crate::session::{CallFailure, Session, SessionReply, SessionRequest};
+use crate::source::{Node, beginning_of_json};
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 600;
+
+/// Calls a tool under load, and compares what is measured with the bounds.
+#[derive(Debug)]
+pub(super) struct LoadCheck {
+    pub(super) load: Arc<Load>,
+    pub(super) measurements: Arc<Measurements>,
+    pub(super) tool: String,
+    pub(super) arguments: Node,
+}
+
+impl Check for LoadCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult> {
+        Box::pin(async move { run(self, &context).await })
+    }
+}
+
+async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
+    let Some(arguments) = (context.filled)(&check.arguments) else {
+        let why = format!("the arguments of `{}` use a name that only a step captures", check.tool);
+        return CheckResult::because(Outcome::Inconclusive, Reason::Unfilled(why));
+    };
+    let session = match context.servers.open().await {
+        Ok(session) => session,
+        Err(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            return CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) };
+        }
+    };
+    let protocol_revision = session.server.revision.to_string();
+    let caller = Arc::new(Caller {
+        session,
+        owner: context.owner.to_owned(),
+        params: json!({"name": check.tool, "arguments": arguments}),
+        timeout: context.request_timeout,
+    });
+    let load = &check.load;
+    let (called, elapsed) = tokio::select! {
+        called = under_load(&caller, load) => called,
+        () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+    };
+    let ended = match Arc::into_inner(caller) {
+        Some(caller) => context.servers.close(caller.session).await,
+        None => None,
+    };
+    let measurement = Measurement::new(&called.times, elapsed);
+    let result = CheckResult { protocol_revision, ..verdict(check, context, called, &measurement) };
+    if result.outcome == Outcome::Inconclusive {
+        return result;
+    }
+    check.measurements.add(context, &result.protocol_revision, check, measurement);
+    match ended {
+        // A failed call tells of the end already.
+        Some(found) if result.outcome != Outcome::Failed => CheckResult::found(Outcome::Failed, vec![found]),
+        _ => result,
+    }
+}
+
+/// Makes one call after the other.
+struct Caller {
+    session: Session,
+    owner: String,
+    params: Value,
+    timeout: Duration,
+}
+
+/// The calls that were made.
+#[derive(Default)]
+struct Called {
+    /// How long each served call took.
+    times: Vec<Duration>,
+    refused: usize,
+    /// The served call that took longest.
+    slowest: Option<SessionReply>,
+    refusal: Option<SessionReply>,
+    failure: Option<CallFailure>,
+}
+
+/// Makes the calls of a load; returns them, and how long those took that are measured.
+async fn under_load(caller: &Arc<Caller>, load: &Load) -> (Called, Duration) {
+    let warm_up = caller.call(&AtomicUsize::new(0), load.warm_up, Instant::now() + load.time).await;
+    if warm_up.failure.is_some() || (load.warm_up > 0 && warm_up.times.is_empty()) {
+        return (Called { times: Vec::new(), ..warm_up }, Duration::ZERO);
+    }
+    let begun = Instant::now();
+    let (deadline, most) = (begun + load.time, load.calls);
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for _ in 0..load.in_flight {
+        let (caller, next) = (Arc::clone(caller), Arc::clone(&next));
+        workers.spawn(async move { caller.call(&next, most, deadline).await });
+    }
+    let called = workers.join_all().await.into_iter().fold(Called::default(), Called::and);
+    (called, begun.elapsed())
+}
+
+impl Caller {
+    /// Calls one after the other until so many calls were made by all who share the number, the time is over, or a call fails.
+    async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> Called {
+        let mut called = Called::default();
+        while Instant::now() < deadline && next.fetch_add(1, Ordering::Relaxed) < most {
+            let request = SessionRequest {
+                owner: &self.owner,
+                method: "tools/call",
+                params: Some(self.params.clone()),
+                timeout: Some(self.timeout),
+                progress: false,
+            };
+            match self.session.request(request).await {
+                Ok(reply) => called.count(reply),
+                Err(failure) => {
+                    next.store(most, Ordering::Relaxed);
+                    called.failure = Some(failure);
+                    break;
+                }
+            }
+        }
+        called
+    }
+}
+
+impl Called {
+    fn count(&mut self, reply: SessionReply) {
+        if reply.message.get("result").is_none_or(|result| result["isError"] == true) {
+            self.refused += 1;
+            self.refusal.get_or_insert(reply);
+            return;
+        }
+        self.times.push(reply.elapsed);
+        if self.slowest.as_ref().is_none_or(|slowest| slowest.elapsed < reply.elapsed) {
+            self.slowest = Some(reply);
+        }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.times.extend(other.times);
+        Self {
+            times: self.times,
+            refused: self.refused + other.refused,
+            slowest: [self.slowest, other.slowest].into_iter().flatten().max_by_key(|reply| reply.elapsed),
+            refusal: self.refusal.or(other.refusal),
+            failure: self.failure.or(other.failure),
+        }
+    }
+}
+
+fn verdict(check: &LoadCheck, context: &CheckContext<'_>, called: Called, measurement: &Measurement) -> CheckResult {
+    let LoadCheck { load, tool, .. } = check;
+    let mut shown = Shown { tool, result: CheckResult::new(Outcome::Passed) };
+    if let Some(failure) = &called.failure {
+        shown.result.outcome = Outcome::Failed;
+        shown.result.frames.extend(failure.frame);
+        shown.result.findings.push(Finding::from(failure));
+        return shown.result;
+    }
+    if called.times.is_empty() {
+        let call = RefusedCall {
+            call: format!("tools/call {tool}"),
+            answer: called.refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
+            help: Cure::of(context.suite).give(tool),
+            purpose: CallPurpose::Check,
+        };
+        return CheckResult {
+            outcome: Outcome::Inconclusive,
+            reason: Some(Reason::ValidCallRefused(call)),
+            ..shown.result
+        };
+    }
+    let broken = load.bounds.broken(measurement, tool);
+    if !broken.is_empty() {
+        shown.result.outcome = Outcome::Failed;
+    }
+    let exchange = called.slowest.map(|slowest| shown.exchange(&slowest));
+    shown.result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));
+    if let Some(refusal) = called.refusal {
+        let exchange = Some(shown.exchange(&refusal));
+        let all = called.refused + measurement.served();
+        let message =
+            format!("`{tool}` refused {} of {all} identical valid calls, {} at a time", called.refused, load.in_flight);
+        let help = "refused calls are not measured: raise the server's limit in tests, or make fewer `calls`";
+        let help = Some(help.to_owned());
+        let found =
+            Finding { level: RequirementLevel::Should, exchange, help, ..Finding::new("calls-refused", message) };
+        if shown.result.outcome == Outcome::Passed {
+            shown.result.outcome = Outcome::Warned;
+        }
+        shown.result.findings.push(found);
+    }
+    CheckResult { reason: Some(Reason::Measured(measurement.to_string())), ..shown.result }
+}
+
+/// A result that shows calls.
+struct Shown<'a> {
+    tool: &'a str,
+    result: CheckResult,
+}
+
+impl Shown<'_> {
+    /// Adds a call, and returns its number.
+    fn exchange(&mut self, reply: &SessionReply) -> usize {
+        self.result.frames.extend([reply.frame, reply.answer_frame]);
+        self.result.exchanges.push(Exchange {
+            phase: Phase::Steps,
+            title: format!("tools/call {}", self.tool),
+            tool: Some(self.tool.to_owned()),
+            sent: beginning_of_json(&reply.params["arguments"], SHOWN),
+            received: beginning_of_json(&*reply.message, SHOWN),
+            frame: reply.frame,
+            answer_frame: Some(reply.answer_frame),
+            elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+        });
+        self.result.exchanges.len() - 1
+    }
+}
