@@ -132,7 +132,7 @@ impl Setting<'_> {
         self.planned.agents || probes.any(|p| self.planned.probes.contains(p) || self.claims().any(|claim| claim == p))
     }
 
-    /// What is claimed rather than planned; claims count as declared and never as evidence of a run.
+    /// Probes that are claimed rather than planned; claims count as declared and never as evidence of a run.
     fn claims(&self) -> impl Iterator<Item = &String> {
         let planned = self.planned;
         planned.claimed.iter().filter(|claim| self.level == Level::Declared && !planned.probes.contains(*claim))

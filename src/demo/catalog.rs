@@ -1,4 +1,4 @@
-//! What the demo server declares: its tools, resources, templates and prompts, in files of JSON, as clients see them.
+//! Declares what the demo server offers: tools, resources, templates and prompts, in JSON files, as clients see them.
 
 use std::sync::LazyLock;
 
@@ -48,7 +48,7 @@ impl Declarations {
 /// The user directory; `rehearse` is a tool of servers with tasks alone.
 pub(super) static DIRECTORY: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("catalog.json")));
 
-/// What the official conformance suite asks for.
+/// The declarations that the official conformance suite asks for.
 pub(super) static FIXTURES: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("fixtures/catalog.json")));
 
 fn read(text: &str) -> Declarations {

@@ -129,7 +129,7 @@ fn explain(error: ErrorData, method: &str) -> ErrorData {
     error
 }
 
-/// What is said about a method that is not served.
+/// The error message for a method that is not served.
 pub(super) fn unknown_method(method: &str) -> String {
     format!("the server offers no method `{method}`; it serves tools, resources, prompts and completions")
 }

@@ -17,11 +17,11 @@ pub const LOW_SCOPE_TOKEN: &str = "reference-token-3";
 /// A server that keeps a rule, and what breaks it.
 #[derive(Debug, Clone)]
 pub struct Reference {
-    /// What the correct server needs to show that it keeps the rule.
+    /// The settings that the correct server needs to show that it keeps the rule.
     pub settings: Settings,
-    /// What it does beside what the demo server does, all of it right.
+    /// Edits that add correct behaviour to the demo server's.
     pub healthy: Option<Flaw>,
-    /// What it does wrong to break the rule and no other; nothing where no faulty server is known.
+    /// The flaw that breaks the rule and no other; `None` where no faulty server is known.
     pub flaw: Option<Flaw>,
 }
 

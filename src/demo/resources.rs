@@ -10,7 +10,7 @@ const ALL: &str = "users://all";
 const ONE: &str = "users://{id}";
 const MIME_TYPE: &str = "application/json";
 
-/// What is at `uri`.
+/// The content of the resource at `uri`.
 pub(super) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let found: Option<Value> = match uri {
         ALL => Some(store.all().map(User::to_json).collect()),

@@ -45,7 +45,7 @@ impl Schema {
         self.declared.clone()
     }
 
-    /// What is wrong with `arguments`, one sentence each; nothing if they fit.
+    /// The mistakes in `arguments`, one sentence each; empty if they fit.
     pub(super) fn complaints(&self, arguments: &Value) -> Vec<String> {
         let mut complaints = Vec::new();
         for error in self.validator().iter_errors(arguments) {
@@ -96,7 +96,7 @@ impl Schema {
         format!("the parameter `{name}` is `{value}`; it must be {}{way_out}", self.expected(name))
     }
 
-    /// What a parameter must be, with an example.
+    /// The expected value of a parameter in words, with an example.
     fn expected(&self, name: &str) -> String {
         let rule = &self.properties()[name];
         let expected = expectation(rule);

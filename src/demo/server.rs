@@ -1,4 +1,4 @@
-//! What the demo server offers, as rmcp's handler: one short method for each of the protocol's.
+//! The demo server as rmcp's handler: one short method for each of the protocol's.
 
 use std::borrow::Cow;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -43,11 +43,10 @@ const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets e
 /// How a server behaves, in all its conversations.
 #[derive(Clone)]
 pub(super) struct Conduct {
-    /// What it was told.
+    /// The rules that follow from its settings.
     pub(super) rules: Arc<Rules>,
-    /// What it does wrong.
     pub(super) fault: Arc<ServerFault>,
-    /// What it offers besides the directory.
+    /// The conformance fixtures, if it offers them besides the directory.
     pub(super) fixtures: Option<Arc<Fixtures>>,
     /// The calls that go on as tasks.
     pub(super) tasks: Arc<Book>,
@@ -116,12 +115,11 @@ impl Demo {
         &self.conduct.rules
     }
 
-    /// What it does wrong.
     pub(super) fn fault(&self) -> &Arc<ServerFault> {
         &self.conduct.fault
     }
 
-    /// What it offers besides the directory.
+    /// The conformance fixtures, if it offers them besides the directory.
     pub(super) fn fixtures(&self) -> Option<&Fixtures> {
         self.conduct.fixtures.as_deref()
     }

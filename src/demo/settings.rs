@@ -1,4 +1,4 @@
-//! What the demo server can be told when it starts, and which calls it refuses for that.
+//! Settings of the demo server when it starts, and the calls that it refuses because of them.
 
 use serde_json::Value;
 

@@ -21,7 +21,7 @@ thread_local! {
     static COMPILED: RefCell<CompiledSchemas> = RefCell::default();
 }
 
-/// What judges by the schema that a tool declares in `member`; `None` where it declares none that can be used.
+/// The validator of the schema that a tool declares in `member`; `None` where it declares none that can be used.
 pub(super) fn validator(tool: &Tool, member: &'static str) -> Option<Rc<Judge>> {
     let schema = tool.raw.get(member)?;
     COMPILED.with_borrow_mut(|compiled| {

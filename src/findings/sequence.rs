@@ -49,8 +49,8 @@ pub(super) fn reproduction(
     Ok(Reproduction { kind, tool, sessions: calls, check, doubt: None })
 }
 
-/// What to say to see again what a server did outside of any case: all that was said until then; nothing where it did
-/// so before anybody asked for anything.
+/// The calls that reproduce what a server did outside of any case: all that were sent until then. It is an error if no
+/// call was sent before.
 pub(super) fn of_session(
     kind: FindingKind,
     finding: &Finding,

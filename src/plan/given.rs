@@ -1,5 +1,5 @@
-//! What a suite gives for tools, held against what its servers list: names that no server offers, and arguments that
-//! break the schema of the tool that they are for. Both would be passed over in silence.
+//! Checks the tool names and arguments of a suite against the tools that its servers list. Finds names that no server
+//! offers, and arguments that break the schema of their tool; both would otherwise be ignored silently.
 
 use std::sync::Arc;
 

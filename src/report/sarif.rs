@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, for code scanning: findings at the lines of the suite that expect something else.
 //!
 //! A rule is the code of a finding, or the variant that a surviving mutant imitates.
-//! What is known is there and suppressed; what passed or was skipped is no result.
+//! Known findings are listed as suppressed; cases that passed or were skipped are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

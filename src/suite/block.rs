@@ -11,7 +11,7 @@ use super::model::{Suite, Test};
 use crate::source::grammar::{Key, Object};
 use crate::source::{Diagnostic, Located, Node, Span};
 
-/// What may be written in a suite file, and what its blocks become.
+/// The grammar of suite files, and the readers of their blocks.
 #[derive(Debug)]
 pub struct SuiteGrammar<S: 'static> {
     /// Every key of a suite file.
@@ -38,7 +38,7 @@ pub struct BlockKind<S: 'static> {
 /// Reads a block in a test.
 pub type ReadInTest<S> = fn(&Node, &Arc<Test>, &mut dyn BlockReader) -> Option<S>;
 
-/// What a block can use and change while it is read.
+/// The access of a block to its suite while it is read.
 pub trait BlockReader {
     /// Reports a mistake.
     fn report(&mut self, mistake: Diagnostic);
@@ -94,7 +94,7 @@ pub struct Block<S> {
     pub probes: &'static [&'static str],
     /// The test in which it is written; `None` for a block of the suite.
     pub test: Option<Span>,
-    /// What it says.
+    /// Its settings.
     pub settings: S,
 }
 

@@ -56,7 +56,7 @@ fn check_schema(schema: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnos
     found.push(wrong);
 }
 
-/// What steps of a property cannot do: rounds share one session, and their answers differ.
+/// Actions that steps of a property cannot take: rounds share one session, and their answers differ.
 fn steps(test: &Test, found: &mut Vec<Diagnostic>) {
     for step in &test.steps {
         let misplaced = match (&step.action, &step.snapshot) {

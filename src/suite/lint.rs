@@ -52,7 +52,7 @@ fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What to say about a suite that nowhere names a server.
+/// The mistake of a suite that names no server.
 pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
     Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
         .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
@@ -278,7 +278,7 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
     }
 }
 
-/// What the answer of a step that is no ordinary message has for names.
+/// The names that the answer of a raw step provides.
 fn members(step: &Step) -> &'static [&'static str] {
     match (&step.action, &step.cancel) {
         (_, Some(_)) => &["cancelled", "answered", "late", "progress_after", "watched_ms"],

@@ -43,7 +43,7 @@ pub struct SuiteSource<'a, S: 'static> {
     pub servers: Servers,
     /// Where files are read.
     pub files: &'a dyn Files,
-    /// What may be written in a suite file.
+    /// The grammar of suite files.
     pub grammar: &'static SuiteGrammar<S>,
 }
 
@@ -111,9 +111,9 @@ struct Loader<'a, S: 'static> {
     grammar: &'static SuiteGrammar<S>,
     files: &'a dyn Files,
     sources: &'a mut Sources,
-    /// What is being read, outermost first, to see cycles.
+    /// The files that are being read, outermost first, to detect cycles.
     open: Vec<PathBuf>,
-    /// What was read, so that two ways to one file include it once.
+    /// The files that were read, so that two ways to one file include it once.
     done: BTreeSet<PathBuf>,
     found: Vec<Diagnostic>,
     /// Variables that are set for included suites and that none of them has.
@@ -163,7 +163,7 @@ impl<S> Loader<'_, S> {
             self.strangers.extend(strangers::of(&own.suite, included.iter().map(|included| &included.suite)));
         }
         let loaded = included.into_iter().rev().fold(own, merge::under);
-        // What is missing below a broken shape was reported as that shape's mistake.
+        // A part that is missing below a broken shape was reported as that shape's mistake.
         let says_nothing = loaded.suite.tests.is_empty() && loaded.blocks.is_empty();
         (self.found.len() == before || !says_nothing).then_some(loaded)
     }

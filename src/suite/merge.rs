@@ -1,4 +1,4 @@
-//! What including a suite means: its content comes first, and the including suite has the last word.
+//! Includes: the content of the included suite comes first, and the including suite overrides its settings.
 
 use super::block::LoadedSuite;
 

@@ -11,17 +11,17 @@ use crate::source::Span;
 pub struct Snapshot {
     /// Where its key is written.
     pub span: Span,
-    /// What is recorded.
+    /// The recorded part of the answer.
     pub sample: Arc<Sample>,
     /// The name that the suite gives it.
     pub name: Option<String>,
-    /// What has recordings of its own.
+    /// The unit that has recordings of its own.
     pub per: Option<Per>,
     /// Where it is recorded. Depends on row, server and revision, so the plan fills it in.
     pub file: PathBuf,
 }
 
-/// What has recordings of its own.
+/// The unit that has recordings of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// Each server.

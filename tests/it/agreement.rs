@@ -240,7 +240,12 @@ fn change(value: &mut Value, suite: &Suite, keys: &[String], random: &mut Random
                 _ => items[index] = if kind == 4 { edge } else { donor },
             }
         }
-        place => *place = if kind > 3 { donor } else { edge },
+        place @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => *place = if kind > 3 { donor } else { edge },
     }
 }
 

@@ -1,7 +1,7 @@
 //! A server against a recorded one, and how one is recorded.
 //!
 //! Definitions are compared with what the server listed; answers are asked for again, each tool on a fresh server.
-//! What a change means is decided by `drift`. Start reading in [`run`] and [`record`].
+//! The module `drift` decides what a change means. Start reading in [`run`] and [`record`].
 
 use std::sync::Arc;
 
@@ -68,8 +68,9 @@ fn is_served(tool: &str, recorded: &Recorded) -> bool {
     answers.any(|answer| answer.outcome == Came::Served)
 }
 
-/// What is ignored and is not there hides what may come; where there are several servers or revisions, it may be there
-/// on another. What was ignored of answers is not known before all of them are there.
+/// Reports the entries of `ignore` that fit no change, since they could hide a later one. With several servers or
+/// revisions none is reported, since the change may occur on another. When calls are replayed, entries that may be
+/// about answers are left out, since not all answers are known here.
 fn idle(settings: &Differential, recorded: &Recorded, now: &Recorded, context: &CheckContext<'_>) -> Vec<Finding> {
     if context.suite.servers.len() != 1 || context.suite.servers.values().any(|server| server.protocol.len() != 1) {
         return Vec::new();

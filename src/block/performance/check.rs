@@ -56,16 +56,16 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
         timeout: context.request_timeout,
     });
     let load = &check.load;
-    let (called, elapsed) = tokio::select! {
-        called = under_load(&caller, load) => called,
+    let (calls, elapsed) = tokio::select! {
+        measured = under_load(&caller, load) => measured,
         () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     let ended = match Arc::into_inner(caller) {
         Some(caller) => context.servers.close(caller.session).await,
         None => None,
     };
-    let measurement = Measurement::new(&called.times, elapsed);
-    let result = CheckResult { protocol_revision, ..verdict(check, context, called, &measurement) };
+    let measurement = Measurement::new(&calls.times, elapsed);
+    let result = CheckResult { protocol_revision, ..verdict(check, context, calls, &measurement) };
     if result.outcome == Outcome::Inconclusive {
         return result;
     }
@@ -87,7 +87,7 @@ struct Caller {
 
 /// The calls that were made.
 #[derive(Default)]
-struct Called {
+struct Calls {
     /// How long each served call took.
     times: Vec<Duration>,
     refused: usize,
@@ -98,10 +98,10 @@ struct Called {
 }
 
 /// Makes the calls of a load; returns them, and how long those took that are measured.
-async fn under_load(caller: &Arc<Caller>, load: &Load) -> (Called, Duration) {
+async fn under_load(caller: &Arc<Caller>, load: &Load) -> (Calls, Duration) {
     let warm_up = caller.call(&AtomicUsize::new(0), load.warm_up, Instant::now() + load.time).await;
     if warm_up.failure.is_some() || (load.warm_up > 0 && warm_up.times.is_empty()) {
-        return (Called { times: Vec::new(), ..warm_up }, Duration::ZERO);
+        return (Calls { times: Vec::new(), ..warm_up }, Duration::ZERO);
     }
     let begun = Instant::now();
     let (deadline, most) = (begun + load.time, load.calls);
@@ -111,14 +111,14 @@ async fn under_load(caller: &Arc<Caller>, load: &Load) -> (Called, Duration) {
         let (caller, next) = (Arc::clone(caller), Arc::clone(&next));
         workers.spawn(async move { caller.call(&next, most, deadline).await });
     }
-    let called = workers.join_all().await.into_iter().fold(Called::default(), Called::and);
-    (called, begun.elapsed())
+    let calls = workers.join_all().await.into_iter().fold(Calls::default(), Calls::and);
+    (calls, begun.elapsed())
 }
 
 impl Caller {
     /// Calls one after the other until so many calls were made by all who share the number, the time is over, or a call fails.
-    async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> Called {
-        let mut called = Called::default();
+    async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> Calls {
+        let mut calls = Calls::default();
         while Instant::now() < deadline && next.fetch_add(1, Ordering::Relaxed) < most {
             let request = SessionRequest {
                 owner: &self.owner,
@@ -128,19 +128,19 @@ impl Caller {
                 progress: false,
             };
             match self.session.request(request).await {
-                Ok(reply) => called.count(reply),
+                Ok(reply) => calls.count(reply),
                 Err(failure) => {
                     next.store(most, Ordering::Relaxed);
-                    called.failure = Some(failure);
+                    calls.failure = Some(failure);
                     break;
                 }
             }
         }
-        called
+        calls
     }
 }
 
-impl Called {
+impl Calls {
     fn count(&mut self, reply: SessionReply) {
         if reply.message.get("result").is_none_or(|result| result["isError"] == true) {
             self.refused += 1;
@@ -165,19 +165,19 @@ impl Called {
     }
 }
 
-fn verdict(check: &LoadCheck, context: &CheckContext<'_>, called: Called, measurement: &Measurement) -> CheckResult {
+fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: Calls, measurement: &Measurement) -> CheckResult {
     let LoadCheck { load, tool, .. } = check;
     let mut shown = Shown { tool, result: CheckResult::new(Outcome::Passed) };
-    if let Some(failure) = &called.failure {
+    if let Some(failure) = &calls.failure {
         shown.result.outcome = Outcome::Failed;
         shown.result.frames.extend(failure.frame);
         shown.result.findings.push(Finding::from(failure));
         return shown.result;
     }
-    if called.times.is_empty() {
+    if calls.times.is_empty() {
         let call = RefusedCall {
             call: format!("tools/call {tool}"),
-            answer: called.refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
+            answer: calls.refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
             help: Cure::of(context.suite).give(tool),
             purpose: CallPurpose::Check,
         };
@@ -191,13 +191,13 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, called: Called, measur
     if !broken.is_empty() {
         shown.result.outcome = Outcome::Failed;
     }
-    let exchange = called.slowest.map(|slowest| shown.exchange(&slowest));
+    let exchange = calls.slowest.map(|slowest| shown.exchange(&slowest));
     shown.result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));
-    if let Some(refusal) = called.refusal {
+    if let Some(refusal) = calls.refusal {
         let exchange = Some(shown.exchange(&refusal));
-        let all = called.refused + measurement.served();
+        let all = calls.refused + measurement.served();
         let message =
-            format!("`{tool}` refused {} of {all} identical valid calls, {} at a time", called.refused, load.in_flight);
+            format!("`{tool}` refused {} of {all} identical valid calls, {} at a time", calls.refused, load.in_flight);
         let help = "refused calls are not measured: raise the server's limit in tests, or make fewer `calls`";
         let help = Some(help.to_owned());
         let found =

@@ -38,10 +38,11 @@ impl Bounds {
     /// A finding for each bound that is broken.
     pub(super) fn broken(&self, measured: &Measurement, tool: &str) -> Vec<Finding> {
         let late = measured.broken_ranks(self).map(|at| {
-            let ((rank, _), took) = (RANKS[at], latency_text(measured.latency[at]));
+            let (rank, _) = RANKS[at];
+            let latency = latency_text(measured.latency[at]);
             let bound = duration_text(self.latency[at].unwrap_or_default());
-            let message = format!("`{tool}` took {took} at {rank}, longer than the bound of {bound}");
-            let (expected, actual) = (Some(format!("{rank} at most {bound}")), Some(took));
+            let message = format!("`{tool}` took {latency} at {rank}, longer than the bound of {bound}");
+            let (expected, actual) = (Some(format!("{rank} at most {bound}")), Some(latency));
             Finding { expected, actual, ..Finding::new("latency-above-bound", message) }
         });
         let few = self.calls_per_second.filter(|least| measured.calls_per_second < *least).map(|least| {

@@ -103,7 +103,7 @@ fn fetch_any_page<'a>(_: &'a FaultMemory, uri: &'a str) -> Pending<'a, Option<Re
     })
 }
 
-/// What a shell would do with the message, as far as probes look for it.
+/// Carries out commands in the message as a shell would, as far as probes look for it.
 fn carry_out_commands(memory: &FaultMemory, tool: &str, arguments: &mut Value) {
     if tool != "echo" {
         return;

@@ -1,4 +1,4 @@
-//! What the demo server asks at the places where it could go wrong, and what a fault keeps in mind between them.
+//! The fault of a demo server: the places where it can change the server's behaviour, and its state between them.
 
 use std::collections::BTreeMap;
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! What edits make of messages.
+//! Applies edits to messages.
 //!
 //! A template that names what is not there makes nothing: a message with one does not come, a value is not written.
 
@@ -21,7 +21,7 @@ pub(super) struct MessageChange {
     pub(super) headers: Vec<(String, Option<Node>)>,
 }
 
-/// What comes instead of one message, or of none.
+/// The messages that are sent in the place of one message, or of none.
 #[derive(Debug, Default)]
 pub(super) struct ChangedMessage {
     pub(super) before: Vec<Vec<u8>>,
@@ -35,7 +35,7 @@ pub(super) struct ChangedMessage {
 }
 
 impl ChangedMessage {
-    /// What came, as it came.
+    /// The message as it came.
     pub(super) fn unchanged(message: Option<&[u8]>) -> Self {
         Self { own: message.map(<[u8]>::to_vec).into_iter().collect(), ..Self::default() }
     }
@@ -78,7 +78,7 @@ struct Draft {
     times: usize,
 }
 
-/// What edits make of a message of the server, or of none; `hits` are the edits with how often each struck.
+/// Applies edits to a message of the server, or to none; `hits` are the edits with how often each struck.
 pub(super) fn say(original: Option<&[u8]>, hits: &[(&FlawEdit, u64)], mut names: Names) -> ChangedMessage {
     let value = original.and_then(|bytes| serde_json::from_slice(bytes).ok());
     let mut draft = Draft { value, raw: original.map(<[u8]>::to_vec), form: Form::default(), times: 1 };

@@ -8,7 +8,7 @@ use crate::fault::{PathConditions, WantedValue, fits};
 /// The one path at which the server serves the protocol.
 const PATH: &str = "/mcp";
 
-/// What an edit is about.
+/// The conditions under which an edit applies.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FlawCondition {
     pub(super) asked: RequestCondition,
@@ -18,7 +18,7 @@ pub(super) struct FlawCondition {
     pub(super) turn: TurnCondition,
 }
 
-/// What must be true of what came.
+/// The conditions that a client's message must meet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RequestCondition {
     pub(super) methods: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct RequestCondition {
     pub(super) fields: PathConditions,
 }
 
-/// What must be true of the correct answer.
+/// The conditions that the correct answer must meet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AnsweredCondition {
     pub(super) status: Vec<u16>,

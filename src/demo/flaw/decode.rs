@@ -13,7 +13,7 @@ use crate::fault::{MessagePath, PathConditions, PathReader, listed, lower_case};
 use crate::redact::from_base64;
 use crate::source::{Diagnostic, Node, Value, grammar, parse_duration, template};
 
-/// What templates can name.
+/// The names that templates can use.
 const NAMES: [&str; 13] = [
     "id",
     "method",

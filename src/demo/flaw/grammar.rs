@@ -1,4 +1,4 @@
-//! What a flaw looks like in YAML, as data: the tables check files and become the reference.
+//! The YAML grammar of a flaw, as data: the tables check files and become the reference.
 
 use super::message::FlawMessageKind;
 use crate::fault::{HEADERS, NUMBERS, TEXTS, VALUES, WANTED};
@@ -38,7 +38,7 @@ pub(super) static EDIT: Object = Object {
     ]],
 };
 
-/// What a message can be asked.
+/// The conditions that a client's message can be tested for.
 static MESSAGE: &[Key] = &[
     key("method", TEXTS, "Methods, one of which the client's message has; `*` stands for any letters."),
     key(
@@ -56,7 +56,6 @@ static MESSAGE: &[Key] = &[
     key("without", TEXTS, "Paths that do not exist in the message."),
 ];
 
-/// What an edit is about.
 static ON: Object = Object {
     name: "a case",
     doc: "The conditions of an edit, all of which must hold. A text between slashes, such as `/^a/`, is a regular expression.",

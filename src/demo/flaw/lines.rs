@@ -66,7 +66,7 @@ struct Edge {
     open: Mutex<Vec<AwaitedRequest>>,
 }
 
-/// What the correct server heard and did not answer.
+/// A request that the correct server received and has not answered.
 struct AwaitedRequest {
     /// The id by which the correct server knows it, if it has a good one.
     id: Option<Value>,
@@ -100,7 +100,7 @@ impl Edge {
         server.shutdown().await
     }
 
-    /// What the correct server hears of a line.
+    /// The message that the correct server receives for a line of the client, if any.
     async fn hear(&self, line: &[u8]) -> Option<Vec<u8>> {
         let exchange = self.playing.hear(Incoming::new(line, self.scope.clone(), None));
         if self.playing.ends(&exchange) {
@@ -136,7 +136,7 @@ impl Edge {
         }
     }
 
-    /// What comes instead of a line of the correct server.
+    /// The messages that are sent instead of a line of the correct server.
     fn say(&self, line: &[u8]) -> ChangedMessage {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
         if message.get("method").is_some() {

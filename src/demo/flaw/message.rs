@@ -1,10 +1,10 @@
-//! What came from a client, as edits see it: a line, or a request of HTTP.
+//! Messages of clients as edits see them: a line, or an HTTP request.
 
 use serde_json::{Map, Value};
 
 use crate::source::template::Names;
 
-/// What came.
+/// The kind of a client's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlawMessageKind {
     Request,
@@ -61,10 +61,10 @@ impl FlawMessageKind {
     }
 }
 
-/// What a client sent.
+/// A message or HTTP request from a client.
 #[derive(Debug, Clone)]
 pub(super) struct Incoming {
-    /// What it was; a request of HTTP without a body is of no kind.
+    /// The kind of message; an HTTP request without a body has none.
     pub(super) kind: Option<FlawMessageKind>,
     /// The message, if it is JSON.
     pub(super) message: Option<Value>,
@@ -114,7 +114,7 @@ impl Incoming {
         self.message.as_ref()?.pointer("/params/_meta/progressToken")
     }
 
-    /// What templates can name.
+    /// The values that templates can name.
     pub(super) fn names(&self) -> Names {
         let mut names = Names::new();
         if let Some(message) = &self.message {

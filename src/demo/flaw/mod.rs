@@ -24,7 +24,7 @@ pub use self::grammar::FLAW;
 pub(super) use self::playing::Playing;
 use crate::source::{Diagnostic, Node, SourceId, Sources, manual as sections};
 
-/// What a server does wrong, in the words of a file.
+/// The faulty behaviour of a server, as a file describes it.
 #[derive(Debug, Clone, Default)]
 pub struct Flaw {
     edits: Vec<FlawEdit>,
@@ -61,14 +61,14 @@ struct FlawEdit {
     ends: bool,
 }
 
-/// What the correct server hears.
+/// Changes to the message that the correct server receives.
 #[derive(Debug, Clone, Default)]
 struct Hears {
     nothing: bool,
     change: MessageChange,
 }
 
-/// What comes instead of an answer.
+/// Changes to the answer of the correct server.
 #[derive(Debug, Clone)]
 struct FlawedAnswers {
     change: MessageChange,
@@ -99,7 +99,7 @@ impl Default for FlawedAnswers {
     }
 }
 
-/// What stands in for a whole answer.
+/// The replacement of a whole answer.
 #[derive(Debug, Clone)]
 enum Whole {
     Result(Node),
@@ -109,7 +109,7 @@ enum Whole {
     Bytes(Vec<u8>),
 }
 
-/// What becomes of the ids of events.
+/// The change to the ids of events.
 #[derive(Debug, Clone)]
 enum EventId {
     AsItWas,

@@ -75,7 +75,7 @@ impl Playing {
         self.certain(exchange).any(|(edit, _)| edit.ends)
     }
 
-    /// What the correct server hears instead of `bytes`, if anything.
+    /// The message that the correct server receives instead of `bytes`, if any.
     pub(super) fn heard(&self, exchange: &Exchange, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.certain(exchange).any(|(edit, _)| edit.hears.nothing) {
             return None;
@@ -96,7 +96,7 @@ impl Playing {
         edits.flat_map(|(headers, count)| filled(headers, &self.names(&exchange.incoming, count))).collect()
     }
 
-    /// What comes instead of the answer; `None` if there was none.
+    /// The messages that are sent instead of `answer`, which is `None` if there was none.
     pub(super) fn answer(
         &self,
         exchange: &Exchange,
@@ -126,7 +126,7 @@ impl Playing {
         self.say(answer, hits, names)
     }
 
-    /// What comes instead of a message that the server sends by itself, during an exchange if that is known.
+    /// The messages that replace one that the server sends by itself, during an exchange if that is known.
     pub(super) fn send(&self, exchange: Option<&Exchange>, scope: &str, sent: &[u8]) -> ChangedMessage {
         let message: Option<Value> = serde_json::from_slice(sent).ok();
         let method = message.as_ref().and_then(|message| message.get("method")).and_then(Value::as_str);
@@ -183,7 +183,7 @@ impl Playing {
         }
     }
 
-    /// What comes on another stream of the session.
+    /// Subscribes to the messages for another stream of the session.
     pub(super) fn listen(&self, scope: &str) -> mpsc::UnboundedReceiver<Vec<u8>> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut memory = self.memory();
@@ -239,7 +239,7 @@ impl Playing {
     }
 }
 
-/// What edits change around a response.
+/// The changes to the status and the headers of a response.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     pub(super) status: Option<u16>,

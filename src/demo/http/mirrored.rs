@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// What is wrong with the header `Mcp-Param-Where` where the argument has this value, or `fits`.
+    /// The complaint about the header `Mcp-Param-Where` where the argument has this value, or `fits`.
     fn check(header: Option<&str>, argument: &Value) -> String {
         let schema = json!({ "properties": { "place": { "properties": { "where": { MARK: "Where" } } } } });
         let mut headers = HeaderMap::new();

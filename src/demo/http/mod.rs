@@ -50,7 +50,7 @@ pub struct Bound {
     conduct: Conduct,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct Server {
     conduct: Conduct,
     sessions: Sessions,

@@ -1,4 +1,4 @@
-//! What a POST brings: a body of bounded size, and in it a message of one era or the other.
+//! Answers POST requests: reads a body of bounded size, and in it a message of one era or the other.
 
 use std::future::poll_fn;
 use std::pin::Pin;

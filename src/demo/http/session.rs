@@ -62,7 +62,7 @@ struct Running {
 /// Whether the client can be asked while a request is worked on.
 #[derive(Clone, Copy)]
 enum Asking {
-    /// What is said before the answer travels on a stream.
+    /// Messages before the answer travel on a stream.
     Possible,
     /// Only answers travel, in one array.
     Impossible,

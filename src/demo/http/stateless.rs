@@ -166,7 +166,7 @@ fn incomplete(message: &Value) -> Refused {
     Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
 }
 
-/// What a request is about, where a header has to say so.
+/// The name, URI or task id in a request, where a header has to repeat it.
 fn name<'a>(method: &str, message: &'a Value, rules: &Rules) -> Option<&'a str> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",

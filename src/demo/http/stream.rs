@@ -1,4 +1,4 @@
-//! What is said in answer to one request, kept so that a stream that broke can be taken up again.
+//! The messages sent in answer to one request, kept so that a stream that broke can be resumed.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ const RETRY: u32 = 1000;
 /// How many events wait for a client that reads slowly.
 const EVENTS_AHEAD: usize = 16;
 
-/// What was said so far.
+/// The messages sent so far in answer to one request.
 #[derive(Debug)]
 pub(super) struct Log {
     kept: watch::Sender<LoggedEvent>,

@@ -156,7 +156,7 @@ impl Book {
     }
 }
 
-/// What is said about a task that is not there, not the owner's, or gone.
+/// The error for a task that does not exist, belongs to somebody else, or has expired.
 pub(super) fn unknown(id: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no task `{id}`; its time may be over"), None)
 }

@@ -93,7 +93,7 @@ async fn cancel(task: &Task) -> TaskAnswer {
     Err(ErrorData::invalid_params(message, None))
 }
 
-/// What the plain call would have given, once the task is at its end.
+/// The result of the plain call, once the task has ended.
 async fn result(tasks: &Tasks, task: &Task, context: &RequestContext<RoleServer>) -> TaskAnswer {
     let stage = tokio::select! {
         biased;

@@ -25,7 +25,7 @@ use super::server::Demo;
 /// After how many milliseconds a client may ask again.
 const POLL: u64 = 100;
 
-/// What a client said about the task that its call should be: the member `task` of 2025-11-25.
+/// A client's wish that its call becomes a task: the member `task` of 2025-11-25.
 #[derive(Clone)]
 pub(super) struct Augmentation(pub(super) Value);
 
@@ -84,7 +84,7 @@ pub(super) fn augmented(
     legacy::create(tasks, demo, &call.params, (&wish.0, context))
 }
 
-/// What a call gets instead of its result, if it is to become a task on the server's own account, or may not be plain.
+/// The answer to a call that becomes a task on the server's own account; an error if a plain call is not allowed.
 pub(super) fn instead(
     demo: &Demo,
     request: &CallToolRequestParams,

@@ -56,7 +56,7 @@ pub(super) enum Stage {
     Cancelled,
 }
 
-/// What a new task is given.
+/// The parameters of a new task.
 pub(super) struct Terms {
     pub(super) owner: Owner,
     pub(super) way: TaskProtocol,
@@ -100,7 +100,7 @@ impl Task {
         State { stage: Stage::Working, updated_at: self.created_at.clone() }
     }
 
-    /// What `handle` stops is the work on it.
+    /// Keeps the handle that stops the work on the task.
     pub(super) fn runs(&self, handle: AbortHandle) {
         // There is one work only.
         let _ = self.running.set(handle);

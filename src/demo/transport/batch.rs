@@ -14,7 +14,7 @@ struct Batch {
     answers: Vec<Value>,
 }
 
-/// What became of an answer.
+/// The state of an answer in its batch.
 pub(super) enum Settled {
     /// Its request came alone.
     Alone,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::super::tasks::Augmentation;
 
-/// What is to be done with a message.
+/// The decision how to treat a message.
 pub(in crate::demo) enum Judged {
     /// rmcp answers it.
     Message(Box<ClientJsonRpcMessage>),

@@ -51,7 +51,7 @@ impl Input {
 /// The transport.
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
-    /// What is read of the next line. It outlives a `receive` that rmcp drops halfway.
+    /// The bytes read so far of the next line. They outlive a `receive` that rmcp drops halfway.
     line: Vec<u8>,
     is_too_long: bool,
     answers: mpsc::UnboundedSender<Vec<u8>>,
@@ -116,7 +116,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// What the line that was read asks of rmcp.
+    /// Takes the line that was read; returns the message that rmcp has to answer, if there is one.
     fn take_line(&mut self) -> Option<ClientJsonRpcMessage> {
         let line = std::mem::take(&mut self.line);
         let line = line.trim_ascii();

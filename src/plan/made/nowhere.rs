@@ -72,7 +72,7 @@ pub(super) fn is_host(name: &str) -> bool {
     words(name).iter().any(|word| HOSTS.contains(&word.as_str()))
 }
 
-/// What may stand in the place of a text so that it leads nowhere, the likest first; nothing where it leads nowhere.
+/// Replacements for a text so that it leads nowhere, the most similar first; empty where it already leads nowhere.
 /// `is_host` says whether a text that could be the name of a machine is one.
 pub(super) fn nearer(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
     match text.split_once("://") {

@@ -38,8 +38,8 @@ pub(super) fn most(name: &str) -> Option<f64> {
 const ROUND: [i64; 24] =
     [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 50, 60, 100, 120, 150, 200, 250, 500, 1_000, 5_000, 10_000];
 
-/// What may stand in the place of a value of that name so that less time goes by, the least first; nothing where the
-/// value is no time, or a short one.
+/// Shorter replacements for a duration of that name, the shortest first; empty where the value is no duration, or a
+/// short one.
 pub(super) fn quicker(name: &str, value: &Value) -> Vec<Value> {
     match value {
         Value::Number(number) => number.as_f64().map(|number| smaller(name, number)).unwrap_or_default(),

@@ -27,7 +27,7 @@ const OF_MESSAGES: [&str; 15] = [
 /// How matchers are combined.
 const LOGIC: [&str; 3] = ["not", "all", "any"];
 
-/// What a step's answer is.
+/// The kind of a step's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Message,

@@ -1,7 +1,7 @@
 //! From checked nodes to the model; collects every mistake that the grammar cannot see.
 //!
-//! What the grammar already reported is passed over in silence here: a part that is missing or of a wrong type makes
-//! no model, and no second message.
+//! Mistakes that the grammar already reported are skipped here: a part that is missing or of a wrong type makes no
+//! model, and no second message.
 
 mod misplaced;
 mod raw;

@@ -55,7 +55,7 @@ fn carrier(node: &Node) -> Option<Carrier> {
     node.get("over").and_then(Node::text).map(|word| if word == "http" { Carrier::Http } else { Carrier::Stdio })
 }
 
-/// What a test needs, item by item.
+/// The needs of a test.
 pub(super) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
     node.get("needs").map(Node::items).unwrap_or_default().iter().flat_map(|item| need(item, found)).collect()
 }
@@ -90,7 +90,7 @@ pub(super) fn witness(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     steps(node.get("witness"), found)
 }
 
-/// What all frames are searched for.
+/// The texts that all frames are searched for.
 pub(super) fn scans(node: &Node) -> Vec<Located<String>> {
     let Some(scan) = node.get("scan") else { return Vec::new() };
     scan.located_text().map_or_else(|| texts(Some(scan)), |one| vec![one])

@@ -41,7 +41,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
             .with_help(did_you_mean(&secret.value, env.iter().map(|(name, _)| name.value.as_str()))),
         );
     }
-    // What is built in keeps its data in memory, for one run.
+    // A built-in server keeps its data in memory, for one run.
     let scratch = flag(node, "scratch") || matches!(target, Target::Builtin(_));
     Some(Server {
         span: node.span,

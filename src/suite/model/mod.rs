@@ -1,4 +1,4 @@
-//! What a suite says, typed.
+//! The typed settings of a suite.
 
 mod command_line;
 mod property;
@@ -49,7 +49,7 @@ pub struct Suite {
     pub servers: IndexMap<String, Server>,
     /// How the cases are run.
     pub options: RunOptions,
-    /// What the client answers.
+    /// The client's answers to requests of the server.
     pub answers: Answers,
     /// Valid arguments by tool.
     pub arguments: BTreeMap<String, Node>,
@@ -67,7 +67,7 @@ pub struct Suite {
     pub tests: Vec<Test>,
 }
 
-/// What a call of a tool may do that nobody allowed.
+/// The effect of a call that nobody allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hazard {
     /// It may change data, which a server whose data is scratch takes.

@@ -2,22 +2,22 @@
 
 use crate::source::{Located, Node, Span};
 
-/// What makes a test a property: values for its steps, and how often they are run.
+/// The generated values of a property, and the number of rounds.
 #[derive(Debug, Clone)]
 pub struct Property {
     /// Where it is written.
     pub span: Span,
-    /// What is generated, by the name that templates use.
+    /// The generators by the name that templates use.
     pub generate: Vec<(Located<String>, Generated)>,
     /// How many rounds; `None` leaves it to what is generated.
     pub cases: Option<u32>,
-    /// What all draws follow from.
+    /// The seed of all draws.
     pub seed: u64,
     /// How bad it is where it does not hold, as one word.
     pub severity: Option<String>,
     /// Why it matters.
     pub why: Option<String>,
-    /// What a server does that breaks this property: flaws of the demo server.
+    /// Flaws of the demo server that break this property.
     pub broken: Option<Node>,
     /// The settings that the demo server and the suite need to show it.
     pub reference: Option<Node>,
@@ -41,11 +41,11 @@ pub struct Arguments {
     pub tool: Node,
     /// Arguments that are the same in every round.
     pub with: Option<Node>,
-    /// What the arguments are.
+    /// The kind of arguments.
     pub kind: ArgumentKind,
 }
 
-/// What generated arguments are.
+/// The kind of generated arguments.
 #[derive(Debug, Clone)]
 pub enum ArgumentKind {
     /// They fit the schema.

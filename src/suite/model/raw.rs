@@ -24,7 +24,7 @@ pub struct RawHttp {
     pub raw: Option<Payload>,
     /// How it is cut into writes.
     pub cuts: Cuts,
-    /// What follows the last byte.
+    /// The end of the message.
     pub then: Then,
     /// How much of the response is read.
     pub read: Extent,
@@ -43,7 +43,7 @@ pub enum Defaults {
     Bare,
 }
 
-/// What follows the last byte of a request.
+/// The end of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// The response is read.
@@ -142,7 +142,7 @@ impl Payload {
     }
 }
 
-/// What to say about a text that should be base64.
+/// The message for a text that should be base64.
 pub(in crate::suite) fn not_base64(text: &str) -> String {
     let shown: String = text.chars().take(40).collect();
     format!("`{shown}` is no base64")
@@ -153,17 +153,17 @@ pub(in crate::suite) fn not_base64(text: &str) -> String {
 pub struct RawSend {
     /// The messages, written at once.
     pub lines: Vec<Payload>,
-    /// What ends each.
+    /// The end of each part.
     pub newline: String,
     /// How the whole is cut into writes.
     pub cuts: Cuts,
-    /// What is waited for.
+    /// The awaited answer.
     pub answers: Wanted,
     /// How long to look where no answer is awaited.
     pub watch: Duration,
 }
 
-/// What a raw message waits for.
+/// The answer that a raw message waits for.
 #[derive(Debug, Clone)]
 pub enum Wanted {
     /// The ids of the requests in it; nothing where it holds none.
@@ -191,7 +191,7 @@ pub struct Cancel {
     pub watch: Duration,
 }
 
-/// What comes before a cancellation.
+/// The event that triggers a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelWhen {
     /// This time.

@@ -4,12 +4,12 @@ use crate::source::{Located, Node, Span};
 use crate::transport::TransportKind;
 use crate::wire::Revision;
 
-/// What a specification demands, where a test stands for it.
+/// A rule of a specification that a test checks.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// Its id, unique in its rule book: `B2`.
     pub id: String,
-    /// What it belongs to: a page and a section of the specification, such as `basic/transports#stdio`.
+    /// The page and section of the specification, such as `basic/transports#stdio`.
     pub section: String,
     /// How binding it is.
     pub level: Level,
@@ -27,7 +27,7 @@ pub struct Rule {
     pub why: String,
     /// How a good server answers.
     pub good: String,
-    /// What a server does that breaks this rule and no other: flaws of the demo server.
+    /// Flaws of the demo server that break this rule and no other.
     pub broken: Option<Node>,
     /// The same for each further variant that the test judges.
     pub also_broken: Vec<(String, Node)>,
@@ -70,7 +70,7 @@ pub enum Level {
     Should,
 }
 
-/// What carries messages.
+/// A transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     /// A pair of streams: a process, or memory.
@@ -94,7 +94,7 @@ impl Carrier {
     }
 }
 
-/// What must be there before a test says anything about a server; otherwise it is skipped.
+/// A need of a test, without which it is skipped.
 #[derive(Debug, Clone)]
 pub enum Need {
     /// Somebody named what the test works on.

@@ -104,7 +104,7 @@ pub struct RunOptions {
     pub order: Order,
 }
 
-/// What the client answers when the server asks.
+/// The client's answers to requests of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// To `sampling/createMessage`, taken in turn.

@@ -13,13 +13,13 @@ use crate::wire::ListKind;
 pub struct Step {
     /// Where it is written.
     pub span: Span,
-    /// What it is for.
+    /// Its name in reports.
     pub name: Option<String>,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// What the answer must have for the test to apply.
+    /// Conditions on the answer, without which the test does not apply.
     pub needs: Vec<StepNeed>,
-    /// What must hold for the answer.
+    /// The expectations.
     pub expect: Vec<Expectation>,
     /// Whether `expect` or `snapshot` is written at all.
     pub expects: bool,
@@ -55,7 +55,7 @@ pub struct Capture {
     pub is_secret: bool,
 }
 
-/// What a step does; values are unfilled.
+/// The action of a step; values are unfilled.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Calls a tool.

@@ -26,9 +26,9 @@ pub struct Test {
     pub setup: Vec<Step>,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
-    /// What makes it a property, whose steps run in rounds.
+    /// The generated values of a property; its steps run in rounds.
     pub property: Option<Arc<Property>>,
-    /// What must be there before it says anything.
+    /// The needs without which it is skipped.
     pub needs: Vec<Need>,
     /// Steps that must go well before the others say anything.
     pub witness: Vec<Step>,
@@ -42,7 +42,7 @@ pub struct Test {
     pub teardown: Vec<Step>,
     /// Its rows; empty for a test that runs once.
     pub rows: Vec<Row>,
-    /// What it runs for.
+    /// The loop over the server's lists.
     pub for_each: Option<ForEach>,
     /// Whether its calls are checked against declared schemas.
     pub output_schema: Option<Span>,
@@ -93,7 +93,7 @@ pub struct ForEach {
     pub filter: Option<Located<String>>,
 }
 
-/// What a loop runs over.
+/// The list that a loop runs over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loop {
     /// The tools, as `tool`.

@@ -11,7 +11,7 @@ pub struct Http {
     pub command: Option<Vec<Node>>,
     /// Headers of every request.
     pub headers: Vec<(Located<String>, Node)>,
-    /// What it wants to know of a client.
+    /// The credentials of the client.
     pub auth: Option<Auth>,
     /// Which of the two transports.
     pub flavour: HttpFlavour,
@@ -19,7 +19,7 @@ pub struct Http {
     pub ca: Option<Node>,
 }
 
-/// What a server wants to know of a client; every text is unfilled.
+/// The credentials of a client; every text is unfilled.
 #[derive(Debug, Clone)]
 pub enum Auth {
     /// This token.
@@ -28,7 +28,7 @@ pub enum Auth {
     ClientCredentials(Box<ClientCredentials>),
 }
 
-/// What a client says of itself to get a token; every text is unfilled.
+/// The credentials with which a client requests a token; every text is unfilled.
 #[derive(Debug, Clone)]
 pub struct ClientCredentials {
     /// The authorization server.
@@ -37,11 +37,11 @@ pub struct ClientCredentials {
     pub token_url: Option<Node>,
     /// Who asks.
     pub client_id: Node,
-    /// What proves it.
+    /// The secret.
     pub client_secret: Node,
-    /// What the token is to allow.
+    /// The scopes of the token.
     pub scopes: Vec<Node>,
-    /// What the token is for.
+    /// The resource of the token.
     pub resource: Option<Node>,
 }
 

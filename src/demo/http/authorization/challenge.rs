@@ -25,7 +25,7 @@ impl Challenge {
         Refused::new(StatusCode::UNAUTHORIZED, message).challenging(self.parameters(None, READ))
     }
 
-    /// What is there is no token.
+    /// The header has no token in the right form.
     pub(super) fn malformed(&self) -> Refused {
         let message = "the header `Authorization` must come once, as `Bearer` and one token";
         Refused::new(StatusCode::BAD_REQUEST, message).challenging(self.parameters(Some("invalid_request"), READ))

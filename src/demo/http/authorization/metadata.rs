@@ -1,4 +1,4 @@
-//! What the server says of itself as a protected resource (RFC 9728), at the well-known path of its address and at the
+//! The metadata of the server as a protected resource (RFC 9728), at the well-known path of its address and at the
 //! root.
 
 use axum::extract::Request;

@@ -18,10 +18,10 @@ use super::super::settings::{Rules, User, is_token};
 use super::super::tools;
 use super::refused::Refused;
 
-/// What every request takes.
+/// The scope that every request requires.
 const READ: &str = "users:read";
 
-/// What calls that change something take in addition.
+/// The scope that calls require in addition if they change something.
 const WRITE: &str = "users:write";
 
 /// Who asks, and what for.
@@ -31,7 +31,7 @@ pub(super) struct Caller {
     scope: TokenScope,
 }
 
-/// What a token allows.
+/// The requests that a token allows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum TokenScope {
     /// Everything.
@@ -67,7 +67,7 @@ fn changes(message: &Value) -> bool {
     message["method"] == "tools/call" && message["params"]["name"].as_str().is_some_and(tools::changes)
 }
 
-/// What the header `Authorization` brings.
+/// The content of the header `Authorization`.
 enum Bearer<'a> {
     /// None, or something else than a token.
     Missing,

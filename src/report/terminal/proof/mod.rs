@@ -1,5 +1,5 @@
-//! What a proof showed: the figures, the survivors with what would have noticed them, what is open, and which tool was
-//! watched for which fault.
+//! The result of a proof: the figures, the survivors with what would have noticed them, what is open, and which tool
+//! was watched for which fault.
 //!
 //! `~` survived, `?` undecided, `-` took no part or met nothing. Start reading in [`proof`].
 
