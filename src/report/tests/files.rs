@@ -32,7 +32,7 @@ fn targets_are_read_with_suggestions() {
     assert_eq!((format.name, path.to_str()), ("junit", Some("out/a=b.xml")));
     assert_eq!(sink::parse_target("text=-").unwrap().1.to_str(), Some("-"));
     let told = |typed: &str| sink::parse_target(typed).unwrap_err();
-    assert_eq!(told("junti=out.xml"), "there is no report named `junti`; did you mean `junit`?");
+    assert_eq!(told("junti=out.xml"), "unknown report format `junti`; did you mean `junit`?");
     assert_eq!(told("junit"), "`junit` names no file; write `junit=FILE`, or `junit=-` for standard output");
     assert_eq!(told("json="), "`json=` names no file; write `json=FILE`, or `json=-` for standard output");
     insta::assert_snapshot!("unknown-format", told("pdf=out.pdf"));

@@ -341,7 +341,7 @@ fn many_survivors_end_in_lines_and_then_in_a_number() {
     let text = proof(&many, &VIEW, &Style::new(Color::Never, 120));
     for told in [
         "and 40 survivors more",
-        "`mcprove prove examples/users.yml --survivors all` shows what would notice each",
+        "`mcprove prove examples/users.yml --survivors all` shows a test for each survivor",
         "and 110 tools more",
     ] {
         assert!(text.contains(told), "{told}\n{text}");
