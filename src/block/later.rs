@@ -74,19 +74,19 @@ fn read_agents(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSourc
     }))
 }
 
-const fn later(key: Key, probes: &'static [&'static str]) -> Kind {
-    Kind { key, probes, example: None, read: read_any, read_in_test: None }
+const fn later(key: &Key, probes: &'static [&'static str]) -> Kind {
+    Kind { key: *key, probes, example: None, read: read_any, read_in_test: None }
 }
 
 pub(super) static STATE: Kind = later(
-    key("state", Shape::Map(&Shape::Any), "Checks that sessions do not leak into one another."),
+    &key("state", Shape::Map(&Shape::Any), "Checks that sessions do not leak into one another."),
     &["test-isolation"],
 );
 
-pub(super) static TORTURE: Kind = later(key("torture", Shape::Map(&Shape::Any), "Stresses the server."), &[]);
+pub(super) static TORTURE: Kind = later(&key("torture", Shape::Map(&Shape::Any), "Stresses the server."), &[]);
 
 pub(super) static CONFIG: Kind = later(
-    key(
+    &key(
         "config",
         Shape::Either(&[Shape::List(&Shape::Any), Shape::Map(&Shape::Any)]),
         "Checks that configuration is honoured.",
@@ -95,10 +95,10 @@ pub(super) static CONFIG: Kind = later(
 );
 
 pub(super) static SECURITY: Kind =
-    later(key("security", Shape::Object(&SECURITY_KEYS), "Security probes and scans."), &["security"]);
+    later(&key("security", Shape::Object(&SECURITY_KEYS), "Security probes and scans."), &["security"]);
 
 pub(super) static TRUST_BOUNDARY: Kind = later(
-    key(
+    &key(
         "trust_boundary",
         Shape::Either(&[Shape::Object(&BOUNDARY_KEYS), Shape::List(&Shape::Object(&BOUNDARY_KEYS))]),
         "Values of one server that must not steer another.",
@@ -107,14 +107,14 @@ pub(super) static TRUST_BOUNDARY: Kind = later(
 );
 
 pub(super) static FAULTS: Kind = later(
-    key("faults", Shape::List(&Shape::Object(&FAULT_KEYS)), "Faults to plant in the traffic."),
+    &key("faults", Shape::List(&Shape::Object(&FAULT_KEYS)), "Faults to plant in the traffic."),
     &["fault-recovery"],
 );
 
 pub(super) static AGENTS: Kind = Kind {
     read: read_agents,
     ..later(
-        key(
+        &key(
             "agents",
             Shape::List(&Shape::Object(&AGENT_KEYS)),
             "Agents that must reach a goal with the server's tools.",
