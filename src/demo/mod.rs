@@ -45,8 +45,8 @@ pub use self::settings::{Settings, Spelling};
 use self::faulty::ServerFault;
 use self::fixtures::Fixtures;
 
-/// How long a client that stopped reading may hold up the end of a conversation.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the last messages may take to be written to a client that stopped reading.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Lines that are written at once at most; a flush follows each time.
 const LINES_AT_ONCE: usize = 256;
@@ -97,8 +97,8 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    match fault.playing().cloned() {
-        Some(playing) => flaw::lines::serve(settings, fault, playing, (reader, writer)).await,
+    match fault.player().cloned() {
+        Some(player) => flaw::lines::serve(settings, fault, player, (reader, writer)).await,
         None => converse(settings, fault, reader, writer).await,
     }
 }
@@ -123,14 +123,14 @@ where
     let written = tokio::select! {
         served = &mut serving => {
             served.map_err(ServeError::Stopped)?;
-            timeout(LAST_WORDS, writing).await.unwrap_or(Ok(()))
+            timeout(DRAIN_TIMEOUT, writing).await.unwrap_or(Ok(()))
         }
         written = &mut writing => {
             stop.cancel();
             serving.await.map_err(ServeError::Stopped)?;
             written
         }
-        () = fault.fallen() => return Err(ServeError::FellOver),
+        () = fault.crashed() => return Err(ServeError::FellOver),
     };
     if let transport::Input::Failed(error) = &*ended.borrow() {
         return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));

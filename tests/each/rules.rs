@@ -352,7 +352,7 @@ async fn over_streams(server: &Server, revision: &str, suite: MakeSuite<'_>) -> 
 }
 
 async fn over_http(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
-    let bound = http::Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let bound = http::BoundServer::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let bound = bound.with(server.settings.clone(), &server.fault()).unwrap();
     let mut address = json!({"url": bound.url(), "protocol": revision});
     if let Some(token) = &server.settings.token {

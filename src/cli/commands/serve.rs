@@ -142,7 +142,7 @@ async fn serve_http(
     fault: Arc<ServerFault>,
     console: &Console,
 ) -> Result<(), Exit> {
-    let bound = demo::http::Bound::new(address).await.map_err(|error| {
+    let bound = demo::http::BoundServer::new(address).await.map_err(|error| {
         let message = format!("the server cannot listen at `{address}`: {error}");
         console.fail(Exit::Environment, message, Some("use `--http 127.0.0.1:0` for a free port"))
     })?;

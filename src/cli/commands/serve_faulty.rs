@@ -10,7 +10,7 @@ use crate::block::compliance::built_in_rules;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::demo::Settings;
-use crate::demo::faulty::{self as servers, ServerFault, Surroundings};
+use crate::demo::faulty::{self as servers, FaultEnvironment, ServerFault};
 use crate::demo::flaw::Flaw;
 use crate::demo::reference::Reference;
 use crate::source::file::WRITTEN;
@@ -69,7 +69,7 @@ pub(super) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit>
         return Err(console.fail(Exit::Usage, format!("`{variant}` is a fault of servers over {home}"), Some(help)));
     }
     let secret = console.environment.get(SECRET_VARIABLE).unwrap_or(SECRET).to_owned();
-    let fault = ServerFault::of(entry, Surroundings { folder: args.state.clone(), secret });
+    let fault = ServerFault::of(entry, FaultEnvironment { folder: args.state.clone(), secret });
     start(&args.start, Settings::default(), fault, console)
 }
 

@@ -14,7 +14,7 @@ mod state;
 use std::sync::LazyLock;
 
 pub(super) use self::hooks::{HookedRequest, ToolCall};
-pub use self::server_fault::{ServerFault, Surroundings};
+pub use self::server_fault::{FaultEnvironment, ServerFault};
 
 use self::hooks::{Hooks, SOUND};
 use super::flaw::Flaw;

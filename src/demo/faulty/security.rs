@@ -66,7 +66,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
         Hooks {
             call: Some(|call| {
                 Box::pin(async move {
-                    let text = format!("configuration: token={}", call.memory.surroundings.secret);
+                    let text = format!("configuration: token={}", call.memory.environment.secret);
                     let mut answer = call.proceed().await?;
                     if is_failure(&answer) {
                         answer.content.push(ContentBlock::text(text));
@@ -84,7 +84,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
 fn read_any_file<'a>(memory: &'a FaultMemory, uri: &'a str) -> Pending<'a, Option<ReadResourceResult>> {
     Box::pin(async move {
         let path = uri.strip_prefix("users://").filter(|path| path.contains(".."))?;
-        let text = fs::read_to_string(memory.surroundings.folder.join(path)).ok()?;
+        let text = fs::read_to_string(memory.environment.folder.join(path)).ok()?;
         Some(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
     })
 }
@@ -111,7 +111,7 @@ fn carry_out_commands(memory: &FaultMemory, tool: &str, arguments: &mut Value) {
     let message = arguments["message"].as_str().unwrap_or_default();
     for command in message.split(['(', ')', '`', ';', '|', '&', '\n']).skip(1) {
         if let Some(path) = command.trim().strip_prefix("touch ") {
-            create(&memory.surroundings.folder.join(path.trim()), "");
+            create(&memory.environment.folder.join(path.trim()), "");
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::FaultyServer;
 use super::hooks::{CallResult, HookedRequest, Hooks, SOUND, ToolCall};
-use crate::demo::flaw::{Flaw, Playing};
+use crate::demo::flaw::{Flaw, FlawPlayer};
 use crate::demo::schema::Schema;
 use crate::demo::settings::Settings;
 use crate::demo::store::SharedStore;
@@ -20,16 +20,16 @@ use crate::demo::store::SharedStore;
 /// The fault of a server, if it has one.
 ///
 /// All conversations of a server share it. Whatever carries bytes asks [`ServerFault::heard`], and ends when
-/// [`ServerFault::fallen`] does. A [`Flaw`] stands around all of it.
+/// [`ServerFault::crashed`] does. A [`Flaw`] stands around all of it.
 pub struct ServerFault {
     hooks: &'static Hooks,
     memory: FaultMemory,
-    playing: Option<Arc<Playing>>,
+    player: Option<Arc<FlawPlayer>>,
 }
 
 /// The environment of a faulty server.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct FaultEnvironment {
     /// The folder in which the server keeps files.
     pub folder: PathBuf,
     /// Something that no answer should contain.
@@ -38,7 +38,7 @@ pub struct Surroundings {
 
 /// The state of a fault, for a whole server.
 pub(super) struct FaultMemory {
-    pub(super) surroundings: Surroundings,
+    pub(super) environment: FaultEnvironment,
     /// The directory of all conversations, where they share one.
     store: SharedStore,
     /// Held by the request that is worked on, where there is one at a time.
@@ -46,72 +46,72 @@ pub(super) struct FaultMemory {
     calls: AtomicU64,
     answers: Mutex<BTreeMap<String, CallToolResult>>,
     open: Mutex<Vec<Value>>,
-    ballast: Mutex<Vec<Vec<u8>>>,
-    fallen: watch::Sender<bool>,
+    leaked_bytes: Mutex<Vec<Vec<u8>>>,
+    crashed: watch::Sender<bool>,
 }
 
 impl ServerFault {
     /// A server that does everything right.
     pub fn none() -> Self {
-        Self::new(&SOUND, None, Surroundings { folder: PathBuf::from("."), secret: String::new() })
+        Self::new(&SOUND, None, FaultEnvironment { folder: PathBuf::from("."), secret: String::new() })
     }
 
     /// A server that does one thing wrong.
-    pub fn of(server: &'static FaultyServer, surroundings: Surroundings) -> Self {
-        Self::new(server.hooks, server.flaw.clone(), surroundings)
+    pub fn of(server: &'static FaultyServer, environment: FaultEnvironment) -> Self {
+        Self::new(server.hooks, server.flaw.clone(), environment)
     }
 
     /// A server that does everything right inside, with a flaw at its edge.
     pub fn flawed(flaw: Flaw) -> Self {
-        Self { playing: Some(Arc::new(Playing::new(flaw))), ..Self::none() }
+        Self { player: Some(Arc::new(FlawPlayer::new(flaw))), ..Self::none() }
     }
 
-    fn new(hooks: &'static Hooks, flaw: Option<Flaw>, surroundings: Surroundings) -> Self {
+    fn new(hooks: &'static Hooks, flaw: Option<Flaw>, environment: FaultEnvironment) -> Self {
         let memory = FaultMemory {
-            surroundings,
+            environment,
             store: Arc::default(),
             turn: tokio::sync::Mutex::default(),
             calls: AtomicU64::default(),
             answers: Mutex::default(),
             open: Mutex::default(),
-            ballast: Mutex::default(),
-            fallen: watch::Sender::new(false),
+            leaked_bytes: Mutex::default(),
+            crashed: watch::Sender::new(false),
         };
-        Self { hooks, memory, playing: flaw.map(|flaw| Arc::new(Playing::new(flaw))) }
+        Self { hooks, memory, player: flaw.map(|flaw| Arc::new(FlawPlayer::new(flaw))) }
     }
 
     /// The flaw at the edge of the server.
-    pub(in crate::demo) fn playing(&self) -> Option<&Arc<Playing>> {
-        self.playing.as_ref()
+    pub(in crate::demo) fn player(&self) -> Option<&Arc<FlawPlayer>> {
+        self.player.as_ref()
     }
 
-    /// Makes the server fall over.
-    pub(in crate::demo) fn fall(&self) {
-        self.memory.fallen.send_replace(true);
+    /// Crashes the server.
+    pub(in crate::demo) fn crash(&self) {
+        self.memory.crashed.send_replace(true);
     }
 
-    /// Gets a line that came in, or the body of a POST; gives a line that answers an earlier one.
-    pub(in crate::demo) fn heard(&self, line: &[u8]) -> Option<Vec<u8>> {
+    /// Receives a line of the client, or the body of a POST; returns a line that answers it before the server does.
+    pub(in crate::demo) fn answer_at_once(&self, line: &[u8]) -> Option<Vec<u8>> {
         (self.hooks.heard)(&self.memory, line)
     }
 
-    /// Waits until the server falls over.
-    pub async fn fallen(&self) {
+    /// Waits until the server crashes.
+    pub async fn crashed(&self) {
         // The sender lives as long as this does.
-        let _ = self.memory.fallen.subscribe().wait_for(|fallen| *fallen).await;
+        let _ = self.memory.crashed.subscribe().wait_for(|crashed| *crashed).await;
     }
 
-    /// How many bytes the server holds on to for nothing.
-    pub fn ballast(&self) -> usize {
-        locked(&self.memory.ballast).iter().map(Vec::len).sum()
+    /// The number of bytes that the server has leaked.
+    pub fn leaked_bytes(&self) -> usize {
+        locked(&self.memory.leaked_bytes).iter().map(Vec::len).sum()
     }
 
     pub(in crate::demo) fn hooks(&self) -> &'static Hooks {
         self.hooks
     }
 
-    pub(in crate::demo) fn has_fallen(&self) -> bool {
-        *self.memory.fallen.borrow()
+    pub(in crate::demo) fn has_crashed(&self) -> bool {
+        *self.memory.crashed.borrow()
     }
 
     /// The directory of a conversation.
@@ -173,9 +173,9 @@ impl ServerFault {
 }
 
 impl FaultMemory {
-    /// Makes the server fall over. Nothing is answered any more.
+    /// Crashes the server. Nothing is answered any more.
     pub(super) async fn fall_over<T>(&self) -> T {
-        self.fallen.send_replace(true);
+        self.crashed.send_replace(true);
         pending().await
     }
 
@@ -205,8 +205,8 @@ impl FaultMemory {
     }
 
     /// Holds on to some memory for ever.
-    pub(super) fn hoard(&self, bytes: usize) {
-        locked(&self.ballast).push(vec![1; bytes]);
+    pub(super) fn leak(&self, bytes: usize) {
+        locked(&self.leaked_bytes).push(vec![1; bytes]);
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
         Hooks {
             call: Some(|call| {
                 Box::pin(async move {
-                    call.memory.hoard(LEAK);
+                    call.memory.leak(LEAK);
                     call.proceed().await
                 })
             }),
@@ -61,7 +61,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
 fn remember_earlier_runs(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         let (memory, demo) = (call.memory, call.demo);
-        let file = memory.surroundings.folder.join(FILE);
+        let file = memory.environment.folder.join(FILE);
         if demo.store().is_untouched() {
             let users = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Vec<Value>>(&text).ok());
             for user in users.iter().flatten() {

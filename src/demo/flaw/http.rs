@@ -20,7 +20,7 @@ use super::change::ChangedMessage;
 use super::condition;
 use super::events::{Event, Splitter};
 use super::message::{FlawMessageKind, Head, Incoming};
-use super::playing::{self, Exchange, Playing};
+use super::player::{self, Exchange, FlawPlayer};
 use crate::demo::faulty::ServerFault;
 
 /// Longer bodies are refused instead of filling the memory.
@@ -32,7 +32,7 @@ const EVENTS_AHEAD: usize = 16;
 /// Answers a request with what `next`, the correct server, makes of what it hears.
 pub(in crate::demo) async fn answer<F>(
     fault: &ServerFault,
-    playing: &Arc<Playing>,
+    player: &Arc<FlawPlayer>,
     request: Request,
     next: impl FnOnce(Request) -> F,
 ) -> Response
@@ -43,14 +43,14 @@ where
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let exchange = Arc::new(playing.hear(incoming(&parts, &body)));
-    if playing.ends(&exchange) {
-        fault.fall();
+    let exchange = Arc::new(player.match_edits(incoming(&parts, &body)));
+    if player.ends(&exchange) {
+        fault.crash();
         pending::<()>().await;
     }
-    let response = match playing.heard(&exchange, &body) {
+    let response = match player.rewrite_request(&exchange, &body) {
         Some(heard) => {
-            rewrite(&mut parts.headers, playing.headers_heard(&exchange));
+            rewrite(&mut parts.headers, player.rewritten_headers(&exchange));
             parts.headers.remove(header::CONTENT_LENGTH);
             next(Request::from_parts(parts, Body::from(heard))).await
         }
@@ -60,9 +60,9 @@ where
         },
     };
     if is_stream(&response) {
-        on_stream(playing, exchange, response)
+        rewrite_stream(player, exchange, response)
     } else {
-        at_once(playing, &exchange, response).await
+        rewrite_response(player, &exchange, response).await
     }
 }
 
@@ -111,20 +111,20 @@ fn described(response: &Response) -> condition::Response {
     condition::Response { status: response.status().as_u16(), headers: named(response.headers()) }
 }
 
-fn put_head(response: &mut Response, head: playing::Head) {
+fn put_head(response: &mut Response, head: player::Head) {
     if let Some(Ok(status)) = head.status.map(StatusCode::from_u16) {
         *response.status_mut() = status;
     }
     rewrite(response.headers_mut(), head.headers);
 }
 
-/// A response that is there at once, if not as long as it was.
-async fn at_once(playing: &Playing, exchange: &Exchange, response: Response) -> Response {
+/// Rewrites a response that is no stream.
+async fn rewrite_response(player: &FlawPlayer, exchange: &Exchange, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let mut response = Response::from_parts(parts, Body::from(body.clone()));
     let described = described(&response);
-    let mut said = playing.answer(exchange, (!body.is_empty()).then_some(&body), Some(&described));
+    let mut said = player.answer(exchange, (!body.is_empty()).then_some(&body), Some(&described));
     if said.hits.is_empty() {
         return response;
     }
@@ -132,7 +132,7 @@ async fn at_once(playing: &Playing, exchange: &Exchange, response: Response) -> 
         pending::<()>().await;
     }
     sleep(said.delay).await;
-    let head = playing.head(exchange, &said.hits, &described);
+    let head = player.head(exchange, &said.hits, &described);
     let content_type = if said.before.is_empty() && said.after.is_empty() && said.own.len() < 2 {
         let own = said.own.pop().unwrap_or_default();
         if own.is_empty() {
@@ -145,12 +145,12 @@ async fn at_once(playing: &Playing, exchange: &Exchange, response: Response) -> 
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::OK;
         }
-        *response.body_mut() = Body::from(all_events(playing, exchange, &mut said));
+        *response.body_mut() = Body::from(all_events(player, exchange, &mut said));
         Some("text/event-stream")
     };
     if said.on_listening {
         let messages = if body.is_empty() { Vec::new() } else { vec![body.to_vec()] };
-        playing.broadcast(&exchange.incoming.scope, &messages);
+        player.broadcast(&exchange.incoming.scope, &messages);
     }
     if let Some(content_type) = content_type {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -167,25 +167,26 @@ fn type_of(body: &[u8]) -> &'static str {
     }
 }
 
-fn all_events(playing: &Playing, exchange: &Exchange, said: &mut ChangedMessage) -> Vec<u8> {
+fn all_events(player: &FlawPlayer, exchange: &Exchange, said: &mut ChangedMessage) -> Vec<u8> {
     let events = std::mem::take(said).messages().zip(0..).map(|(message, number)| {
         let mut event = Event::message(message);
-        playing.renumber(exchange, &mut event, number);
+        player.renumber(exchange, &mut event, number);
         event.write()
     });
     events.collect::<Vec<_>>().concat()
 }
 
 /// A stream of events, changed as it comes.
-fn on_stream(playing: &Arc<Playing>, exchange: Arc<Exchange>, response: Response) -> Response {
+fn rewrite_stream(player: &Arc<FlawPlayer>, exchange: Arc<Exchange>, response: Response) -> Response {
     let described = described(&response);
-    let hits = playing.hits_of_response(&exchange, &described);
-    let head = playing.head(&exchange, &hits, &described);
+    let hits = player.hits_of_response(&exchange, &described);
+    let head = player.head(&exchange, &hits, &described);
     let (parts, body) = response.into_parts();
     let (sender, events) = mpsc::channel(EVENTS_AHEAD);
     let is_listening = exchange.incoming.head.as_ref().is_some_and(|head| head.verb == "GET");
-    let pushed = playing.listen(if is_listening { &exchange.incoming.scope } else { UNHEARD });
-    let feed = Feed { playing: Arc::clone(playing), exchange, response: described, sender, number: 0, is_listening };
+    let pushed = player.listen(if is_listening { &exchange.incoming.scope } else { UNHEARD });
+    let feed =
+        StreamRewriter { player: Arc::clone(player), exchange, response: described, sender, number: 0, is_listening };
     tokio::spawn(feed.run(body.into_data_stream(), pushed));
     let mut response = Response::from_parts(parts, Body::from_stream(Events(events)));
     put_head(&mut response, head);
@@ -195,9 +196,9 @@ fn on_stream(playing: &Arc<Playing>, exchange: Arc<Exchange>, response: Response
 /// A scope that no session has, so nothing is broadcast to it.
 const UNHEARD: &str = "\n";
 
-/// One stream of events on its way to the client.
-struct Feed {
-    playing: Arc<Playing>,
+/// Rewrites one stream of events to the client.
+struct StreamRewriter {
+    player: Arc<FlawPlayer>,
     exchange: Arc<Exchange>,
     response: condition::Response,
     sender: mpsc::Sender<Bytes>,
@@ -205,10 +206,10 @@ struct Feed {
     is_listening: bool,
 }
 
-/// The client is gone, or is not to hear more.
-struct Over;
+/// The client is gone, or is to receive no more.
+struct ClientGone;
 
-impl Feed {
+impl StreamRewriter {
     /// Ends with the stream of the correct server, which is dropped as soon as the client is gone.
     async fn run(mut self, chunks: BodyDataStream, pushed: mpsc::UnboundedReceiver<Vec<u8>>) {
         let sender = self.sender.clone();
@@ -218,13 +219,17 @@ impl Feed {
         }
     }
 
-    async fn pass(&mut self, chunks: BodyDataStream, mut pushed: mpsc::UnboundedReceiver<Vec<u8>>) -> Result<(), Over> {
+    async fn pass(
+        &mut self,
+        chunks: BodyDataStream,
+        mut pushed: mpsc::UnboundedReceiver<Vec<u8>>,
+    ) -> Result<(), ClientGone> {
         let mut chunks = pin!(chunks);
         let mut splitter = Splitter::default();
         // A stream that was opened with GET has no answer of its own.
         let mut around = ChangedMessage::default();
         if self.is_listening {
-            around = self.playing.answer(&self.exchange, None, Some(&self.response));
+            around = self.player.answer(&self.exchange, None, Some(&self.response));
             sleep(around.delay).await;
         }
         let after = std::mem::take(&mut around.after);
@@ -243,14 +248,14 @@ impl Feed {
         self.send_all(after).await
     }
 
-    async fn pass_on(&mut self, event: Event) -> Result<(), Over> {
+    async fn pass_on(&mut self, event: Event) -> Result<(), ClientGone> {
         let Ok(message) = serde_json::from_slice::<Value>(&event.data) else {
             return self.send(event).await;
         };
         let mut said = if message.get("method").is_some() {
-            self.playing.send(Some(&self.exchange), &self.exchange.incoming.scope, &event.data)
+            self.player.send(Some(&self.exchange), &self.exchange.incoming.scope, &event.data)
         } else {
-            self.playing.answer(&self.exchange, Some(&event.data), Some(&self.response))
+            self.player.answer(&self.exchange, Some(&event.data), Some(&self.response))
         };
         if said.never {
             pending::<()>().await;
@@ -260,7 +265,7 @@ impl Feed {
         }
         sleep(said.delay).await;
         if said.on_listening {
-            self.playing.broadcast(&self.exchange.incoming.scope, std::slice::from_ref(&event.data));
+            self.player.broadcast(&self.exchange.incoming.scope, std::slice::from_ref(&event.data));
         }
         self.send_all(said.before).await?;
         for own in said.own {
@@ -269,17 +274,17 @@ impl Feed {
         self.send_all(said.after).await
     }
 
-    async fn send_all(&mut self, messages: Vec<Vec<u8>>) -> Result<(), Over> {
+    async fn send_all(&mut self, messages: Vec<Vec<u8>>) -> Result<(), ClientGone> {
         for message in messages {
             self.send(Event::message(message)).await?;
         }
         Ok(())
     }
 
-    async fn send(&mut self, mut event: Event) -> Result<(), Over> {
-        self.playing.renumber(&self.exchange, &mut event, self.number);
+    async fn send(&mut self, mut event: Event) -> Result<(), ClientGone> {
+        self.player.renumber(&self.exchange, &mut event, self.number);
         self.number += 1;
-        self.sender.send(event.write().into()).await.map_err(|_| Over)
+        self.sender.send(event.write().into()).await.map_err(|_| ClientGone)
     }
 }
 

@@ -11,9 +11,9 @@ use tokio::time::{sleep, timeout};
 
 use super::change::ChangedMessage;
 use super::message::{FlawMessageKind, Incoming};
-use super::playing::{Exchange, Playing};
+use super::player::{Exchange, FlawPlayer};
 use crate::demo::faulty::ServerFault;
-use crate::demo::{LAST_WORDS, ServeError, Settings, converse, only_real_failures, write};
+use crate::demo::{DRAIN_TIMEOUT, ServeError, Settings, converse, only_real_failures, write};
 
 /// How many bytes wait between the flaw and the correct server.
 const PIPE: usize = 64 * 1024;
@@ -25,7 +25,7 @@ const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionI
 pub(in crate::demo) async fn serve<R, W>(
     settings: Settings,
     fault: Arc<ServerFault>,
-    playing: Arc<Playing>,
+    player: Arc<FlawPlayer>,
     (reader, writer): (R, W),
 ) -> Result<(), ServeError>
 where
@@ -36,30 +36,30 @@ where
     let (from_server, to_server) = split(near);
     let (server_reader, server_writer) = split(far);
     let (lines, queue) = mpsc::unbounded_channel();
-    let edge = Edge { scope: playing.conversation(), playing, fault: fault.clone(), lines, open: Mutex::default() };
+    let proxy = FlawProxy { scope: player.conversation(), player, fault: fault.clone(), lines, open: Mutex::default() };
     let mut writing = std::pin::pin!(write(queue, writer));
     let serving = converse(settings, fault, server_reader, server_writer);
-    let saying = async {
-        edge.say_all(BufReader::new(from_server)).await;
+    let forwarding_replies = async {
+        proxy.forward_replies(BufReader::new(from_server)).await;
         Ok(())
     };
-    let hearing = async {
+    let forwarding_requests = async {
         // What cannot be read or passed on is over; the correct server says when it is done.
-        let _ = edge.hear_all(BufReader::new(reader), to_server).await;
+        let _ = proxy.forward_requests(BufReader::new(reader), to_server).await;
         pending::<()>().await;
     };
     tokio::select! {
-        served = async { tokio::try_join!(serving, saying) } => { served?; }
+        served = async { tokio::try_join!(serving, forwarding_replies) } => { served?; }
         written = &mut writing => return only_real_failures(written),
-        () = hearing => {}
+        () = forwarding_requests => {}
     }
-    drop(edge);
-    only_real_failures(timeout(LAST_WORDS, writing).await.unwrap_or(Ok(())))
+    drop(proxy);
+    only_real_failures(timeout(DRAIN_TIMEOUT, writing).await.unwrap_or(Ok(())))
 }
 
-/// Where lines pass.
-struct Edge {
-    playing: Arc<Playing>,
+/// The proxy between the client and the correct server.
+struct FlawProxy {
+    player: Arc<FlawPlayer>,
     fault: Arc<ServerFault>,
     scope: String,
     lines: mpsc::UnboundedSender<Vec<u8>>,
@@ -73,18 +73,18 @@ struct AwaitedRequest {
     exchange: Arc<Exchange>,
 }
 
-impl Edge {
-    async fn hear_all(
+impl FlawProxy {
+    async fn forward_requests(
         &self,
         mut reader: impl AsyncBufReadExt + Unpin,
         mut server: impl AsyncWrite + Unpin,
     ) -> io::Result<()> {
-        let _ = self.moment(FlawMessageKind::Start);
+        let _ = self.announce(FlawMessageKind::Start);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).await? > 0 {
             match line.strip_suffix(b"\n").map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
                 Some(whole) => {
-                    if let Some(mut heard) = self.hear(whole).await {
+                    if let Some(mut heard) = self.rewrite_request(whole).await {
                         heard.push(b'\n');
                         server.write_all(&heard).await?;
                     }
@@ -93,7 +93,7 @@ impl Edge {
             }
             line.clear();
         }
-        if !self.moment(FlawMessageKind::End) {
+        if !self.announce(FlawMessageKind::End) {
             // Who does not hear of the end stays.
             pending::<()>().await;
         }
@@ -101,63 +101,63 @@ impl Edge {
     }
 
     /// The message that the correct server receives for a line of the client, if any.
-    async fn hear(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let exchange = self.playing.hear(Incoming::new(line, self.scope.clone(), None));
-        if self.playing.ends(&exchange) {
-            self.fault.fall();
+    async fn rewrite_request(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let exchange = self.player.match_edits(Incoming::new(line, self.scope.clone(), None));
+        if self.player.ends(&exchange) {
+            self.fault.crash();
             pending::<()>().await;
         }
-        let heard = self.playing.heard(&exchange, line);
+        let heard = self.player.rewrite_request(&exchange, line);
         let as_heard = heard.as_ref().map(|heard| Incoming::new(heard, self.scope.clone(), None));
         let asking = as_heard.filter(|heard| heard.kind.is_some_and(FlawMessageKind::has_answer));
         match asking {
             Some(asking) => {
                 self.open().push(AwaitedRequest { id: asking.id().cloned(), exchange: exchange.into() });
             }
-            None => self.put(self.playing.answer(&exchange, None, None)),
+            None => self.send(self.player.answer(&exchange, None, None)),
         }
         heard
     }
 
-    /// The beginning or the end of the conversation; whether the correct server hears of it.
-    fn moment(&self, kind: FlawMessageKind) -> bool {
-        let exchange = self.playing.hear(Incoming::moment(kind, self.scope.clone()));
-        let is_heard = self.playing.heard(&exchange, b"").is_some();
-        self.put(self.playing.answer(&exchange, None, None));
+    /// Applies edits at the start or the end of the conversation; whether the correct server is told of it.
+    fn announce(&self, kind: FlawMessageKind) -> bool {
+        let exchange = self.player.match_edits(Incoming::moment(kind, self.scope.clone()));
+        let is_heard = self.player.rewrite_request(&exchange, b"").is_some();
+        self.send(self.player.answer(&exchange, None, None));
         is_heard
     }
 
-    async fn say_all(&self, mut server: impl AsyncBufReadExt + Unpin) {
+    async fn forward_replies(&self, mut server: impl AsyncBufReadExt + Unpin) {
         let mut line = Vec::new();
         while server.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
             let message = line.strip_suffix(b"\n").unwrap_or(&line);
-            self.put(self.say(message));
+            self.send(self.rewrite_reply(message));
             line.clear();
         }
     }
 
     /// The messages that are sent instead of a line of the correct server.
-    fn say(&self, line: &[u8]) -> ChangedMessage {
+    fn rewrite_reply(&self, line: &[u8]) -> ChangedMessage {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
         if message.get("method").is_some() {
-            let during = self.during(&message);
-            return self.playing.send(during.as_deref(), &self.scope, line);
+            let during = self.request_of(&message);
+            return self.player.send(during.as_deref(), &self.scope, line);
         }
-        match self.close(message.get("id").filter(|id| !id.is_null())) {
-            Some(exchange) => self.playing.answer(&exchange, Some(line), None),
+        match self.take_awaited(message.get("id").filter(|id| !id.is_null())) {
+            Some(exchange) => self.player.answer(&exchange, Some(line), None),
             None => ChangedMessage::unchanged(Some(line)),
         }
     }
 
     /// The request that an answer belongs to; answers without an id come in the order of what they answer.
-    fn close(&self, id: Option<&Value>) -> Option<Arc<Exchange>> {
+    fn take_awaited(&self, id: Option<&Value>) -> Option<Arc<Exchange>> {
         let mut open = self.open();
         let at = open.iter().position(|open| open.id.as_ref() == id)?;
         Some(open.remove(at).exchange)
     }
 
     /// The request during which the server sends a message, as far as the message tells.
-    fn during(&self, sent: &Value) -> Option<Arc<Exchange>> {
+    fn request_of(&self, sent: &Value) -> Option<Arc<Exchange>> {
         let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
         let open = self.open();
         let mut requests = open.iter().filter(|open| {
@@ -168,7 +168,7 @@ impl Edge {
         requests.next().map(|open| Arc::clone(&open.exchange))
     }
 
-    fn put(&self, said: ChangedMessage) {
+    fn send(&self, said: ChangedMessage) {
         if said.never {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! A [`Flaw`] is a list of edits, read from YAML: which messages or requests of HTTP they are about, what the correct
 //! server gets to hear instead, and what comes instead of its answers. `grammar` and `decode` read it, `condition` says
-//! when an edit strikes, `change` makes the new messages; `playing` keeps what edits count and remember. `lines` and
+//! when an edit strikes, `change` makes the new messages; `player` keeps what edits count and remember. `lines` and
 //! `http` stand around the server of their transport. Where there is no flaw, none of this is on the way.
 //! Knows nothing about suites, nor about what the server does inside. Start reading in `grammar.rs`.
 
@@ -14,14 +14,14 @@ mod grammar;
 pub(super) mod http;
 pub(super) mod lines;
 mod message;
-mod playing;
+mod player;
 
 use std::time::Duration;
 
 use self::change::MessageChange;
 use self::condition::FlawCondition;
 pub use self::grammar::FLAW;
-pub(super) use self::playing::Playing;
+pub(super) use self::player::FlawPlayer;
 use crate::source::{Diagnostic, Node, SourceId, Sources, manual as sections};
 
 /// The faulty behaviour of a server, as a file describes it.

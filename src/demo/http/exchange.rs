@@ -36,10 +36,10 @@ pub(super) struct Answers {
     answers: mpsc::UnboundedSender<ClientJsonRpcMessage>,
 }
 
-/// Nobody can be asked on the way that a request took.
+/// The client cannot be asked over the connection of the request.
 #[derive(Debug, Error)]
 #[error("the client cannot be asked on the way that the request took")]
-pub(super) struct NoLine;
+pub(super) struct NoAnswerChannel;
 
 impl Line {
     /// The line of an exchange, and its other end.
@@ -48,8 +48,8 @@ impl Line {
         (Self { number, answers: receiver }, Answers { number, answers: sender })
     }
 
-    /// The number in the session for one of rmcp's.
-    fn outside(&self, id: &RequestId) -> RequestId {
+    /// The id in the session for an id of rmcp's.
+    fn session_id_of(&self, id: &RequestId) -> RequestId {
         match id {
             RequestId::Number(id) => RequestId::Number(self.number * QUESTIONS + id),
             RequestId::String(_) => id.clone(),
@@ -84,7 +84,7 @@ pub(super) fn start(
     line: Option<Line>,
 ) -> Arc<Log> {
     let log = Log::new();
-    let transport = Single {
+    let transport = OneRequestTransport {
         id: request.id.clone(),
         request: Some(request),
         is_cancelled: false,
@@ -107,8 +107,8 @@ pub(super) fn is_answer(message: &Value) -> bool {
     message.get("method").is_none()
 }
 
-/// A conversation of one request.
-struct Single {
+/// A transport for rmcp that carries one request.
+struct OneRequestTransport {
     id: RequestId,
     request: Option<JsonRpcRequest<ClientRequest>>,
     is_cancelled: bool,
@@ -117,14 +117,17 @@ struct Single {
     fault: Arc<ServerFault>,
 }
 
-impl Transport<RoleServer> for Single {
-    type Error = NoLine;
+impl Transport<RoleServer> for OneRequestTransport {
+    type Error = NoAnswerChannel;
 
-    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), NoLine>> + Send + 'static {
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), NoAnswerChannel>> + Send + 'static {
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
-        if let Some(id) = question(&mut message) {
-            let Some(line) = &self.line else { return ready(Err(NoLine)) };
-            *id = line.outside(id);
+        if let Some(id) = request_id_of(&mut message) {
+            let Some(line) = &self.line else { return ready(Err(NoAnswerChannel)) };
+            *id = line.session_id_of(id);
         }
         // A message always serializes.
         self.log.say(serde_json::to_value(&message).unwrap_or_default());
@@ -157,13 +160,13 @@ impl Transport<RoleServer> for Single {
         Some(ClientJsonRpcMessage::notification(cancelled.into()))
     }
 
-    async fn close(&mut self) -> Result<(), NoLine> {
+    async fn close(&mut self) -> Result<(), NoAnswerChannel> {
         Ok(())
     }
 }
 
 /// The number of a question, in the message that asks it or takes it back.
-fn question(message: &mut ServerJsonRpcMessage) -> Option<&mut RequestId> {
+fn request_id_of(message: &mut ServerJsonRpcMessage) -> Option<&mut RequestId> {
     match message {
         JsonRpcMessage::Request(request) => Some(&mut request.id),
         JsonRpcMessage::Notification(notification) => {

@@ -44,7 +44,7 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// A server that has its port and answers nothing yet.
-pub struct Bound {
+pub struct BoundServer {
     listener: TcpListener,
     address: SocketAddr,
     conduct: Conduct,
@@ -62,7 +62,7 @@ struct Server {
     input: watch::Sender<Input>,
 }
 
-impl Bound {
+impl BoundServer {
     /// Takes the port at `address`; port 0 takes any that is free.
     pub async fn new(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
@@ -86,7 +86,7 @@ impl Bound {
         let serving = axum::serve(self.listener, router(Arc::new(Server::new(self.conduct))));
         tokio::select! {
             served = serving.into_future() => served.map_err(ServeError::Accept),
-            () = fault.fallen() => Err(ServeError::FellOver),
+            () = fault.crashed() => Err(ServeError::FellOver),
         }
     }
 }
@@ -110,8 +110,8 @@ impl Server {
 fn router(server: Arc<Server>) -> Router {
     let service = any(|State(server): State<Arc<Server>>, request: Request| async move {
         let sound = async |request| guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response);
-        match server.conduct.fault.playing() {
-            Some(playing) => flaw::http::answer(&server.conduct.fault, playing, request, sound).await,
+        match server.conduct.fault.player() {
+            Some(player) => flaw::http::answer(&server.conduct.fault, player, request, sound).await,
             None => sound(request).await,
         }
     });
@@ -194,7 +194,7 @@ mod tests {
     #[tokio::test]
     async fn a_closed_stream_cancels_a_request_without_a_session() {
         let server = Arc::new(Server::new(Conduct::default()));
-        let bound = Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let bound = BoundServer::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = bound.address;
         tokio::spawn(axum::serve(bound.listener, router(Arc::clone(&server))).into_future());
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;

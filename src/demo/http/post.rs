@@ -33,7 +33,7 @@ pub(super) async fn answer(server: &Server, request: Request) -> Result<Response
         return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body = read(body).await?;
-    if let Some(answer) = server.conduct.fault.heard(&body) {
+    if let Some(answer) = server.conduct.fault.answer_at_once(&body) {
         server.sessions.say(headers, &answer);
     }
     let message: Value = serde_json::from_slice(&body).map_err(|error| {

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::peer::{Era, meta};
-use crate::demo::faulty::{ABSENT, FaultyServer, ServerFault, Surroundings, all, find, transports};
+use crate::demo::faulty::{ABSENT, FaultEnvironment, FaultyServer, ServerFault, all, find, transports};
 use crate::demo::{ServeError, Settings, serve_with};
 use crate::source::difference;
 use crate::taxonomy::{Registry, Transport};
@@ -97,8 +97,8 @@ fn over_streams() -> impl Iterator<Item = &'static FaultyServer> {
     all().filter(|entry| transports(entry).contains(&Transport::Stdio))
 }
 
-fn nowhere() -> Surroundings {
-    Surroundings { folder: PathBuf::from("."), secret: "the secret".to_owned() }
+fn nowhere() -> FaultEnvironment {
+    FaultEnvironment { folder: PathBuf::from("."), secret: "the secret".to_owned() }
 }
 
 /// All that a server does in the script, then in a second session, after a restart, and under settings.
@@ -109,15 +109,15 @@ async fn everything(entry: Option<&'static FaultyServer>, era: Era) -> String {
     fs::create_dir_all(&folder).unwrap();
     fs::write(root.join("canary"), "a file outside").unwrap();
     let fault = || {
-        let surroundings = Surroundings { folder: folder.clone(), secret: "the secret".to_owned() };
-        Arc::new(entry.map_or_else(ServerFault::none, |entry| ServerFault::of(entry, surroundings)))
+        let environment = FaultEnvironment { folder: folder.clone(), secret: "the secret".to_owned() };
+        Arc::new(entry.map_or_else(ServerFault::none, |entry| ServerFault::of(entry, environment)))
     };
     let first = fault();
     let mut log = converse(("", &folder), first.clone(), Settings::default(), &script(era, SCRIPT, &folder)).await;
     let later = "# lists all users\n{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list_users\"}}";
     let later = script(Era::Modern, later, &folder);
     log += &converse(("in another session ", &folder), first.clone(), Settings::default(), &later).await;
-    let _ = writeln!(log, "holds on to {} bytes", first.ballast());
+    let _ = writeln!(log, "holds on to {} bytes", first.leaked_bytes());
     log += &converse(("in the next run ", &folder), fault(), Settings::default(), &later).await;
     let settings = Settings {
         max_users: Some("1".to_owned()),

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::http::{Client, SLOW, TYPES, bound, open, send, serve};
 use super::peer::Era;
-use crate::demo::faulty::{ServerFault, Surroundings, find};
-use crate::demo::http::Bound;
+use crate::demo::faulty::{FaultEnvironment, ServerFault, find};
+use crate::demo::http::BoundServer;
 use crate::demo::{ServeError, Settings};
 
 /// A request, the status from the correct server, and the one from the faulty server.
@@ -105,7 +105,7 @@ async fn a_server_that_falls_over_is_gone() {
 }
 
 fn named(variant: &str) -> ServerFault {
-    ServerFault::of(find(variant).unwrap(), Surroundings { folder: ".".into(), secret: String::new() })
+    ServerFault::of(find(variant).unwrap(), FaultEnvironment { folder: ".".into(), secret: String::new() })
 }
 
 /// What the server of a case was told.
@@ -114,7 +114,7 @@ fn told(variant: &str) -> Settings {
     Settings { token, ..Settings::default() }
 }
 
-async fn with(fault: ServerFault, settings: Settings) -> Bound {
+async fn with(fault: ServerFault, settings: Settings) -> BoundServer {
     bound().await.with(settings, &Arc::new(fault)).unwrap()
 }
 

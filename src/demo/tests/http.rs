@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::peer::{Era, meta};
 use crate::demo::ServeError;
-use crate::demo::http::Bound;
+use crate::demo::http::BoundServer;
 
 /// Where a server listens that ends with the test.
 pub(super) async fn start() -> String {
@@ -15,12 +15,12 @@ pub(super) async fn start() -> String {
 }
 
 /// A server that has its port.
-pub(super) async fn bound() -> Bound {
-    Bound::new("127.0.0.1:0".parse().unwrap()).await.unwrap()
+pub(super) async fn bound() -> BoundServer {
+    BoundServer::new("127.0.0.1:0".parse().unwrap()).await.unwrap()
 }
 
 /// Where it listens, and how it ends.
-pub(super) fn serve(bound: Bound) -> (String, JoinHandle<Result<(), ServeError>>) {
+pub(super) fn serve(bound: BoundServer) -> (String, JoinHandle<Result<(), ServeError>>) {
     let address = bound.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
     (address, tokio::spawn(bound.serve()))
 }

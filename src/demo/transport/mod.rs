@@ -123,7 +123,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if line.is_empty() {
             return None;
         }
-        if let Some(answer) = self.fault.heard(line) {
+        if let Some(answer) = self.fault.answer_at_once(line) {
             // A queue without a reader means that the client is gone.
             drop(self.answers.send(answer));
         }
@@ -251,7 +251,7 @@ where
         loop {
             // rmcp runs every request as a task of its own. What was sent behind `initialize` without waiting must not
             // overtake it. rmcp drops this future and asks again after every answer it sends.
-            if self.opening.is_some() || self.fault.has_fallen() {
+            if self.opening.is_some() || self.fault.has_crashed() {
                 pending::<()>().await;
             }
             if let Some(message) = self.unread.pop_front() {

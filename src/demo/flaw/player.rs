@@ -1,4 +1,4 @@
-//! A flaw while its server runs: which edits strike what comes, how often each did, and what was said before.
+//! Applies the edits of a flaw while its server runs: matches messages, counts matches and remembers earlier messages.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,8 +14,8 @@ use super::{EventId, Flaw, FlawEdit};
 use crate::source::Node;
 use crate::source::template::{Names, text_of};
 
-/// A flaw that is played; it belongs to a whole server.
-pub(in crate::demo) struct Playing {
+/// Applies one flaw to all conversations of a server.
+pub(in crate::demo) struct FlawPlayer {
     flaw: Flaw,
     memory: Mutex<FlawMemory>,
 }
@@ -30,20 +30,20 @@ struct FlawMemory {
     listening: Vec<(String, mpsc::UnboundedSender<Vec<u8>>)>,
 }
 
-/// Something that came, with the edits that strike it.
+/// A message from the client, with the edits that match it.
 pub(super) struct Exchange {
     pub(super) incoming: Incoming,
-    struck: Vec<Struck>,
+    matched: Vec<MatchedEdit>,
 }
 
-/// An edit that strikes.
-struct Struck {
+/// An edit that matches.
+struct MatchedEdit {
     edit: usize,
-    /// How often it struck; unknown as long as it depends on the answer.
+    /// How often it matched; unknown as long as it depends on the answer.
     count: Option<u64>,
 }
 
-impl Playing {
+impl FlawPlayer {
     /// Nothing was said yet.
     pub(in crate::demo) fn new(flaw: Flaw) -> Self {
         Self { flaw, memory: Mutex::default() }
@@ -56,27 +56,27 @@ impl Playing {
         format!("conversation {}", memory.conversations)
     }
 
-    /// Finds the edits that strike what came.
-    pub(super) fn hear(&self, incoming: Incoming) -> Exchange {
+    /// Finds the edits that match a message from the client.
+    pub(super) fn match_edits(&self, incoming: Incoming) -> Exchange {
         let edits = self.flaw.edits.iter().enumerate();
         let about = edits.filter(|(_, edit)| edit.on.sends.is_empty() && edit.on.may_hold(&incoming));
-        let struck = about.filter_map(|(at, edit)| {
+        let matched = about.filter_map(|(at, edit)| {
             let count = match edit.on.answer {
                 Some(_) => None,
                 None => Some(self.count(at, &edit.on, &incoming.scope)?),
             };
-            Some(Struck { edit: at, count })
+            Some(MatchedEdit { edit: at, count })
         });
-        Exchange { struck: struck.collect(), incoming }
+        Exchange { matched: matched.collect(), incoming }
     }
 
-    /// Whether the server falls over.
+    /// Whether an edit crashes the server.
     pub(super) fn ends(&self, exchange: &Exchange) -> bool {
         self.certain(exchange).any(|(edit, _)| edit.ends)
     }
 
     /// The message that the correct server receives instead of `bytes`, if any.
-    pub(super) fn heard(&self, exchange: &Exchange, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn rewrite_request(&self, exchange: &Exchange, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.certain(exchange).any(|(edit, _)| edit.hears.nothing) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Playing {
     }
 
     /// The headers that the correct server hears instead.
-    pub(super) fn headers_heard(&self, exchange: &Exchange) -> Vec<(String, Option<String>)> {
+    pub(super) fn rewritten_headers(&self, exchange: &Exchange) -> Vec<(String, Option<String>)> {
         let edits = self.certain(exchange).map(|(edit, count)| (&edit.hears.change.headers, count));
         edits.flat_map(|(headers, count)| filled(headers, &self.names(&exchange.incoming, count))).collect()
     }
@@ -111,15 +111,15 @@ impl Playing {
             self.memory().earlier.entry(exchange.incoming.scope.clone()).or_default().insert(method.to_owned(), kept);
         }
         let hits: Vec<(usize, u64)> = exchange
-            .struck
+            .matched
             .iter()
-            .filter_map(|struck| {
-                let count = struck.count.or_else(|| {
-                    let edit = &self.flaw.edits[struck.edit];
+            .filter_map(|matched| {
+                let count = matched.count.or_else(|| {
+                    let edit = &self.flaw.edits[matched.edit];
                     let holds = edit.on.answer.as_ref().is_some_and(|wanted| wanted.holds(message.as_ref(), response));
-                    holds.then(|| self.count(struck.edit, &edit.on, &exchange.incoming.scope)).flatten()
+                    holds.then(|| self.count(matched.edit, &edit.on, &exchange.incoming.scope)).flatten()
                 })?;
-                Some((struck.edit, count))
+                Some((matched.edit, count))
             })
             .collect();
         names.extend(names_of(message, response));
@@ -156,14 +156,14 @@ impl Playing {
 
     /// The edits that strike a response whose messages are still to come.
     pub(super) fn hits_of_response(&self, exchange: &Exchange, response: &Response) -> Vec<(usize, u64)> {
-        let hits = exchange.struck.iter().filter_map(|struck| {
-            let on = &self.flaw.edits[struck.edit].on;
+        let hits = exchange.matched.iter().filter_map(|matched| {
+            let on = &self.flaw.edits[matched.edit].on;
             let fits = || {
                 let wanted = on.answer.as_ref()?;
                 let is_known = wanted.is_about_response_alone() && on.turn.nth.is_none() && on.turn.from.is_none();
                 (is_known && wanted.response_fits(Some(response))).then_some(1)
             };
-            Some((struck.edit, struck.count.or_else(fits)?))
+            Some((matched.edit, matched.count.or_else(fits)?))
         });
         hits.collect()
     }
@@ -212,7 +212,7 @@ impl Playing {
 
     /// The edits that strike whatever the answer is.
     fn certain<'a>(&'a self, exchange: &'a Exchange) -> impl Iterator<Item = (&'a FlawEdit, u64)> {
-        exchange.struck.iter().filter_map(|struck| Some((&self.flaw.edits[struck.edit], struck.count?)))
+        exchange.matched.iter().filter_map(|matched| Some((&self.flaw.edits[matched.edit], matched.count?)))
     }
 
     /// Counts one more; gives the number if it is that one's turn.
