@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Versions;
 use super::change::{ChangeLevel, ServerChange};
 use super::schema::short;
-use super::steady::spelled_out;
+use super::stable_answer::spelled_out;
 use super::{Recorded, RecordedAnswer, RecordedOutcome};
 use crate::schema::token;
 

@@ -11,7 +11,7 @@ use super::finding::{finding, needless, summary};
 use super::{Differential, IgnoredChange};
 use crate::drift::{
     ChangeSubject, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome as Came, ServerChange, compare_subject,
-    heard,
+    stable_answer,
 };
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{Check, CheckContext, Eventually};
@@ -150,7 +150,8 @@ pub(super) async fn ask(
     let reply = session.request(request).await.map_err(|failure| Finding::from(&failure))?;
     frames.extend([reply.frame, reply.answer_frame]);
     let message = (context.neutral)((*reply.message).clone());
-    heard(&message).ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
+    stable_answer(&message)
+        .ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
 }
 
 fn verdict(

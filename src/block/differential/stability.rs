@@ -35,36 +35,40 @@ pub(super) async fn call_twice(
 ) -> Vec<Result<RecordedAnswer, String>> {
     let (mut first, mut second) = (Outcomes::new(), Outcomes::new());
     let (reading, writing): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|at| calls[*at].tool.only_reads());
-    let maker = Maker { context, calls, calling };
-    maker.on_one_server(&reading, &mut first).await;
-    maker.on_one_server(&turned(&reading), &mut second).await;
+    let runner = CallRunner { context, calls, calling };
+    runner.on_one_server(&reading, &mut first).await;
+    runner.on_one_server(&reversed(&reading), &mut second).await;
     for at in writing {
-        first.insert(at, maker.on_fresh_server(at).await);
-        second.insert(at, maker.on_fresh_server(at).await);
+        first.insert(at, runner.on_fresh_server(at).await);
+        second.insert(at, runner.on_fresh_server(at).await);
     }
     let both = first.into_values().zip(second.into_values());
-    calls.iter().zip(both).map(|(call, (first, second))| kept(call, first?, &second?)).collect()
+    calls.iter().zip(both).map(|(call, (first, second))| recorded_answer(call, first?, &second?)).collect()
 }
 
-fn kept(call: &PlannedCall<'_>, first: (Came, Value), second: &(Came, Value)) -> Result<RecordedAnswer, String> {
+fn recorded_answer(
+    call: &PlannedCall<'_>,
+    first: (Came, Value),
+    second: &(Came, Value),
+) -> Result<RecordedAnswer, String> {
     masked((&call.tool.name, &call.arguments), first, second)
         .ok_or_else(|| "it was served once and failed once".to_owned())
 }
 
 /// The other order: backwards, so that of any two calls the other one comes first. The call in the middle of an odd
 /// number has another place only where one is made before.
-fn turned(order: &[usize]) -> Vec<usize> {
+fn reversed(order: &[usize]) -> Vec<usize> {
     let extra = order.last().filter(|_| order.len() % 2 == 1 && order.len() > 1);
     extra.into_iter().chain(order.iter().rev()).copied().collect()
 }
 
-struct Maker<'a> {
+struct CallRunner<'a> {
     context: &'a CheckContext<'a>,
     calls: &'a [PlannedCall<'a>],
     calling: &'a (dyn Fn(&str) + Sync),
 }
 
-impl Maker<'_> {
+impl CallRunner<'_> {
     /// Makes calls one after another on one server; one that goes wrong where others were made before is made again on
     /// a fresh server, and only that counts.
     async fn on_one_server(&self, order: &[usize], outcomes: &mut Outcomes) {
@@ -82,7 +86,7 @@ impl Maker<'_> {
                     continue;
                 }
             };
-            let outcome = match self.make(*at, &session).await {
+            let outcome = match self.call(*at, &session).await {
                 Ok(outcome) if session.is_open() => {
                     used = Some(session);
                     Ok(outcome)
@@ -104,11 +108,11 @@ impl Maker<'_> {
     async fn on_fresh_server(&self, at: usize) -> CallOutcome {
         (self.calling)(&self.calls[at].tool.name);
         let session = self.context.servers.open().await.map_err(|found| found.message)?;
-        let outcome = self.make(at, &session).await;
+        let outcome = self.call(at, &session).await;
         self.close(session, outcome).await
     }
 
-    async fn make(&self, at: usize, session: &Session) -> CallOutcome {
+    async fn call(&self, at: usize, session: &Session) -> CallOutcome {
         let PlannedCall { tool, arguments } = &self.calls[at];
         ask(self.context, session, &tool.name, arguments, &mut Vec::new()).await.map_err(|found| found.message)
     }
@@ -134,7 +138,7 @@ mod tests {
             (&[0, 1, 2], &[2, 2, 1, 0]),
             (&[0, 1, 2, 3], &[3, 2, 1, 0]),
         ] {
-            assert_eq!(turned(order), expected);
+            assert_eq!(reversed(order), expected);
         }
     }
 }

@@ -6,13 +6,13 @@
 
 mod bounds;
 mod canonical;
+mod counterexample;
 mod document;
 mod merge;
 mod object;
 mod simplify;
 mod union;
 mod walk;
-mod witness;
 
 use serde_json::Value;
 
@@ -20,8 +20,8 @@ use self::canonical::{NormalizeMode, canonical_both};
 use self::walk::SchemaWalk;
 use super::change::ServerChange;
 
+pub use self::counterexample::counterexample;
 pub(super) use self::walk::short;
-pub use self::witness::counterexample;
 
 /// Who suffers from a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

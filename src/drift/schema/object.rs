@@ -73,7 +73,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The only new property that means the same as one that is gone.
-    fn twin(&self, gone: &Value) -> Option<&'a str> {
+    fn renamed_to(&self, gone: &Value) -> Option<&'a str> {
         let twins = self.twins.get_or_init(|| {
             let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for (name, schema) in self.is.named.iter().filter(|(name, _)| !self.was.named.contains_key(*name)) {
@@ -128,7 +128,7 @@ impl SchemaWalk {
             return;
         }
         let schema = &pair.was.named[name];
-        let help = pair.twin(schema).map(|twin| format!("renamed to `{twin}`?"));
+        let help = pair.renamed_to(schema).map(|twin| format!("renamed to `{twin}`?"));
         let is_closed = pair.is.is_closed();
         let says = match self.direction {
             SchemaDirection::Sent if is_closed => format!("`{name}` was removed: calls that send it are refused"),

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::bounds::{BOUNDS, SchemaEffect, effect};
 use super::canonical::{NormalizeMode, RECURSIVE, canonical};
+use super::counterexample::Effort;
 use super::document::UNRESOLVED_REF;
 use super::simplify::{concerns, is_of};
 use super::union::branches;
-use super::witness::Effort;
 use super::{SchemaDirection, ServerChange};
 use crate::drift::{ChangeLevel, Versions};
 use crate::schema::{KEYWORDS, Keyword, KeywordValue, written};

@@ -15,10 +15,13 @@ const LONGEST: usize = 2_000;
 /// Placeholder for a text that differs from call to call.
 const VOLATILE: &str = "<differs>";
 
-/// The outcome and the content of an answer; `None` where the message is no answer.
-pub fn heard(message: &Value) -> Option<(RecordedOutcome, Value)> {
+/// The outcome and the stable content of an answer; `None` where the message is no answer.
+pub fn stable_answer(message: &Value) -> Option<(RecordedOutcome, Value)> {
     if let Some(error) = message.get("error") {
-        return Some((RecordedOutcome::Refused, steady(&json!({"code": error["code"], "message": error["message"]}))));
+        return Some((
+            RecordedOutcome::Refused,
+            stable_value(&json!({"code": error["code"], "message": error["message"]})),
+        ));
     }
     let result = message.get("result")?.as_object()?;
     let outcome = if result.get("isError") == Some(&Value::Bool(true)) {
@@ -28,13 +31,13 @@ pub fn heard(message: &Value) -> Option<(RecordedOutcome, Value)> {
     };
     let kept = result.iter().filter(|(key, _)| !matches!(key.as_str(), "_meta" | "isError"));
     let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let mut told = steady(&Value::Object(kept));
-    told_once(&mut told);
+    let mut told = stable_value(&Value::Object(kept));
+    mark_repeated_text(&mut told);
     Some((outcome, told))
 }
 
-/// Structured content is repeated as a text for older clients; what changes in both has changed once.
-fn told_once(told: &mut Value) {
+/// Marks a text that repeats the structured content for older clients, so that a change in both is one change.
+fn mark_repeated_text(told: &mut Value) {
     let Some(structured) = told.get("structuredContent").cloned() else { return };
     for block in told["content"].as_array_mut().into_iter().flatten() {
         if block.get("json") == Some(&structured) {
@@ -107,10 +110,10 @@ fn mask(first: &mut Value, second: &Value, at: &str, volatile: &mut Vec<String>)
     volatile.push(at.to_owned());
 }
 
-fn steady(value: &Value) -> Value {
+fn stable_value(value: &Value) -> Value {
     match value {
-        Value::String(text) => steady_text(text).into(),
-        Value::Array(items) => items.iter().map(steady).collect(),
+        Value::String(text) => stable_text(text).into(),
+        Value::Array(items) => items.iter().map(stable_value).collect(),
         Value::Object(fields) => Value::Object(block(fields)),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -121,10 +124,11 @@ fn block(fields: &Map<String, Value>) -> Map<String, Value> {
     let written = fields.get("text").and_then(Value::as_str).filter(|_| fields.get("type") == Some(&json!("text")));
     let read = written.and_then(read_json);
     let read = read.filter(|value| value.is_object() || value.is_array());
-    let mut steadied: Map<String, Value> = fields.iter().map(|(name, value)| (name.clone(), steady(value))).collect();
+    let mut steadied: Map<String, Value> =
+        fields.iter().map(|(name, value)| (name.clone(), stable_value(value))).collect();
     if let Some(read) = read {
         steadied.shift_remove("text");
-        steadied.insert("json".to_owned(), steady(&read));
+        steadied.insert("json".to_owned(), stable_value(&read));
     }
     steadied
 }
@@ -140,7 +144,7 @@ static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     forms.into_iter().filter_map(|(form, stand_in)| Some((Regex::new(form).ok()?, stand_in))).collect()
 });
 
-fn steady_text(text: &str) -> String {
+fn stable_text(text: &str) -> String {
     if text.len() > LONGEST {
         let begin: String = text.chars().take(100).collect();
         // FNV-1a: the same on every system and for ever.

@@ -124,12 +124,12 @@ fn weight_of_value(value: &Value) -> usize {
 
 /// Values that the first schema allows, at its edges and drawn, and values that break the other in one way each.
 fn made(allows: &Value, refuses: &Value) -> Vec<Value> {
-    let Ok(maker) = Generator::new(allows) else { return Vec::new() };
-    let mut found: Vec<Value> = maker.boundaries().into_iter().map(|boundary| boundary.value).collect();
+    let Ok(generator) = Generator::new(allows) else { return Vec::new() };
+    let mut found: Vec<Value> = generator.boundaries().into_iter().map(|boundary| boundary.value).collect();
     let draw = Rng::new(0);
-    found.extend((0..DRAWN).map(|number| maker.random(&mut draw.fork(number))));
+    found.extend((0..DRAWN).map(|number| generator.random(&mut draw.fork(number))));
     if let Ok(other) = Generator::new(refuses) {
-        found.extend(other.violations(maker.smallest()).into_iter().map(|violation| violation.value));
+        found.extend(other.violations(generator.smallest()).into_iter().map(|violation| violation.value));
     }
     found
 }
