@@ -15,7 +15,7 @@ use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
-use crate::transport::{Break, HttpFailure};
+use crate::transport::{ConnectionBreak, HttpFailure};
 use crate::wire::json::read_bytes;
 use crate::wire::sse::SseEvent;
 use crate::wire::{HttpHead, is_response};
@@ -187,7 +187,7 @@ fn judged(
     match (&exchanged.ended, head) {
         (ExchangeEnd::Failed(failure), _) => return broken(failure),
         (ExchangeEnd::Closed, head) if !looks_at(step, "closed") => {
-            let at = if head.is_none() { Break::BeforeHeaders } else { Break::AfterHeaders };
+            let at = if head.is_none() { ConnectionBreak::BeforeHeaders } else { ConnectionBreak::AfterHeaders };
             return broken(&HttpFailure::Reset(at));
         }
         (ExchangeEnd::TimedOut, None) if !looks_at(step, "silent") && !wants_closing(step) => {

@@ -13,7 +13,7 @@ use super::peer::Connection;
 use super::state::SessionState;
 use super::{CallFailure, FailureReason, RawExchange, Session};
 use crate::transport::http::{Endpoint, ExchangeEnd, ReadUntil};
-use crate::transport::{Break, HttpFailure, HttpRefusal, Outgoing, TransportKind, time_of_pauses};
+use crate::transport::{ConnectionBreak, HttpFailure, HttpRefusal, Outgoing, TransportKind, time_of_pauses};
 use crate::wire::{Id, RpcMessage, classify};
 
 /// How long the end of a server of ours may take to become known.
@@ -270,8 +270,10 @@ impl Connection {
 fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
     match &exchanged.ended {
         ExchangeEnd::Failed(failure) => Some(failure.clone()),
-        ExchangeEnd::Closed if exchanged.response.head.is_none() => Some(HttpFailure::Reset(Break::BeforeHeaders)),
-        ExchangeEnd::Closed => Some(HttpFailure::Reset(Break::AfterHeaders)),
+        ExchangeEnd::Closed if exchanged.response.head.is_none() => {
+            Some(HttpFailure::Reset(ConnectionBreak::BeforeHeaders))
+        }
+        ExchangeEnd::Closed => Some(HttpFailure::Reset(ConnectionBreak::AfterHeaders)),
         ExchangeEnd::Complete | ExchangeEnd::Aborted | ExchangeEnd::TimedOut => None,
     }
 }

@@ -55,7 +55,7 @@ where
         reading: tokio::spawn(lines::read(reader, from_server.clone())),
         from_server,
     };
-    tokio::spawn(hosted.attend(asked));
+    tokio::spawn(hosted.supervise(asked));
     Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None }
 }
 
@@ -68,8 +68,8 @@ struct HostedServer {
 }
 
 impl HostedServer {
-    /// Lasts until the server is gone and somebody asked for that.
-    async fn attend(mut self, mut asked: oneshot::Receiver<oneshot::Sender<()>>) {
+    /// Supervises the server until it is gone and its end was asked for.
+    async fn supervise(mut self, mut asked: oneshot::Receiver<oneshot::Sender<()>>) {
         let done = tokio::select! {
             ended = &mut self.serving => {
                 tokio::select! {

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-pub use self::http::{Break, HttpFailure, HttpRefusal, NoToken, excerpt};
+pub use self::http::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::pieces::time_of_pauses;
 pub use self::schedule::Scheduled;
 use crate::source::duration_text;

@@ -85,12 +85,12 @@ mod adopted {
         let begun = Instant::now();
         while begun.elapsed() < KILL_TIMEOUT {
             let servers = super::servers();
-            let strays = if servers.is_empty() { strays() } else { Vec::new() };
-            if strays.is_empty() {
+            let orphans = if servers.is_empty() { living_children() } else { Vec::new() };
+            if orphans.is_empty() {
                 return;
             }
             if begun.elapsed() > EXIT_GRACE {
-                strays.into_iter().for_each(end);
+                orphans.into_iter().for_each(kill_orphan);
             }
             drop(servers);
             pause();
@@ -101,7 +101,7 @@ mod adopted {
     pub fn kill_all_children() {
         let begun = Instant::now();
         while ADOPTS.load(Ordering::Relaxed) && begun.elapsed() < KILL_TIMEOUT && !has_no_children() {
-            strays().into_iter().for_each(end);
+            living_children().into_iter().for_each(kill_orphan);
             pause();
         }
     }
@@ -131,11 +131,11 @@ mod adopted {
     }
 
     /// The living children of this process; those that have ended are taken off the system's list.
-    fn strays() -> Vec<OrphanedProcess> {
+    fn living_children() -> Vec<OrphanedProcess> {
         let own = std::process::id().to_string();
         let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse::<i32>().ok());
-        let mut strays = Vec::new();
+        let mut orphans = Vec::new();
         for id in ids {
             let Ok(line) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
             // The name is whatever the process says, brackets included.
@@ -146,17 +146,17 @@ mod adopted {
                 (Some("Z"), Some(parent)) if parent == own => {
                     let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
                 }
-                (_, Some(parent)) if parent == own => strays.push(OrphanedProcess { id, name: name.to_owned() }),
+                (_, Some(parent)) if parent == own => orphans.push(OrphanedProcess { id, name: name.to_owned() }),
                 _ => {}
             }
         }
-        strays
+        orphans
     }
 
     /// A child that has ended keeps its number until it is waited for, so this reaches nobody else.
-    fn end(stray: OrphanedProcess) {
-        if kill(Pid::from_raw(stray.id), Signal::SIGKILL).is_ok() {
-            KILLED.lock().unwrap_or_else(PoisonError::into_inner).insert(stray.id, stray.name);
+    fn kill_orphan(orphan: OrphanedProcess) {
+        if kill(Pid::from_raw(orphan.id), Signal::SIGKILL).is_ok() {
+            KILLED.lock().unwrap_or_else(PoisonError::into_inner).insert(orphan.id, orphan.name);
         }
     }
 }

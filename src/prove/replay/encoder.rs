@@ -9,7 +9,7 @@ use super::session::RequestContext;
 use crate::fault::{ClientMessage, ReplyContent, ServerEnd, ServerReply};
 use crate::transport::http::{BodyKind, Posted, classify_body};
 
-use crate::transport::{Break, Delivery, HttpFailure, Incoming, Scheduled, ServerExit, TransportKind};
+use crate::transport::{ConnectionBreak, Delivery, HttpFailure, Incoming, Scheduled, ServerExit, TransportKind};
 use crate::wire::HttpHead;
 
 /// What was asked, in a few words.
@@ -68,7 +68,7 @@ impl<'a> ReplyEncoder<'a> {
 
     fn ended(&self, ended: ServerEnd) -> Vec<Incoming> {
         if self.is_http() {
-            let failure = HttpFailure::Reset(Break::BeforeHeaders);
+            let failure = HttpFailure::Reset(ConnectionBreak::BeforeHeaders);
             return if self.context.frame == 0 { Vec::new() } else { vec![self.undelivered(failure, None)] };
         }
         let exit = match ended {

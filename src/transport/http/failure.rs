@@ -34,7 +34,7 @@ pub enum HttpFailure {
         reason: String,
     },
     /// The connection broke.
-    Reset(Break),
+    Reset(ConnectionBreak),
     /// The secure connection could not be made; the sentence says why.
     Tls(String),
     /// A status without a message of the protocol.
@@ -87,9 +87,9 @@ pub enum HttpFailure {
     Endpoint(String),
 }
 
-/// Where a connection broke.
+/// The point at which a connection broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Break {
+pub enum ConnectionBreak {
     /// Before the head of the response was complete.
     BeforeHeaders,
     /// After the head, between events or within the body.
@@ -140,15 +140,15 @@ impl HttpFailure {
             Self::ConnectionRefused { address } => format!("nothing listens at `{address}`"),
             Self::Dns { host } => format!("the host name `{host}` could not be resolved"),
             Self::Unreachable { address, reason } => format!("`{address}` cannot be reached: {reason}"),
-            Self::Reset(Break::BeforeHeaders) => {
+            Self::Reset(ConnectionBreak::BeforeHeaders) => {
                 format!("the server closed the connection before it answered `{method}`")
             }
-            Self::Reset(Break::AfterHeaders) => {
+            Self::Reset(ConnectionBreak::AfterHeaders) => {
                 format!(
                     "the connection broke during the answer to `{method}`: the headers arrived, the body is incomplete"
                 )
             }
-            Self::Reset(Break::InEvent) => {
+            Self::Reset(ConnectionBreak::InEvent) => {
                 format!("the connection broke in the middle of an event, before the answer to `{method}` was complete")
             }
             Self::Status(refusal) => format!("the server answered `{method}` with HTTP {}", refusal.status),
@@ -248,7 +248,7 @@ pub fn excerpt(body: &[u8]) -> String {
 }
 
 /// Names what kept a response from coming, or from being complete.
-pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Break) -> HttpFailure {
+pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: ConnectionBreak) -> HttpFailure {
     let host = url.host_str().unwrap_or_default();
     let address = host_and_port(url);
     let chain = chain_of(error);

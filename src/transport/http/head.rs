@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Response, Url};
 
-use super::failure::{self, Break, HttpFailure, status_text};
+use super::failure::{self, ConnectionBreak, HttpFailure, status_text};
 use super::{HttpAddress, TrustedRoots};
 use crate::transport::ConnectError;
 use crate::wire::HttpHead;
@@ -115,7 +115,8 @@ pub(super) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(R
     for _ in 0..=MAX_REDIRECTS {
         let sending = client.request(request.method.clone(), url.clone()).headers(headers.clone());
         let sending = if request.body.is_empty() { sending } else { sending.body(request.body.clone()) };
-        let response = sending.send().await.map_err(|error| failure::of_error(&error, &url, Break::BeforeHeaders))?;
+        let response =
+            sending.send().await.map_err(|error| failure::of_error(&error, &url, ConnectionBreak::BeforeHeaders))?;
         let head = head_of(&response);
         match redirect_target(&request.method, &url, &head)? {
             Some(next) => url = next,

@@ -6,7 +6,7 @@ use reqwest::Url;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::failure::{self, Break, HttpFailure};
+use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::{HttpConnection, Incoming, stream};
 use crate::source::visible_line;
 use crate::transport::{Delivery, TransportKind};
@@ -43,9 +43,9 @@ async fn listen(shared: &HttpConnection, found: oneshot::Sender<Result<Url, Http
     let ended = loop {
         let piece = match response.chunk().await {
             Ok(Some(piece)) => piece,
-            Ok(None) if parser.is_in_event() => break HttpFailure::Reset(Break::InEvent),
+            Ok(None) if parser.is_in_event() => break HttpFailure::Reset(ConnectionBreak::InEvent),
             Ok(None) => break HttpFailure::Endpoint("the server closed the event stream of the session".to_owned()),
-            Err(error) => break failure::of_error(&error, response.url(), Break::AfterHeaders),
+            Err(error) => break failure::of_error(&error, response.url(), ConnectionBreak::AfterHeaders),
         };
         let Ok(events) = parser.feed(&piece) else { break HttpFailure::TooLarge("one event has more than 64 MiB") };
         for event in events {

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::{BodyKind, Posted, classify_body, has_type};
-use super::failure::{self, Break, HttpFailure};
+use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::stream::{self, EventStream};
 use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
 use crate::transport::Delivery;
@@ -71,24 +71,24 @@ async fn exchange(
         let words = format!("`{}` does not open an event stream", shared.url);
         return Err(HttpFailure::Endpoint(words).into());
     }
-    let refused = match once(shared, message, heard).await {
-        Err(failed) if falls_back(shared, message, &failed.failure) => failed,
+    let refused = match post_once(shared, message, heard).await {
+        Err(failed) if may_be_old_server(shared, message, &failed.failure) => failed,
         settled => return settled,
     };
     match old_sse::connect(shared).await {
-        Ok(Some(())) => once(shared, message, heard).await,
+        Ok(Some(())) => post_once(shared, message, heard).await,
         Err(failure @ HttpFailure::Endpoint(_)) => Err(failure.into()),
         Ok(None) | Err(_) => Err(refused),
     }
 }
 
 /// 2025-11-25, transports, backwards compatibility: what refuses `initialize` so may be a server of 2024-11-05.
-fn falls_back(shared: &HttpConnection, message: &OutgoingMessage, failure: &HttpFailure) -> bool {
+fn may_be_old_server(shared: &HttpConnection, message: &OutgoingMessage, failure: &HttpFailure) -> bool {
     let is_open = shared.flavour == HttpTransport::Auto && shared.session().endpoint.is_none();
     message.role == MessageRole::Handshake && is_open && matches!(failure.bare_status(), Some(400 | 404 | 405))
 }
 
-async fn once(
+async fn post_once(
     shared: &Arc<HttpConnection>,
     message: &OutgoingMessage,
     heard: &mut Option<oneshot::Sender<()>>,
@@ -112,18 +112,18 @@ async fn once(
     if session.endpoint.is_some() {
         return answer.accepted_for_the_stream(response).await;
     }
-    answer.take(response).await
+    answer.receive(response).await
 }
 
 impl PostResponse<'_> {
     /// HTTP+SSE answers on its stream; here only a refusal says anything.
     async fn accepted_for_the_stream(&self, response: Response) -> Result<(), PostFailure> {
-        if self.http.is_success() { Ok(()) } else { self.weighed(beginning(response).await).await }
+        if self.http.is_success() { Ok(()) } else { self.accept_body(beginning(response).await).await }
     }
 
-    async fn take(&self, response: Response) -> Result<(), PostFailure> {
+    async fn receive(&self, response: Response) -> Result<(), PostFailure> {
         if let Some(encoding) = self.http.header("content-encoding").filter(|it| !it.eq_ignore_ascii_case("identity")) {
-            return Err(self.shown(HttpFailure::Encoded(encoding.to_owned()), Vec::new()));
+            return Err(self.failure_with_body(HttpFailure::Encoded(encoding.to_owned()), Vec::new()));
         }
         if self.http.is_success() && stream::is_event_stream(&self.http) {
             return self.events(response).await;
@@ -131,15 +131,15 @@ impl PostResponse<'_> {
         let is_answer =
             self.http.is_success() && self.posted().expects_an_answer && has_type(&self.http, "application/json");
         // Read to its end, the connection serves the next request.
-        let body = if is_answer { whole(response).await? } else { beginning(response).await };
-        self.weighed(body).await
+        let body = if is_answer { read_body(response).await? } else { beginning(response).await };
+        self.accept_body(body).await
     }
 
-    /// Hands on a body that is a message, and says why another is none.
-    async fn weighed(&self, body: Vec<u8>) -> Result<(), PostFailure> {
+    /// Forwards a body that is a message; `Err` says why another is none.
+    async fn accept_body(&self, body: Vec<u8>) -> Result<(), PostFailure> {
         match classify_body(&self.http, &body, self.posted()) {
             Ok(BodyKind::Message) => {
-                self.hand_on(body).await;
+                self.forward(body).await;
                 Ok(())
             }
             Ok(BodyKind::Nothing) => Ok(()),
@@ -147,7 +147,7 @@ impl PostResponse<'_> {
                 if matches!(failure, HttpFailure::SessionLost(_)) {
                     self.shared.session().id = None;
                 }
-                Err(self.shown(failure, body))
+                Err(self.failure_with_body(failure, body))
             }
         }
     }
@@ -158,15 +158,19 @@ impl PostResponse<'_> {
         if self.message.era == Era::Session && self.expects_an_answer() {
             ended = events.resume(ended).await;
         }
-        if events.has_answered || !self.expects_an_answer() { Ok(()) } else { Err(self.shown(ended, Vec::new())) }
+        if events.has_answered || !self.expects_an_answer() {
+            Ok(())
+        } else {
+            Err(self.failure_with_body(ended, Vec::new()))
+        }
     }
 
-    async fn hand_on(&self, bytes: Vec<u8>) {
+    async fn forward(&self, bytes: Vec<u8>) {
         let (http, origin) = (Arc::clone(&self.http), Delivery::Body(self.message.frame));
         self.shared.tell(Incoming::Message { bytes, http, delivery: origin }).await;
     }
 
-    fn shown(&self, failure: HttpFailure, body: Vec<u8>) -> PostFailure {
+    fn failure_with_body(&self, failure: HttpFailure, body: Vec<u8>) -> PostFailure {
         PostFailure { failure, shown: Some((Arc::clone(&self.http), body)) }
     }
 
@@ -184,7 +188,7 @@ impl PostResponse<'_> {
 }
 
 /// The whole body.
-async fn whole(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
+async fn read_body(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
@@ -193,7 +197,7 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
             }
             Ok(Some(piece)) => body.extend_from_slice(&piece),
             Ok(None) => return Ok(body),
-            Err(error) => return Err(failure::of_error(&error, response.url(), Break::AfterHeaders)),
+            Err(error) => return Err(failure::of_error(&error, response.url(), ConnectionBreak::AfterHeaders)),
         }
     }
 }

@@ -7,7 +7,7 @@ use reqwest::{Method, Response};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::failure::{self, Break, HttpFailure, status_text};
+use super::failure::{self, ConnectionBreak, HttpFailure, status_text};
 use super::{HttpConnection, Incoming, body, head};
 use crate::transport::Delivery;
 use crate::wire::sse::{self, SseParser};
@@ -42,10 +42,14 @@ impl<'a> EventStream<'a> {
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,
-                Ok(None) if self.parser.is_in_event() => return HttpFailure::Reset(Break::InEvent),
+                Ok(None) if self.parser.is_in_event() => return HttpFailure::Reset(ConnectionBreak::InEvent),
                 Ok(None) => return HttpFailure::StreamEnded { status: status_text(http.status) },
                 Err(error) => {
-                    let broken = if self.parser.is_in_event() { Break::InEvent } else { Break::AfterHeaders };
+                    let broken = if self.parser.is_in_event() {
+                        ConnectionBreak::InEvent
+                    } else {
+                        ConnectionBreak::AfterHeaders
+                    };
                     return failure::of_error(&error, response.url(), broken);
                 }
             };

@@ -14,7 +14,7 @@ use rmcp::transport::auth::{
     ClientCredentialsConfig, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest,
 };
 
-use super::failure::{self, Break, HttpFailure, NoToken, excerpt, status_text};
+use super::failure::{self, ConnectionBreak, HttpFailure, NoToken, excerpt, status_text};
 use super::post::beginning;
 use super::{TrustedRoots, head};
 use crate::redact::Redactor;
@@ -199,7 +199,7 @@ impl OAuthHttpClient for RecordingClient {
             let response = match self.client.execute(request).await {
                 Ok(response) => response,
                 Err(error) => {
-                    note(Err(failure::of_error(&error, &url, Break::BeforeHeaders)));
+                    note(Err(failure::of_error(&error, &url, ConnectionBreak::BeforeHeaders)));
                     return Err(error.into());
                 }
             };
