@@ -245,11 +245,11 @@ impl SarifSeverity {
 /// The rules in the order in which they were met.
 #[derive(Default)]
 struct SarifRules {
-    codes: Vec<Met>,
+    codes: Vec<ReportedRule>,
 }
 
-/// A rule that was met.
-struct Met {
+/// A rule with results in the document.
+struct ReportedRule {
     id: String,
     help: String,
     link: Option<String>,
@@ -272,13 +272,13 @@ impl SarifRules {
     fn place(&mut self, code: &str, help: impl FnOnce() -> String) -> usize {
         let known = self.codes.iter().position(|known| known.id == code);
         known.unwrap_or_else(|| {
-            self.codes.push(Met { id: code.to_owned(), help: help(), link: None, weight: None });
+            self.codes.push(ReportedRule { id: code.to_owned(), help: help(), link: None, weight: None });
             self.codes.len() - 1
         })
     }
 
     fn listed(&self) -> Vec<Value> {
-        let rule = |Met { id, help, link, weight }: &Met| {
+        let rule = |ReportedRule { id, help, link, weight }: &ReportedRule| {
             let text = json!({"text": help});
             let mut rule = json!({"id": id, "shortDescription": text, "fullDescription": text, "help": text});
             if let Some(link) = link {

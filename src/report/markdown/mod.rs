@@ -219,7 +219,7 @@ fn flaky(suites: &[SuiteReport<'_>]) -> String {
 fn reasons(suites: &[SuiteReport<'_>]) -> String {
     let mut found: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
     for case in suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied())) {
-        if let Some(told) = terminal::untold(case) {
+        if let Some(told) = terminal::hidden_reason(case) {
             *found.entry(told).or_default() += 1;
         }
     }

@@ -56,20 +56,20 @@ struct CaseGroup {
     /// The ids of those that are shown.
     ids: Vec<String>,
     /// The failures that are shown: a further row of the same test with the same answer shows nothing new.
-    sights: Vec<Sight>,
+    shown_failures: Vec<FailureKey>,
     /// Those that are not shown.
     names: Vec<String>,
 }
 
-/// A test, and what it found.
+/// The key of a failure: a test, and what it found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Sight {
+struct FailureKey {
     file: String,
     line: usize,
     found: Vec<Option<String>>,
 }
 
-impl Sight {
+impl FailureKey {
     fn of(result: &CaseResult) -> Self {
         let found = result.findings.iter().map(|finding| finding.diff.clone().or_else(|| finding.actual.clone()));
         Self { file: result.case.file.clone(), line: result.case.line, found: found.collect() }
@@ -85,13 +85,13 @@ impl Groups {
     /// Decides about the next case.
     pub(crate) fn admit(&mut self, result: &CaseResult) -> CaseDetail {
         let causes = cause::causes(result);
-        let sight = Sight::of(result);
+        let sight = FailureKey::of(result);
         if causes.iter().any(|cause| self.causes.get(cause).is_some_and(|group| group.ids.contains(&result.case.id))) {
             return CaseDetail::Name;
         }
         let is_full = |cause: &Cause| {
             let most = if cause.is_general { 1 } else { PER_CAUSE };
-            let is_seen = |group: &CaseGroup| group.ids.len() >= most || group.sights.contains(&sight);
+            let is_seen = |group: &CaseGroup| group.ids.len() >= most || group.shown_failures.contains(&sight);
             self.causes.get(cause).is_some_and(is_seen)
         };
         let (old, new): (Vec<Cause>, Vec<Cause>) = causes.into_iter().partition(is_full);
@@ -112,7 +112,7 @@ impl Groups {
             family(&result.case.name).clone_into(&mut group.family);
             group.rule = rule(result).map(str::to_owned);
             group.ids.push(result.case.id.clone());
-            group.sights.push(sight.clone());
+            group.shown_failures.push(sight.clone());
             group.target = wording::target(&result.case);
         }
         self.shown += 1;

@@ -25,7 +25,7 @@ pub(crate) use self::layout::without_commands;
 pub(super) use self::layout::{crop, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
-pub(super) use self::summary::{counts, is_trouble, totals_mark, untold};
+pub(super) use self::summary::{counts, hidden_reason, is_trouble, totals_mark};
 pub use self::view::{Cases, Failures, Families, View};
 
 use super::Format;

@@ -244,8 +244,8 @@ fn trouble(case: &CaseResult, shown: &CaseDetail, groups: &Groups, style: &Style
     Some(text + &groups.more(case, style))
 }
 
-/// The line of a case that is not shown: whether it was skipped or recorded or its failure is known, and why.
-pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> {
+/// The kind and reason of a case that is not shown: it was skipped or recorded, or its failure is known.
+pub(crate) fn hidden_reason(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> {
     if let Some(reason) = case.known() {
         return Some(("known", reason.into()));
     }
@@ -264,7 +264,7 @@ pub(crate) fn untold(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> 
 fn reasons(suites: &[SuiteReport<'_>], style: &Style) -> String {
     let mut reasons: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
     let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
-    for told in cases.filter_map(untold) {
+    for told in cases.filter_map(hidden_reason) {
         *reasons.entry(told).or_default() += 1;
     }
     let mut reasons: Vec<((&str, Cow<'_, str>), usize)> = reasons.into_iter().collect();

@@ -25,7 +25,7 @@ pub(super) fn control(control: &Control, style: &Style) -> String {
         green => format!("{green} of {cases} {passed}; no other can notice a mutant"),
     };
     let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
-    told + &grouped(left_out, |count| layout::plural(count, "case") + take(count), style)
+    told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
 }
 
 /// Who passes in front of the real servers, and which cases do not.
@@ -33,12 +33,12 @@ pub(super) fn live(control: Option<&Control>, style: &Style) -> String {
     let Some(Control { cases, green, left_out }) = control else { return String::new() };
     let told = format!("{green} of {} passed again in front of the real servers", layout::plural(*cases, "case"));
     let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
-    told + &grouped(left_out, |count| layout::plural(count, "case") + take(count), style)
+    told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
 }
 
 /// The variants that cannot be planted.
 pub(super) fn variants(left_out: &[LeftOut], style: &Style) -> String {
-    grouped(left_out, |count| layout::plural(count, "variant") + stay(count), style)
+    grouped(left_out, |count| layout::plural(count, "variant") + stay_or_stays(count), style)
 }
 
 /// The mutants that are neither killed nor survivors.
@@ -70,7 +70,7 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
         }
         text += &item(mark, &format!("{} {told}", found.len()), 3, style);
         let reason = |mutant: &&MutantResult| match verdict {
-            Verdict::Unreached => reach(proof, mutant),
+            Verdict::Unreached => suggested_test(proof, mutant),
             Verdict::Killed | Verdict::Survived | Verdict::Undecided | Verdict::Redundant | Verdict::LiveOnly => {
                 plain(mutant)
             }
@@ -81,7 +81,7 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
 }
 
 /// The test to write so that the suite says something that a mutant could change.
-fn reach(proof: &Proof, mutant: &MutantResult) -> String {
+fn suggested_test(proof: &Proof, mutant: &MutantResult) -> String {
     let said = mutant.reason.clone().unwrap_or_default();
     let Some(block) = block(proof, &mutant.leaf) else { return said };
     let joint = if said.is_empty() { "" } else { "; " };
@@ -141,10 +141,10 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn take(count: usize) -> &'static str {
+fn take_or_takes(count: usize) -> &'static str {
     if count == 1 { " takes no part" } else { " take no part" }
 }
 
-fn stay(count: usize) -> &'static str {
+fn stay_or_stays(count: usize) -> &'static str {
     if count == 1 { " stays out of the figure" } else { " stay out of the figure" }
 }
