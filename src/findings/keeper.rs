@@ -69,7 +69,9 @@ impl Keeper {
                 let sessions = sessions.unwrap_or_default();
                 match (sessions.is_empty(), self.pending.len() < MOST) {
                     (true, true) => self.pending.push((**result).clone()),
-                    (true, false) => self.surplus.extend(telling(result).into_iter().map(|(_, found)| found.id)),
+                    (true, false) => {
+                        self.surplus.extend(failing_findings(result).into_iter().map(|(_, found)| found.id));
+                    }
                     (false, _) => self.case(result, &sessions),
                 }
             }
@@ -127,7 +129,7 @@ impl Keeper {
     }
 
     fn case(&mut self, result: &CaseResult, sessions: &[SessionCalls]) {
-        for (finding, identity) in telling(result) {
+        for (finding, identity) in failing_findings(result) {
             let reproduction = reproduction(result, finding, identity.kind, sessions);
             let is_leak =
                 reproduction.as_ref().is_ok_and(|found| identity.kind == FindingKind::PropertyFailure && leaks(found));
@@ -251,8 +253,8 @@ fn is_mistake(result: &CaseResult) -> bool {
     result.exchanges.is_empty() && result.frames.is_empty() && result.findings.iter().all(is_of_suite)
 }
 
-/// The findings that fail a case; none of a case without a server, such as an entry of a baseline that fits nothing.
-fn telling(result: &CaseResult) -> Vec<(&Finding, FindingIdentity)> {
+/// The findings that fail a case; none for a case without a server, such as an unmatched entry of a baseline.
+fn failing_findings(result: &CaseResult) -> Vec<(&Finding, FindingIdentity)> {
     let (mut kinds, mut told) = (BTreeSet::new(), Vec::new());
     for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);

@@ -95,10 +95,10 @@ impl Minimiser<'_> {
         for (session, call) in places.into_iter().rev() {
             let Some(arguments) = arguments(&best.sessions[session][call]).cloned() else { continue };
             let known = best.clone();
-            let whole = secretive(&arguments);
+            let whole = texts_with_secrets(&arguments);
             let found = shrink(&arguments, &mut |smaller| {
                 // A part of such a text could read as another secret.
-                if !secretive(smaller).is_subset(&whole) {
+                if !texts_with_secrets(smaller).is_subset(&whole) {
                     return false;
                 }
                 let mut candidate = known.clone();
@@ -150,7 +150,7 @@ fn arguments(call: &ReproductionCall) -> Option<&Value> {
 }
 
 /// The texts with secrets in them, or with what reads like one.
-fn secretive(arguments: &Value) -> BTreeSet<String> {
+fn texts_with_secrets(arguments: &Value) -> BTreeSet<String> {
     let found = RefCell::new(BTreeSet::new());
     let note = |text: &str| {
         if text.contains(RESTORED_FROM) {

@@ -118,7 +118,7 @@ impl ServerStart {
             members.retain(|_, value| value.as_object().is_none_or(|members| !members.is_empty()));
         }
         let name = base.join(&self.folder).join("finding.yml");
-        let files = Only { name: name.clone(), text: legible_json(&suite) };
+        let files = InMemoryFile { name: name.clone(), text: legible_json(&suite) };
         let mut sources = Sources::default();
         let first = |found: Vec<crate::source::Diagnostic>| {
             found.into_iter().next().map(|mistake| mistake.message).unwrap_or_default()
@@ -138,13 +138,13 @@ fn written(sources: &Sources, planned: &SuitePlan, name: &str) -> Option<Value> 
     Some(node.to_json())
 }
 
-/// One file, which is not on the disk.
-struct Only {
+/// One file in memory.
+struct InMemoryFile {
     name: PathBuf,
     text: String,
 }
 
-impl Files for Only {
+impl Files for InMemoryFile {
     fn read(&self, path: &Path) -> io::Result<String> {
         if path == self.name { Ok(self.text.clone()) } else { Err(io::ErrorKind::NotFound.into()) }
     }

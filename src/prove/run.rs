@@ -72,7 +72,7 @@ pub(super) fn once(options: &Options) -> Options {
         isolation: Isolation::Trusted,
         baseline: Arc::default(),
         // Text that a mutant writes in place of a secret is not secret.
-        secrets: options.secrets.apart(),
+        secrets: options.secrets.fork(),
         ..options.clone()
     }
 }

@@ -181,9 +181,9 @@ impl Redactor {
         !known.captured.is_empty() && any_text(value, &|text| text.contains(MASK) || tells(text))
     }
 
-    /// Knows the same, and keeps to itself what it learns from here on.
+    /// A copy that knows the same secrets, and shares none that it learns later.
     #[must_use]
-    pub fn apart(&self) -> Self {
+    pub fn fork(&self) -> Self {
         Self { known: Arc::new(RwLock::new(self.known())), named: Arc::clone(&self.named) }
     }
 

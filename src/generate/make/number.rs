@@ -130,7 +130,7 @@ pub(super) fn fraction(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> 
             (None, _) => between(plain, rng),
         };
         if number.is_finite() {
-            last = tidy(number);
+            last = json_number(number);
         }
         if last.as_number().is_some_and(|number| allowed(plain, number)) {
             break;
@@ -198,8 +198,8 @@ pub(in crate::generate) fn number_near(number: f64, step: &Number) -> f64 {
     format!("{number:.places$}").parse().unwrap_or(number)
 }
 
-/// A number that JSON writes without a fraction where it has none.
-fn tidy(number: f64) -> Value {
+/// A number as JSON, written without a fraction where it has none.
+fn json_number(number: f64) -> Value {
     let whole = (number.fract() == 0.0).then(|| format!("{number:.0}").parse::<i64>().ok()).flatten();
     whole.map_or_else(|| json!(number), Value::from)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::generate::shape::Graph;
 use crate::schema::SchemaRules;
 
-use super::{Breach, Spot, lists, scalars};
+use super::{Breach, BreakableValue, lists, scalars};
 
 /// A value that may break one keyword.
 pub(super) struct InvalidCandidate {
@@ -40,7 +40,7 @@ pub(super) fn group(
 }
 
 /// Candidates in groups: of each group, the first that holds is enough.
-pub(super) fn direct(graph: &Graph, spot: &Spot) -> Vec<Vec<InvalidCandidate>> {
+pub(super) fn direct(graph: &Graph, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
     let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nested(spot)]];
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
@@ -70,7 +70,7 @@ fn null(place: &str) -> InvalidCandidate {
     InvalidCandidate::new(Breach::Null, "type", &format!("{place} is null"), Value::Null)
 }
 
-fn nested(spot: &Spot) -> InvalidCandidate {
+fn nested(spot: &BreakableValue) -> InvalidCandidate {
     let says = format!("{} is inside an array", spot.name);
     InvalidCandidate::new(Breach::WrongNesting, "type", &says, json!([spot.value]))
 }

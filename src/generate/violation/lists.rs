@@ -6,7 +6,7 @@ use crate::generate::make::with;
 use crate::schema::SchemaRules;
 
 use super::candidate::{InvalidCandidate, group};
-use super::{Breach, Spot, weight};
+use super::{Breach, BreakableValue, weight};
 
 /// Arrays and objects grow up to this many elements.
 const LONGEST: usize = 2_000;
@@ -14,7 +14,7 @@ const LONGEST: usize = 2_000;
 /// How many values are added at most.
 const MOST_ADDED: usize = 20_000;
 
-pub(super) fn broken(rules: &SchemaRules, spot: &Spot) -> Vec<Vec<InvalidCandidate>> {
+pub(super) fn broken(rules: &SchemaRules, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
     match &spot.value {
         Value::Array(items) => arrays(rules, items, &spot.name),
         Value::Object(members) => objects(rules, members, &spot.name),
@@ -74,7 +74,7 @@ fn objects(rules: &SchemaRules, members: &Map<String, Value>, place: &str) -> Ve
         groups.push(vec![missing.of(name)]);
     }
     for (name, needed) in rules.dependent.iter().filter(|(name, _)| members.contains_key(name)).take(most) {
-        groups.extend(needed.iter().take(most).flat_map(|needed| widowed(members, name, needed)));
+        groups.extend(needed.iter().take(most).flat_map(|needed| without_dependency(members, name, needed)));
     }
     let closed = [("additionalProperties", rules.additional), ("unevaluatedProperties", rules.unevaluated_properties)];
     for (keyword, _) in closed.into_iter().filter(|(_, schema)| schema.is_some()) {
@@ -89,8 +89,8 @@ fn objects(rules: &SchemaRules, members: &Map<String, Value>, place: &str) -> Ve
     groups
 }
 
-/// A member without another that it needs.
-fn widowed(members: &Map<String, Value>, name: &str, needed: &str) -> Vec<Vec<InvalidCandidate>> {
+/// Objects that have a member and lack another that it requires.
+fn without_dependency(members: &Map<String, Value>, name: &str, needed: &str) -> Vec<Vec<InvalidCandidate>> {
     let says = format!("`{name}` is there without `{needed}`");
     let broken = without(members, &[needed]);
     let of = |keyword: &str| InvalidCandidate::new(Breach::MissingRequired, keyword, &says, broken.clone()).of(needed);

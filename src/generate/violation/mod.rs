@@ -42,15 +42,15 @@ pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Inv
     let most = graph.schemas.spent() + MOST_STEPS;
     // Values with additions get only a part of the steps, so that the base value gets its share.
     let hosts = surroundings::hosts(&mut graph, judge, base, WORK / 500 / weight, most - MOST_STEPS / 2);
-    let mut workshop = Workshop { graph, judge, most, left: MOST_TRIED, found, values, met };
+    let mut search = ViolationSearch { graph, judge, most, left: MOST_TRIED, found, values, met };
     for host in hosts {
-        workshop.visit(&host.value, &host.below);
+        search.visit(&host.value, &host.below);
     }
-    workshop.found
+    search.found
 }
 
-/// A place of a value, to keep.
-struct Spot {
+/// A part of a value that is to be made invalid.
+struct BreakableValue {
     at: String,
     /// The place as sentences name it.
     name: String,
@@ -58,7 +58,7 @@ struct Spot {
     judges: Vec<SchemaId>,
 }
 
-struct Workshop<'a> {
+struct ViolationSearch<'a> {
     graph: Graph,
     judge: &'a Judges,
     /// How many steps may be counted before nothing more is tried.
@@ -72,7 +72,7 @@ struct Workshop<'a> {
     met: BTreeSet<(Breach, String, String, String)>,
 }
 
-impl Workshop<'_> {
+impl ViolationSearch<'_> {
     /// Breaks every place of a value that is at or below a pointer.
     fn visit(&mut self, whole: &Value, below: &str) {
         if self.is_done() {
@@ -83,7 +83,7 @@ impl Workshop<'_> {
         each_place(&self.graph.schemas, whole, &mut |place| {
             if spots.len() < most && is_at_or_below(place.at, below) && is_among_the_first(place.at) {
                 let (at, value) = (place.at.to_owned(), place.value.clone());
-                spots.push(Spot { at, name: subject(place.at), value, judges: place.judges.to_vec() });
+                spots.push(BreakableValue { at, name: subject(place.at), value, judges: place.judges.to_vec() });
             }
         });
         for spot in spots {
@@ -96,7 +96,7 @@ impl Workshop<'_> {
         self.found.len() >= MOST || self.graph.schemas.spent() >= self.most
     }
 
-    fn break_spot(&mut self, whole: &Value, spot: &Spot) {
+    fn break_spot(&mut self, whole: &Value, spot: &BreakableValue) {
         for group in candidate::direct(&self.graph, spot) {
             self.first_that_holds(whole, spot, group);
         }
@@ -115,7 +115,7 @@ impl Workshop<'_> {
     }
 
     /// Keeps the first of several candidates that breaks what it claims and nothing else.
-    fn first_that_holds(&mut self, whole: &Value, spot: &Spot, group: Vec<InvalidCandidate>) {
+    fn first_that_holds(&mut self, whole: &Value, spot: &BreakableValue, group: Vec<InvalidCandidate>) {
         for candidate in group {
             if self.is_done() || self.knows(&candidate, &spot.at) {
                 return;

@@ -7,12 +7,16 @@ use crate::generate::make::{number_near, text_of_length, whole_value};
 use crate::schema::{NumberLimit, SchemaRules, same};
 
 use super::candidate::{InvalidCandidate, group};
-use super::{Breach, Spot};
+use super::{Breach, BreakableValue};
 
 /// Texts grow up to this many times their default limit: transports have limits of their own.
 const LONGER: usize = 16;
 
-pub(super) fn broken(rules: &SchemaRules, spot: &Spot, limits: GeneratorLimits) -> Vec<Vec<InvalidCandidate>> {
+pub(super) fn broken(
+    rules: &SchemaRules,
+    spot: &BreakableValue,
+    limits: GeneratorLimits,
+) -> Vec<Vec<InvalidCandidate>> {
     let (value, place) = (&spot.value, spot.name.as_str());
     let mut groups = Vec::new();
     if let Some(values) = &rules.values {
@@ -31,7 +35,7 @@ pub(super) fn broken(rules: &SchemaRules, spot: &Spot, limits: GeneratorLimits) 
     groups
 }
 
-fn unlisted(rules: &SchemaRules, values: &[Value], spot: &Spot) -> Vec<InvalidCandidate> {
+fn unlisted(rules: &SchemaRules, values: &[Value], spot: &BreakableValue) -> Vec<InvalidCandidate> {
     let place = &spot.name;
     let keyword = if rules.constant { "const" } else { "enum" };
     let mut other: Vec<Value> = match &spot.value {

@@ -8,7 +8,7 @@ use crate::generate::shape::{Graph, LARGEST};
 use crate::schema::{ContainsRule, NumberLimit, SchemaId, SchemaRules};
 
 use super::candidate::InvalidCandidate;
-use super::{Breach, Spot};
+use super::{Breach, BreakableValue};
 
 /// How many values are tried.
 const TRIES: usize = 12;
@@ -43,7 +43,7 @@ impl BreachClaim {
 }
 
 /// The keywords of a place that can be turned around.
-pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<BreachClaim> {
+pub(super) fn claims(graph: &Graph, spot: &BreakableValue) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
@@ -59,7 +59,7 @@ pub(super) fn claims(graph: &Graph, spot: &Spot) -> Vec<BreachClaim> {
 }
 
 /// Values that break what is claimed, and hopefully nothing else.
-pub(super) fn values(graph: &mut Graph, spot: &Spot, claim: &BreachClaim) -> Vec<Value> {
+pub(super) fn values(graph: &mut Graph, spot: &BreakableValue, claim: &BreachClaim) -> Vec<Value> {
     let mut ids = claim.further.clone();
     for id in &spot.judges {
         let rules = if *id == claim.owner { claim.instead.clone() } else { (**graph.schemas.rules(*id)).clone() };

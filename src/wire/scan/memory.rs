@@ -280,7 +280,7 @@ impl SessionMemory {
     }
 
     /// The open request whose id reads the same in the other type.
-    pub(super) fn twin(&self, id: &Id) -> Option<Id> {
+    pub(super) fn open_request_of_other_id_type(&self, id: &Id) -> Option<Id> {
         let twin = match id {
             Id::Number(number) => Id::Text(number.to_string()),
             Id::Text(text) => Id::Number(text.parse().ok()?),

@@ -184,7 +184,7 @@ impl Scanner {
     }
 
     /// The open request whose id reads the same in the other type.
-    pub fn twin(&self, id: &Id) -> Option<Id> {
-        self.memory.twin(id)
+    pub fn open_request_of_other_id_type(&self, id: &Id) -> Option<Id> {
+        self.memory.open_request_of_other_id_type(id)
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn match_request(
     });
     let id = id?;
     if !memory.asked.contains_key(&id) {
-        let twin = memory.twin(&id);
+        let twin = memory.open_request_of_other_id_type(&id);
         let message = || match &twin {
             Some(twin) => {
                 format!(
