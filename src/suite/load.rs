@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 
 use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
 use super::model::{NamedTool, Suite, Test};
-use super::strangers::{self, Stranger};
+use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
 use crate::source::grammar::{self, Shape};
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean};
@@ -61,13 +61,13 @@ pub fn load<S: SuiteSettings>(
         open: Vec::new(),
         done: BTreeSet::new(),
         found: Vec::new(),
-        strangers: Vec::new(),
+        unmatched_overrides: Vec::new(),
         names_server: false,
     };
     let read = loader.file(from.path, None);
     let names_server = loader.names_server;
     let mut found = loader.found;
-    strangers::check(&loader.strangers, loader.sources, &mut found);
+    unused_overrides::report_unused(&loader.unmatched_overrides, loader.sources, &mut found);
     if let Some(LoadedSuite { suite, blocks }) = &read {
         if from.servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
@@ -117,7 +117,7 @@ struct Loader<'a, S: 'static> {
     done: BTreeSet<PathBuf>,
     found: Vec<Diagnostic>,
     /// Variables that are set for included suites and that none of them has.
-    strangers: Vec<Stranger>,
+    unmatched_overrides: Vec<UnmatchedOverride>,
     /// Whether any file has servers, right or wrong.
     names_server: bool,
 }
@@ -160,7 +160,10 @@ impl<S> Loader<'_, S> {
         let own = self.decode(&root, id, folder)?;
         // A variable may be one of a suite that could not be read.
         if are_read {
-            self.strangers.extend(strangers::of(&own.suite, included.iter().map(|included| &included.suite)));
+            self.unmatched_overrides.extend(unused_overrides::unmatched_overrides(
+                &own.suite,
+                included.iter().map(|included| &included.suite),
+            ));
         }
         let loaded = included.into_iter().rev().fold(own, merge::under);
         // A part that is missing below a broken shape was reported as that shape's mistake.
@@ -185,8 +188,8 @@ impl<S> Loader<'_, S> {
             let path = PathBuf::from(format!("<{}>", entry.value));
             return if self.done.contains(&path) { None } else { self.text(&path, folder, text.to_owned()) };
         }
-        let path = tidy(&folder.join(&entry.value));
-        if let Some(at) = self.open.iter().position(|open| tidy(open) == path) {
+        let path = normalize_path(&folder.join(&entry.value));
+        if let Some(at) = self.open.iter().position(|open| normalize_path(open) == path) {
             let names: Vec<String> = self.open[at..].iter().map(|open| open.display().to_string()).collect();
             let message = format!("the suite includes itself: {} → {}", names.join(" → "), path.display());
             self.found.push(Diagnostic::error("include-cycle", message, entry.span));
@@ -355,19 +358,19 @@ pub fn why_unreadable(error: &io::Error) -> String {
 }
 
 /// The path without `.` and resolvable `..`, so that two spellings of one file are one.
-pub fn tidy(path: &Path) -> PathBuf {
+pub fn normalize_path(path: &Path) -> PathBuf {
     use std::path::Component;
-    let mut tidied = PathBuf::new();
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if matches!(tidied.components().next_back(), Some(Component::Normal(_))) => {
-                tidied.pop();
+            Component::ParentDir if matches!(normalized.components().next_back(), Some(Component::Normal(_))) => {
+                normalized.pop();
             }
             Component::ParentDir | Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                tidied.push(part);
+                normalized.push(part);
             }
         }
     }
-    tidied
+    normalized
 }

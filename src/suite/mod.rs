@@ -15,7 +15,7 @@ mod merge;
 mod model;
 mod rows;
 mod snapshot;
-mod strangers;
+mod unused_overrides;
 
 pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteGrammar, SuiteSettings};
 #[cfg(test)]
@@ -25,7 +25,7 @@ pub(crate) use self::decode::{
     UNAVAILABLE_TEST_KEYS, duration, level, selected_tools, skip_reason, test, texts, tool_selection,
 };
 pub(crate) use self::grammar::TOOLS;
-pub use self::load::{Files, Servers, SuiteSource, load, tidy, why_unreadable};
+pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
 pub(crate) use self::model::is_match;
 pub use self::model::{
     Action, AdHocCommand, Answers, ArgumentKind, Arguments, Auth, Cancel, CancelWhen, Capture, Carrier,

@@ -11,7 +11,7 @@ use crate::event::{Missing, MutantResult, Proof};
 use crate::plan::{Plan, SuitePlan};
 use crate::source::yaml_writer as yaml;
 use crate::source::{parse_duration, visible_line};
-use crate::suite::{Order, RestartPolicy, RunOptions, tidy};
+use crate::suite::{Order, RestartPolicy, RunOptions, normalize_path};
 
 /// How many mutants are named above a test.
 const NAMED: usize = 6;
@@ -232,12 +232,12 @@ fn include(suite: &str, file: &Path, here: &Path) -> String {
     if let Some(name) = suite.strip_prefix("<builtin:").and_then(|name| name.strip_suffix('>')) {
         return format!("builtin:{name}");
     }
-    let (suite, file) = (Path::new(suite), tidy(file));
+    let (suite, file) = (Path::new(suite), normalize_path(file));
     let folder = file.parent().map(Path::to_owned).unwrap_or_default();
     let (target, folder) = if suite.is_absolute() == file.is_absolute() {
-        (tidy(suite), folder)
+        (normalize_path(suite), folder)
     } else {
-        (tidy(&here.join(suite)), tidy(&here.join(folder)))
+        (normalize_path(&here.join(suite)), normalize_path(&here.join(folder)))
     };
     let (target, folder): (Vec<_>, Vec<_>) = (target.components().collect(), folder.components().collect());
     let same = target.iter().zip(&folder).take_while(|(one, other)| one == other).count();

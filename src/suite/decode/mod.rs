@@ -3,7 +3,7 @@
 //! Mistakes that the grammar already reported are skipped here: a part that is missing or of a wrong type makes no
 //! model, and no second message.
 
-mod misplaced;
+mod matcher_scope;
 mod raw;
 mod rule;
 mod server;

@@ -1,6 +1,6 @@
 //! Steps.
 
-use super::{duration, flag, misplaced, raw, snapshot};
+use super::{duration, flag, matcher_scope, raw, snapshot};
 use crate::matching::{Expectation, ValuePath};
 use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
 use crate::suite::model::{Action, Capture, Step, StepNeed};
@@ -35,7 +35,7 @@ pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Dia
 pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     let key = ACTIONS.into_iter().find(|key| node.get(key).is_some())?;
     let action = action(node, key, found)?;
-    misplaced::matchers(node, key, found);
+    matcher_scope::check(node, key, found);
     Some(Step {
         span: node.entries().iter().find(|(name, _)| name.value == key).map_or(node.span, |(name, _)| name.span),
         name: node.get("name").and_then(Node::text).map(str::to_owned),

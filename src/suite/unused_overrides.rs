@@ -1,29 +1,34 @@
-//! Variables that a suite sets for suites that it includes, and that none of them has: most are slips of the pen.
+//! Overrides of variables that no included suite has and nothing else uses: most are misspelt.
 
 use super::model::Suite;
 use crate::source::{Diagnostic, Located, Sources, did_you_mean, nearest};
 
 /// A variable that no included suite has.
-pub(super) struct Stranger {
+pub(super) struct UnmatchedOverride {
     name: Located<String>,
     /// The variables that the included suites have.
     known: Vec<String>,
 }
 
-/// Those of a suite; none where nothing that it includes has variables.
-pub(super) fn of<'a>(suite: &Suite, included: impl Iterator<Item = &'a Suite>) -> Vec<Stranger> {
+/// The variables of a suite that no included suite has; none where no included suite has variables.
+pub(super) fn unmatched_overrides<'a>(
+    suite: &Suite,
+    included: impl Iterator<Item = &'a Suite>,
+) -> Vec<UnmatchedOverride> {
     let names = |suite: &Suite| suite.variables.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     let known: Vec<String> = included.flat_map(names).map(|name| name.value).collect();
     if known.is_empty() {
         return Vec::new();
     }
-    let strangers = names(suite).into_iter().filter(|name| !known.contains(&name.value));
-    strangers.map(|name| Stranger { name, known: known.clone() }).collect()
+    let overrides = names(suite).into_iter().filter(|name| !known.contains(&name.value));
+    overrides.map(|name| UnmatchedOverride { name, known: known.clone() }).collect()
 }
 
-/// Reports those that no text mentions but to set them; one that looks like a variable of an included suite is an error.
-pub(super) fn check(strangers: &[Stranger], sources: &Sources, found: &mut Vec<Diagnostic>) {
-    for Stranger { name, known } in strangers.iter().filter(|stranger| is_unused(&stranger.name.value, sources)) {
+/// Reports the overrides that nothing uses; one that resembles a variable of an included suite is an error.
+pub(super) fn report_unused(overrides: &[UnmatchedOverride], sources: &Sources, found: &mut Vec<Diagnostic>) {
+    for UnmatchedOverride { name, known } in
+        overrides.iter().filter(|variable| is_unused(&variable.name.value, sources))
+    {
         let message = format!("nothing uses the variable `{}`, and no included suite has it", name.value);
         let known = || known.iter().map(String::as_str);
         let told =
