@@ -8,9 +8,9 @@ mod baseline;
 mod calls;
 mod commands;
 mod console;
-mod dashes;
 mod environment;
 mod exit;
+mod flags_after_dashes;
 mod kept;
 mod paths;
 mod server;
@@ -77,8 +77,8 @@ impl CliCommand {
         matches!(self, Self::Run(_) | Self::Prove(_) | Self::Plan(_) | Self::Check(_) | Self::FaultCoverage(_))
     }
 
-    /// The work that a mistake prevents.
-    fn undone(&self) -> &'static str {
+    /// The sentence that says what a mistake prevented.
+    fn nothing_done_text(&self) -> &'static str {
         match self {
             Self::Plan(_) => "nothing was planned",
             Self::Report(_) => "no document was written",
@@ -107,10 +107,10 @@ pub fn main() -> ExitCode {
         }
     };
     let CliArguments { command, color } = arguments;
-    let console = &Console::new(color, environment, command.undone());
+    let console = &Console::new(color, environment, command.nothing_done_text());
     if command.takes_a_server() {
         let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        dashes::misplaced(&CliArguments::command(), &typed).inspect(|warning| console.note(warning));
+        flags_after_dashes::warning(&CliArguments::command(), &typed).inspect(|warning| console.note(warning));
     }
     if command.reads_suites() {
         // Reading the registry takes as long as reading a large suite; it is used after the suites are read.

@@ -58,11 +58,11 @@ fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, Stri
         return (if files.is_empty() { Err(none()) } else { Ok(files) }, None);
     }
     if path.exists() {
-        return (Ok(vec![tidy(path)]), None);
+        return (Ok(vec![without_current_dir(path)]), None);
     }
     let with_line = word.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     if let Some((file, line)) = with_line {
-        return (Ok(vec![tidy(Path::new(file))]), Some(line));
+        return (Ok(vec![without_current_dir(Path::new(file))]), Some(line));
     }
     if word.contains(['*', '?', '[', '{']) {
         return (matching(word), None);
@@ -75,8 +75,8 @@ fn in_folder(folder: &Path, doubtful: &mut Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for path in walk(folder).filter(|path| is_yaml(path) && !is_part(path)) {
         match likeness_of(&path) {
-            Likeness::Suite => files.push(tidy(&path)),
-            Likeness::Doubtful => doubtful.push(tidy(&path)),
+            Likeness::Suite => files.push(without_current_dir(&path)),
+            Likeness::Doubtful => doubtful.push(without_current_dir(&path)),
             Likeness::Other => {}
         }
     }
@@ -93,8 +93,10 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
         .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
         .collect();
     let root = if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed };
-    let files: Vec<PathBuf> =
-        walk(&root).map(|path| tidy(&path)).filter(|path| matcher.is_match(path) && is_yaml(path)).collect();
+    let files: Vec<PathBuf> = walk(&root)
+        .map(|path| without_current_dir(&path))
+        .filter(|path| matcher.is_match(path) && is_yaml(path))
+        .collect();
     if files.is_empty() { Err(format!("no file matches `{pattern}`")) } else { Ok(files) }
 }
 
@@ -150,8 +152,9 @@ fn has_key(text: &str, key: &str) -> bool {
     })
 }
 
-/// The path without what changes nothing in it: `./b//s.yml` is `b/s.yml`. A `..` may lead through a link, and stays.
-fn tidy(path: &Path) -> PathBuf {
+/// The path without `.` and empty components: `./b//s.yml` is `b/s.yml`. Unlike [`crate::suite::normalize_path`], keeps
+/// every `..`, since it may lead through a link.
+fn without_current_dir(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_that_differ_in_nothing_are_one() {
+    fn redundant_components_are_removed() {
         for (spelled, expected) in [
             ("b/s.yml", "b/s.yml"),
             ("./b/s.yml", "b/s.yml"),
@@ -179,7 +182,7 @@ mod tests {
             ("../b/s.yml", "../b/s.yml"),
             ("/b/s.yml", "/b/s.yml"),
         ] {
-            assert_eq!(tidy(Path::new(spelled)), Path::new(expected), "{spelled}");
+            assert_eq!(without_current_dir(Path::new(spelled)), Path::new(expected), "{spelled}");
         }
     }
 

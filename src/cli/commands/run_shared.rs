@@ -37,7 +37,8 @@ pub(super) fn run_plan(
     let SignalledRun { plan, registry, options, wish } = run;
     let mut watch = SharedWatch::new(watch);
     let (shared, console) = (watch.clone(), console.clone());
-    let running = RunningTask { on: runtime.handle().clone(), last: Box::new(move || shared.abandon(&console)) };
+    let running =
+        RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(move || shared.abandon(&console)) };
     let mut urgency = signals::listen(wish, RunEnding::Reports, Some(running), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -68,21 +69,21 @@ impl SharedWatch {
 
     /// The watch, once the run is over.
     pub(super) fn into_watch(self) -> RunWatch {
-        self.taken().unwrap_or_else(|| wait_for_the_end())
+        self.take_watch().unwrap_or_else(|| wait_for_the_end())
     }
 
     /// Writes the reports of what is known so far; the program ends after this. Returns not where the run is over, and
     /// the other thread is about to write them.
     pub(super) fn abandon(&self, console: &Console) {
         self.0.is_abandoned.store(true, Ordering::Release);
-        match self.taken() {
+        match self.take_watch() {
             // A report that could not be written has caused an error message already.
             Some(watch) => drop(watch.finish(console)),
             None => wait_for_the_end(),
         }
     }
 
-    fn taken(&self) -> Option<RunWatch> {
+    fn take_watch(&self) -> Option<RunWatch> {
         self.0.watch.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

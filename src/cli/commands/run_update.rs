@@ -85,25 +85,26 @@ pub(super) fn update(
         summary.failed += cases.len();
         summary.not_passed.extend(cases);
     }
-    let deeds = changes.into_iter().map(Deed::Write).chain(stale.into_iter().map(Deed::Remove)).collect();
+    let file_changes =
+        changes.into_iter().map(FileChange::Write).chain(stale.into_iter().map(FileChange::Remove)).collect();
     let mut failed = Ok(());
-    let mut act = |deed: &Deed| {
-        let done = deed.act(roots).map_err(|problem| console.fail(Exit::Environment, problem, None));
+    let mut apply = |file_change: &FileChange| {
+        let done = file_change.apply(roots).map_err(|problem| console.fail(Exit::Environment, problem, None));
         failed = failed.and(done);
         done.is_ok()
     };
-    let (mut say, mut hear) = (|text: &str| console.note(text), || hear(&mut urgency));
-    let mut dialogue = UpdateDialogue { say: &mut say, hear: &mut hear, act: &mut act };
-    for change in settle(deeds, consent, console.error_style, &mut dialogue) {
+    let (mut say, mut read_line) = (|text: &str| console.note(text), || read_line(&mut urgency));
+    let mut dialogue = UpdateDialogue { say: &mut say, read_line: &mut read_line, apply: &mut apply };
+    for change in review_changes(file_changes, consent, console.error_style, &mut dialogue) {
         summary.failed += change.cases.len();
         summary.not_passed.extend(change.cases);
     }
     failed
 }
 
-/// Something that may be done.
+/// A snapshot file that is to be written or removed.
 #[derive(Debug, PartialEq)]
-enum Deed {
+enum FileChange {
     Write(SnapshotChange),
     Remove(PathBuf),
 }
@@ -112,9 +113,9 @@ enum Deed {
 struct UpdateDialogue<'a> {
     say: &'a mut dyn FnMut(&str),
     /// The next line; `None` where nobody answers any more.
-    hear: &'a mut dyn FnMut() -> Option<String>,
+    read_line: &'a mut dyn FnMut() -> Option<String>,
     /// Tells whether it was done.
-    act: &'a mut dyn FnMut(&Deed) -> bool,
+    apply: &'a mut dyn FnMut(&FileChange) -> bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -125,27 +126,32 @@ enum UserAnswer {
     Quit,
 }
 
-/// Shows every deed and does it where the user agrees; returns the changes that were not wanted.
-fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut UpdateDialogue<'_>) -> Vec<SnapshotChange> {
+/// Shows every change and applies it where the user agrees; returns the snapshots that were not written.
+fn review_changes(
+    file_changes: Vec<FileChange>,
+    consent: Consent,
+    style: Style,
+    dialogue: &mut UpdateDialogue<'_>,
+) -> Vec<SnapshotChange> {
     let mut standing = (consent == Consent::Given).then_some(UserAnswer::All);
     let mut left = Vec::new();
-    for deed in deeds {
+    for file_change in file_changes {
         if standing != Some(UserAnswer::Quit) {
-            (dialogue.say)(&deed.shown(style));
+            (dialogue.say)(&file_change.preview(style));
         }
-        let answer = standing.unwrap_or_else(|| ask(&deed, dialogue));
+        let answer = standing.unwrap_or_else(|| ask_user(&file_change, dialogue));
         if matches!(answer, UserAnswer::All | UserAnswer::Quit) {
             standing = Some(answer);
         }
         if matches!(answer, UserAnswer::Yes | UserAnswer::All) {
-            if (dialogue.act)(&deed) {
-                (dialogue.say)(&deed.done());
+            if (dialogue.apply)(&file_change) {
+                (dialogue.say)(&file_change.summary());
             }
             continue;
         }
-        match deed {
-            Deed::Write(change) => left.push(change),
-            Deed::Remove(_) => {}
+        match file_change {
+            FileChange::Write(change) => left.push(change),
+            FileChange::Remove(_) => {}
         }
     }
     if !left.is_empty() {
@@ -156,14 +162,14 @@ fn settle(deeds: Vec<Deed>, consent: Consent, style: Style, dialogue: &mut Updat
 }
 
 /// Asks until the answer is one; silence is a wish to stop.
-fn ask(deed: &Deed, dialogue: &mut UpdateDialogue<'_>) -> UserAnswer {
-    let verb = match deed {
-        Deed::Write(_) => "write",
-        Deed::Remove(_) => "remove",
+fn ask_user(file_change: &FileChange, dialogue: &mut UpdateDialogue<'_>) -> UserAnswer {
+    let verb = match file_change {
+        FileChange::Write(_) => "write",
+        FileChange::Remove(_) => "remove",
     };
     loop {
         (dialogue.say)(&format!("{verb}? [y]es, [n]o, [a]ll, [q]uit"));
-        let Some(line) = (dialogue.hear)() else { return UserAnswer::Quit };
+        let Some(line) = (dialogue.read_line)() else { return UserAnswer::Quit };
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => return UserAnswer::Yes,
             "n" | "no" => return UserAnswer::No,
@@ -174,9 +180,9 @@ fn ask(deed: &Deed, dialogue: &mut UpdateDialogue<'_>) -> UserAnswer {
     }
 }
 
-impl Deed {
+impl FileChange {
     /// Writes or removes the file, but never outside of the folders of the suites.
-    fn act(&self, roots: &Roots) -> Result<(), SinkError> {
+    fn apply(&self, roots: &Roots) -> Result<(), SinkError> {
         let (Self::Write(SnapshotChange { file, .. }) | Self::Remove(file)) = self;
         let suite = file.parent().and_then(|folder| roots.get(folder));
         let suite = suite.ok_or_else(|| recorded::outside("it is in no folder of these suites"));
@@ -191,16 +197,16 @@ impl Deed {
         Ok(())
     }
 
-    /// The message after it was done.
-    fn done(&self) -> String {
+    /// The message after the change.
+    fn summary(&self) -> String {
         match self {
             Self::Write(change) => format!("wrote `{}`", change.file.display()),
             Self::Remove(file) => format!("removed `{}`", file.display()),
         }
     }
 
-    /// The message before it is done, with the difference.
-    fn shown(&self, style: Style) -> String {
+    /// The message before the change, with the difference.
+    fn preview(&self, style: Style) -> String {
         match self {
             Self::Write(SnapshotChange { file, known, wanted, .. }) => {
                 let kind = if known.is_some() { "changed" } else { "new" };
@@ -235,8 +241,8 @@ fn painted(line: &str, style: Style) -> String {
     if style.color == Color::Never { line.to_owned() } else { format!("{look}{line}{look:#}") }
 }
 
-/// A line that the user types; `None` at the end of input and after Ctrl-C.
-fn hear(urgency: &mut watch::Receiver<Urgency>) -> Option<String> {
+/// Reads a line of the user; `None` at the end of input and after Ctrl-C.
+fn read_line(urgency: &mut watch::Receiver<Urgency>) -> Option<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().ok()?;
     let (sender, receiver) = tokio::sync::oneshot::channel();
     // Reading cannot be broken off, so it is done where nobody waits for its end.
@@ -257,29 +263,29 @@ fn hear(urgency: &mut watch::Receiver<Urgency>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn change(name: &str) -> Deed {
+    fn change(name: &str) -> FileChange {
         let known = (name == "b").then(|| "{\n  \"a\": 1\n}\n".to_owned());
         let wanted = "{\n  \"a\": 2\n}\n".to_owned();
-        Deed::Write(SnapshotChange { file: name.into(), cases: vec![format!("case {name}")], known, wanted })
+        FileChange::Write(SnapshotChange { file: name.into(), cases: vec![format!("case {name}")], known, wanted })
     }
 
     /// The files that are written or removed, those that are left, and everything that is said.
     fn played(consent: Consent, typed: &[&str]) -> (String, String, String) {
-        let deeds = vec![change("a"), change("b"), change("c"), Deed::Remove("d".into())];
+        let file_changes = vec![change("a"), change("b"), change("c"), FileChange::Remove("d".into())];
         let (mut done, mut said) = (Vec::new(), Vec::new());
         let mut lines = typed.iter().map(|line| (*line).to_owned());
         let mut dialogue = UpdateDialogue {
             say: &mut |text| said.push(text.to_owned()),
-            hear: &mut || lines.next(),
-            act: &mut |deed| {
-                done.push(match deed {
-                    Deed::Write(change) => change.file.display().to_string(),
-                    Deed::Remove(file) => format!("-{}", file.display()),
+            read_line: &mut || lines.next(),
+            apply: &mut |file_change| {
+                done.push(match file_change {
+                    FileChange::Write(change) => change.file.display().to_string(),
+                    FileChange::Remove(file) => format!("-{}", file.display()),
                 });
                 true
             },
         };
-        let left = settle(deeds, consent, Style::new(Color::Never, 80), &mut dialogue);
+        let left = review_changes(file_changes, consent, Style::new(Color::Never, 80), &mut dialogue);
         let left = left.iter().map(|change| change.file.display().to_string()).collect();
         (done.concat(), left, said.join("\n"))
     }

@@ -82,9 +82,9 @@ impl RunEnding {
 /// The runtime that must not be stuck once a signal came, or else the program exits.
 pub(super) struct RunningTask {
     /// The one runtime that everything runs on.
-    pub(super) on: Handle,
+    pub(super) runtime: Handle,
     /// Runs in any case before the program exits.
-    pub(super) last: Box<dyn FnOnce() + Send>,
+    pub(super) cleanup: Box<dyn FnOnce() + Send>,
 }
 
 /// Listens for signals once it returns: `stop` is set by the first one, the receiver follows each.
@@ -106,20 +106,20 @@ pub(super) fn listen(
             let Ok(mut signals) = Signals::new() else { return };
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
-            let (on, last) = running.map(|running| (running.on, running.last)).unzip();
+            let (runtime, cleanup) = running.map(|running| (running.runtime, running.cleanup)).unzip();
             tokio::select! {
                 () = signals.next() => {}
-                () = almost(budget) => {
+                () = wait_until_budget_nearly_spent(budget) => {
                     let _ = stop.send(true);
                     let _ = sender.send(Urgency::Spent);
                     tokio::select! {
                         () = signals.next() => {}
                         () = sleep(CLEANUP_TIME + OVERTIME) => {
                             let _ = sender.send(Urgency::Overdue);
-                            stuck(on.as_ref()).await;
-                            tell("the time of `--budget` is over, and the run does not stop");
-                            at_last(last, &mut signals).await;
-                            leave(NOT_JUDGED);
+                            wait_until_stuck(runtime.as_ref()).await;
+                            print_notice("the time of `--budget` is over, and the run does not stop");
+                            run_cleanup(cleanup, &mut signals).await;
+                            exit_now(NOT_JUDGED);
                         }
                     }
                 }
@@ -127,17 +127,17 @@ pub(super) fn listen(
             // Whoever runs holds the other ends, and hears of it even if nobody reads what is said.
             let _ = stop.send(true);
             let _ = sender.send(Urgency::Soon);
-            tell(soon);
-            if !is_stuck(&mut signals, on.as_ref()).await {
+            print_notice(soon);
+            if !is_stuck_before_signal(&mut signals, runtime.as_ref()).await {
                 let _ = sender.send(Urgency::Now);
-                tell(now);
-                if !is_stuck(&mut signals, on.as_ref()).await {
-                    leave(INTERRUPTED);
+                print_notice(now);
+                if !is_stuck_before_signal(&mut signals, runtime.as_ref()).await {
+                    exit_now(INTERRUPTED);
                 }
             }
-            tell(ending.stuck_words());
-            at_last(last, &mut signals).await;
-            leave(INTERRUPTED);
+            print_notice(ending.stuck_words());
+            run_cleanup(cleanup, &mut signals).await;
+            exit_now(INTERRUPTED);
         });
     });
     // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
@@ -146,47 +146,47 @@ pub(super) fn listen(
     receiver
 }
 
-/// Returns when a run of so much time has to come to its end.
-async fn almost(budget: Option<Duration>) {
+/// Returns when so little of the budget is left that the run must stop.
+async fn wait_until_budget_nearly_spent(budget: Option<Duration>) {
     match budget {
         Some(budget) => sleep(budget.saturating_sub(CLEANUP_TIME.min(budget / 4))).await,
         None => std::future::pending().await,
     }
 }
 
-/// Waits for the next signal; `true` where what runs is so busy before there is one that it cannot end.
-async fn is_stuck(signals: &mut Signals, running: Option<&Handle>) -> bool {
+/// Waits for the next signal; `true` where the runtime is stuck before it comes.
+async fn is_stuck_before_signal(signals: &mut Signals, running: Option<&Handle>) -> bool {
     tokio::select! {
         () = signals.next() => false,
-        () = stuck(running) => true,
+        () = wait_until_stuck(running) => true,
     }
 }
 
 /// Returns once a runtime has not had a turn for anything new in a while. One that is gone refuses, which is an answer.
-async fn stuck(running: Option<&Handle>) {
+async fn wait_until_stuck(running: Option<&Handle>) {
     let Some(running) = running else { return std::future::pending().await };
     while timeout(STUCK_AFTER, running.spawn(async {})).await.is_ok() {
         sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Does what is still done before the program ends, unless somebody does not want to wait for that either.
-async fn at_last(last: Option<Box<dyn FnOnce() + Send>>, signals: &mut Signals) {
-    let Some(last) = last else { return };
+/// Runs the cleanup before the program ends, until the next signal.
+async fn run_cleanup(cleanup: Option<Box<dyn FnOnce() + Send>>, signals: &mut Signals) {
+    let Some(cleanup) = cleanup else { return };
     tokio::select! {
-        _ = tokio::task::spawn_blocking(last) => {}
+        _ = tokio::task::spawn_blocking(cleanup) => {}
         () = signals.next() => {}
     }
 }
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
-fn leave(code: i32) -> ! {
+fn exit_now(code: i32) -> ! {
     orphans::kill_all_children();
     std::process::exit(code);
 }
 
-/// Whoever pressed Ctrl-C waits for an answer, unless there is nobody who reads it.
-fn tell(words: &str) {
+/// Prints a notice to stderr; a closed stderr is no error.
+fn print_notice(words: &str) {
     let _ = writeln!(std::io::stderr().lock(), "\n{words}");
 }
 
@@ -244,7 +244,7 @@ mod tests {
     /// Whether a runtime is given up within a minute, on a clock that does not wait.
     fn is_given_up(running: &Handle) -> bool {
         let watching = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        watching.block_on(async { timeout(Duration::from_secs(60), stuck(Some(running))).await.is_ok() })
+        watching.block_on(async { timeout(Duration::from_secs(60), wait_until_stuck(Some(running))).await.is_ok() })
     }
 
     #[test]

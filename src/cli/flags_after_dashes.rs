@@ -1,19 +1,19 @@
-//! Words behind `--` that read like flags of ours: they go to the server, and whoever typed them may not know.
+//! Flags of mcprove that the user wrote after `--`, and which therefore go to the server.
 
-/// Flags that starters of servers, such as `docker`, `npx` and `uvx`, have as well.
-const OF_OTHERS: [&str; 14] = [
+/// Flags that launchers of servers, such as `docker`, `npx` and `uvx`, have as well.
+const FLAGS_OF_LAUNCHERS: [&str; 14] = [
     "color", "cwd", "env", "filter", "format", "header", "help", "output", "parallel", "registry", "time", "timeout",
     "update", "yes",
 ];
 
-/// A warning about flags of a command behind `--`; `typed` are all words of the command line.
-pub(super) fn misplaced(commands: &clap::Command, typed: &[String]) -> Option<String> {
+/// A warning about flags of a command after `--`; `typed` are all words of the command line.
+pub(super) fn warning(commands: &clap::Command, typed: &[String]) -> Option<String> {
     let dashes = typed.iter().position(|word| word == "--")?;
     let (before, behind) = typed.split_at(dashes);
     let command = before.iter().skip(1).find_map(|word| commands.find_subcommand(word))?;
     let is_ours = |name: &str| {
         let mut flags = command.get_arguments().filter_map(clap::Arg::get_long);
-        !OF_OTHERS.contains(&name) && flags.any(|flag| flag == name)
+        !FLAGS_OF_LAUNCHERS.contains(&name) && flags.any(|flag| flag == name)
     };
     let flags = behind.iter().skip(1).filter_map(|word| word.strip_prefix("--")?.split('=').next());
     let mut found: Vec<String> = flags.filter(|name| is_ours(name)).map(|name| format!("`--{name}`")).collect();
@@ -32,12 +32,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_of_ours_behind_the_dashes_are_told() {
+    fn own_flags_after_dashes_are_warned_about() {
         let flags = ["against", "env", "report"].map(|flag| Arg::new(flag).long(flag));
         let commands = Command::new("mcprove").subcommand(Command::new("snapshot").args(flags));
         let told = |line: &str| {
             let typed: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            misplaced(&commands, &typed).map(|text| text.split(" after").next().unwrap_or_default().to_owned())
+            warning(&commands, &typed).map(|text| text.split(" after").next().unwrap_or_default().to_owned())
         };
         let check = |line: &str, expected: Option<&str>| assert_eq!(told(line).as_deref(), expected, "{line}");
         check("mcprove snapshot -- node s.js --against a.json", Some("warning: `--against`"));
