@@ -49,15 +49,15 @@ pub(super) struct Traces {
 /// Tries a problem again.
 pub(super) async fn confirm(target: FuzzTarget<'_>, problem: &FuzzProblem, traces: &Traces) -> Confirmed {
     let mut trial = Trial { target, problem, shown: None, starts: 0, begun: Instant::now() };
-    let Some(found) = trial.narrowed(traces).await else {
+    let Some(found) = trial.find_trigger(traces).await else {
         let repetitions = Repetitions { shown: 0, tried: trial.starts };
         return Confirmed { problem: problem.clone(), calls: traces.suspects.clone(), repetitions };
     };
-    let calls = trial.shortened(found).await;
+    let calls = trial.minimize(found).await;
     let mut repetitions = Repetitions { shown: 1, tried: 1 };
     for _ in 0..if problem.kind == FindingKind::Hang { 0 } else { REPEATS } {
         repetitions.tried += 1;
-        repetitions.shown += u32::from(trial.shows(&calls, trial.timeout()).await.is_some());
+        repetitions.shown += u32::from(trial.first_call_that_shows(&calls, trial.timeout()).await.is_some());
     }
     // The replay is better evidence: no other calls were pending.
     let problem = trial.shown.unwrap_or_else(|| problem.clone());
@@ -73,30 +73,31 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The calls up to the one at which it shows: of the suspects, or else of the whole session.
-    async fn narrowed(&mut self, traces: &Traces) -> Option<Vec<GeneratedCall>> {
+    /// The calls up to the one at which the problem shows: of the suspects, or else of the whole session.
+    async fn find_trigger(&mut self, traces: &Traces) -> Option<Vec<GeneratedCall>> {
         for calls in [&traces.suspects, &traces.session] {
             if calls.is_empty() {
                 continue;
             }
             let wait = if calls.len() == 1 { self.timeout() } else { self.target.context.request_timeout };
-            let Some(at) = self.shows(calls, wait).await else { continue };
+            let Some(at) = self.first_call_that_shows(calls, wait).await else { continue };
             let calls = calls[..=at].to_vec();
             // A slow answer is no hang: a hang is silent for longer.
-            if wait == self.timeout() || self.lasts(&calls).await {
+            if wait == self.timeout() || self.hangs_longer(&calls).await {
                 return Some(calls);
             }
         }
         None
     }
 
-    /// Whether the last call stays without an answer for longer, alone or after the others.
-    async fn lasts(&mut self, calls: &[GeneratedCall]) -> bool {
-        self.shows(&calls[calls.len() - 1..], self.timeout()).await.is_some() || self.shows_at_the_end(calls).await
+    /// Whether the last call hangs for longer, alone or after the others.
+    async fn hangs_longer(&mut self, calls: &[GeneratedCall]) -> bool {
+        self.first_call_that_shows(&calls[calls.len() - 1..], self.timeout()).await.is_some()
+            || self.shows_at_last_call(calls).await
     }
 
     /// Leaves out the calls that are not needed; the last one shows it and stays.
-    async fn shortened(&mut self, mut calls: Vec<GeneratedCall>) -> Vec<GeneratedCall> {
+    async fn minimize(&mut self, mut calls: Vec<GeneratedCall>) -> Vec<GeneratedCall> {
         let earlier = calls[..calls.len() - 1].to_vec();
         // Every replay of a hang takes as long as its timeout.
         let most = if self.problem.kind == FindingKind::Hang { 1 } else { usize::MAX };
@@ -105,7 +106,7 @@ impl Trial<'_> {
             let search = |ask: &mut dyn FnMut(&[GeneratedCall]) -> bool| drop(ddmin(earlier.clone(), ask));
             let Some(mut fewer) = next_question(&answers, search) else { break };
             fewer.extend(calls.last().cloned());
-            let shows = self.shows_at_the_end(&fewer).await;
+            let shows = self.shows_at_last_call(&fewer).await;
             answers.push(shows);
             if shows {
                 calls = fewer;
@@ -124,12 +125,12 @@ impl Trial<'_> {
         if self.problem.kind == FindingKind::Hang { timeout * 2 } else { timeout }
     }
 
-    async fn shows_at_the_end(&mut self, calls: &[GeneratedCall]) -> bool {
-        self.shows(calls, self.timeout()).await == Some(calls.len() - 1)
+    async fn shows_at_last_call(&mut self, calls: &[GeneratedCall]) -> bool {
+        self.first_call_that_shows(calls, self.timeout()).await == Some(calls.len() - 1)
     }
 
-    /// The call at which it shows, as an index.
-    async fn shows(&mut self, calls: &[GeneratedCall], wait: Duration) -> Option<usize> {
+    /// The index of the call at which the problem shows.
+    async fn first_call_that_shows(&mut self, calls: &[GeneratedCall], wait: Duration) -> Option<usize> {
         self.starts += 1;
         // On a server that does not start, nothing shows.
         let reproduced = self.target.replay(calls, self.problem, wait).await.ok()??;

@@ -36,7 +36,7 @@ pub(super) fn finding(
     }
     let last = sequence.last();
     let tool = last.map(|made| calls.callees[made.tool].name.clone());
-    let exchange = problem.exchange.or_else(|| last.map(|made| unseen(made, calls)));
+    let exchange = problem.exchange.or_else(|| last.map(|made| unanswered_exchange(made, calls)));
     found.severity = found.severity.or(Some(problem.kind.severity()));
     let said: Vec<ReproductionCall> = sequence.iter().map(|made| calls.reproduction(made)).collect();
     let sessions: Vec<Vec<ReproductionCall>> =
@@ -79,8 +79,8 @@ fn lines(sequence: &[GeneratedCall], calls: &Calls) -> String {
     first.into_iter().chain(sequence[left_out..].iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// A call of which nothing else is known, since what it showed did not show again.
-fn unseen(made: &GeneratedCall, calls: &Calls) -> Exchange {
+/// The exchange of a call whose problem did not show again: its answer is unknown.
+fn unanswered_exchange(made: &GeneratedCall, calls: &Calls) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: format!("tools/call {}", calls.callees[made.tool].name),

@@ -23,14 +23,14 @@ pub(super) struct Envelope {
 
 /// Every kind that breaks the rules of a revision.
 pub(super) fn envelopes(revision: Option<Revision>, span: Span) -> Vec<Envelope> {
-    let sound = sound(revision);
+    let valid_request = valid_request(revision);
     let of = |change: &dyn Fn(&mut Json)| {
-        let mut message = sound.clone();
+        let mut message = valid_request.clone();
         change(&mut message);
-        Sent { payload: Payload::Json(from_json(&message, span)), served: json!(true) }
+        MalformedMessage { payload: Payload::Json(from_json(&message, span)), served: json!(true) }
     };
-    let cut = sound.to_string();
-    let text = |text: &str| Sent { payload: Payload::Text(text_node(text, span)), served: json!(true) };
+    let cut = valid_request.to_string();
+    let text = |text: &str| MalformedMessage { payload: Payload::Text(text_node(text, span)), served: json!(true) };
     let mut kinds = vec![
         ("broken JSON", vec![text(&cut[..cut.len() - 1]), text("{\"jsonrpc\": \"2.0\", no json"), no_utf8(span)]),
         ("no object", vec![text("\"ping\""), text("7"), text("[]")]),
@@ -49,31 +49,34 @@ pub(super) fn envelopes(revision: Option<Revision>, span: Span) -> Vec<Envelope>
         // JSON-RPC itself allows `null`, MCP does not.
         (
             "wrong `id`",
-            vec![of(&|message| message["id"] = json!({"a": 1})), of(&|message| message["id"] = Json::Null).advised()],
+            vec![
+                of(&|message| message["id"] = json!({"a": 1})),
+                of(&|message| message["id"] = Json::Null).into_advice(),
+            ],
         ),
     ];
     // Before 2025-06-18 a batch is a message like any other, or nobody says that it is not.
     if revision.is_some_and(|revision| revision >= Revision::V2025_06_18) {
-        kinds.push(("a batch", vec![of(&|message| *message = json!([message])).advised()]));
+        kinds.push(("a batch", vec![of(&|message| *message = json!([message])).into_advice()]));
     }
     kinds.into_iter().map(|(name, sent)| Envelope { name, steps: steps(sent, span) }).collect()
 }
 
-struct Sent {
+struct MalformedMessage {
     payload: Payload,
     /// The value of `refused_or_ignored`.
     served: Json,
 }
 
-impl Sent {
+impl MalformedMessage {
     /// The same, where a server that serves it breaks no rule that binds servers.
-    fn advised(self) -> Self {
+    fn into_advice(self) -> Self {
         Self { served: "should".into(), ..self }
     }
 }
 
 /// A request that every server of the revision serves.
-fn sound(revision: Option<Revision>) -> Json {
+fn valid_request(revision: Option<Revision>) -> Json {
     if revision == Some(Revision::V2026_07_28) {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -85,21 +88,21 @@ fn sound(revision: Option<Revision>) -> Json {
 }
 
 /// A byte that is part of no text, where it is part of no string either.
-fn no_utf8(span: Span) -> Sent {
+fn no_utf8(span: Span) -> MalformedMessage {
     // {"jsonrpc": "2.0", <FF>"id": "envelope", "method": "ping"}
     let bytes = "eyJqc29ucnBjIjogIjIuMCIsIP8iaWQiOiAiZW52ZWxvcGUiLCAibWV0aG9kIjogInBpbmcifQ==";
-    Sent { payload: Payload::Base64(text_node(bytes, span)), served: json!(true) }
+    MalformedMessage { payload: Payload::Base64(text_node(bytes, span)), served: json!(true) }
 }
 
 fn remove(message: &mut Json, name: &str) -> Option<Json> {
     message.as_object_mut()?.shift_remove(name)
 }
 
-fn steps(sent: Vec<Sent>, span: Span) -> Vec<Step> {
+fn steps(sent: Vec<MalformedMessage>, span: Span) -> Vec<Step> {
     sent.into_iter().flat_map(|sent| [step(sent, span), sign_of_life(span)]).collect()
 }
 
-fn step(sent: Sent, span: Span) -> Step {
+fn step(sent: MalformedMessage, span: Span) -> Step {
     let raw = RawSend {
         lines: vec![sent.payload],
         newline: "\n".to_owned(),
