@@ -185,8 +185,8 @@ pub struct Script {
     /// Calls that must be served before the verdict counts, and judged where they expect something; empty for tests
     /// written by hand.
     pub witness: Vec<Step>,
-    /// Why a refusal of the witness is a failure, and not the end of what is known.
-    pub vouched: Option<Vouched>,
+    /// Why the server must serve the witness, so that a refusal is a failure; `None` makes the case inconclusive.
+    pub must_serve: Option<MustServe>,
     /// The steps that are judged.
     pub steps: Vec<Step>,
     /// Steps after, whatever happened.
@@ -195,9 +195,9 @@ pub struct Script {
     pub rounds: Option<Arc<Rounds>>,
 }
 
-/// Why a call must be served.
+/// The reason why a call must be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vouched {
+pub enum MustServe {
     /// The suite, or a flag, gives its arguments.
     Arguments,
     /// The tool takes none, so that there is no other call of it.

@@ -14,22 +14,22 @@ use crate::source::Node;
 use crate::suite::Suite;
 use crate::wire::Catalog;
 
-/// A future of unknown type.
-pub type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A boxed future, as in the crate `futures`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A way to fresh servers.
 pub trait FreshServers: Send + Sync {
     /// Starts a server and shakes hands; the finding says why not.
-    fn open(&self) -> Eventually<'_, Result<Session, Finding>>;
+    fn open(&self) -> BoxFuture<'_, Result<Session, Finding>>;
 
     /// Opens a second session with the server of another one; `None` where a server has one session only.
-    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>>;
+    fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>>;
 
     /// Ends a session and its server; the finding tells of a server that had ended by itself.
-    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>>;
+    fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
 
     /// Waits for the wish to stop.
-    fn stopped(&self) -> Eventually<'_, ()>;
+    fn stopped(&self) -> BoxFuture<'_, ()>;
 }
 
 /// The facts that a check can use, and the way to its servers.
@@ -58,7 +58,7 @@ pub struct CheckContext<'a> {
 /// A check that no steps can say.
 pub trait Check: Debug + Send + Sync {
     /// Comes to a result.
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult>;
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult>;
 
     /// Whether it sends anything to the server; otherwise it looks at what the server listed.
     fn sends(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Which tools of a server the generated cases of a suite may call, and which they leave alone.
 
+use super::arguments::ConfigSource;
 use super::case::SuitePlan;
-use super::made::Cure;
 use super::valid;
 use crate::suite::{Hazard, Target};
 use crate::wire::{Catalog, Tool};
@@ -37,14 +37,14 @@ pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Opti
     if writing.is_empty() && left.is_empty() {
         return None;
     }
-    let cure = Cure::of(suite);
+    let config_source = ConfigSource::of(suite);
     let has = |wanted: Hazard| left.iter().any(|(_, hazard)| *hazard == Some(wanted));
     let help = if has(Hazard::ReadOnly) {
         "leave out `--read-only` to have them called".to_owned()
     } else if has(Hazard::Writes) {
-        format!("{}, or {}", cure.allow("TOOL"), cure.scratch())
+        format!("{}, or {}", config_source.help_to_allow("TOOL"), config_source.help_to_allow_changes())
     } else {
-        cure.allow("TOOL")
+        config_source.help_to_allow("TOOL")
     };
     let names = |tools: Vec<(&Tool, Option<Hazard>)>| -> Vec<String> {
         tools.into_iter().map(|(tool, _)| tool.name.clone()).collect()

@@ -138,11 +138,11 @@ impl Filter {
         })
     }
 
-    /// Everything that it wants a case to have; what it does not want is left out.
-    pub(super) fn wanted(&self) -> Vec<FilterWord<'_>> {
-        let mut wanted = Vec::new();
-        want(&self.0, &mut wanted);
-        wanted
+    /// The words that a matching case must have; negated ones are left out.
+    pub(super) fn required_words(&self) -> Vec<FilterWord<'_>> {
+        let mut required_words = Vec::new();
+        collect_required_words(&self.0, &mut required_words);
+        required_words
     }
 
     /// Whether a case is meant; `None` where that depends on what a template will become.
@@ -165,13 +165,17 @@ fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> 
     }
 }
 
-fn want<'a>(expression: &'a Expression, wanted: &mut Vec<FilterWord<'a>>) {
+fn collect_required_words<'a>(expression: &'a Expression, required_words: &mut Vec<FilterWord<'a>>) {
     match expression {
-        Expression::Any(parts) | Expression::All(parts) => parts.iter().for_each(|part| want(part, wanted)),
+        Expression::Any(parts) | Expression::All(parts) => {
+            for part in parts {
+                collect_required_words(part, required_words);
+            }
+        }
         Expression::Not(_) => {}
         Expression::Atom(field, word) => {
             let noun = FIELDS.iter().find(|(_, known, _)| known == field).map_or("", |(_, _, noun)| *noun);
-            wanted.push(FilterWord { word, field: *field, noun });
+            required_words.push(FilterWord { word, field: *field, noun });
         }
     }
 }

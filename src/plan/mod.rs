@@ -4,6 +4,7 @@
 //! [`Body::Template`] until [`expand()`] has a catalog.
 //! Nothing here is optional that a runner would have to decide. Start reading in [`Plan`].
 
+pub mod arguments;
 mod block;
 mod build;
 mod case;
@@ -12,8 +13,6 @@ mod chosen;
 mod expand;
 mod filter;
 pub(crate) mod generated;
-mod given;
-pub mod made;
 pub(crate) mod needs;
 mod offer;
 mod order;
@@ -25,25 +24,26 @@ mod rounds;
 mod select;
 mod serving;
 mod snapshot;
+mod tool_settings;
 mod unmatched;
 mod valid;
 pub(crate) mod witness;
 
 pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
 pub use self::build::{build, declared};
-pub use self::case::{Body, Case, Lane, Mistake, Place, Plan, Script, SessionNeed, SuitePlan, Template, Vouched};
-pub use self::check::{Check, CheckContext, Eventually, FreshServers};
+pub use self::case::{Body, Case, Lane, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
+pub use self::check::{BoxFuture, Check, CheckContext, FreshServers};
 pub use self::chosen::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;
-pub use self::given::misgiven;
 pub use self::offer::Offer;
 pub use self::order::{replanned, shuffle};
 pub use self::property::Rounds;
-pub use self::rounds::{Unready, Values};
+pub use self::rounds::{Values, ValuesError};
 pub use self::select::{Failed, LineSelection, Selection};
 pub use self::serving::GeneratedCases;
 pub use self::snapshot::{SnapshotFiles, snapshot_files};
+pub use self::tool_settings::invalid_tool_settings;
 pub use self::unmatched::{unmatched_places, unmatched_words};
-pub use self::valid::{rests_on_valid_calls, vouched};
+pub use self::valid::{must_serve, rests_on_valid_calls};
 pub(crate) use self::witness::expects_success;

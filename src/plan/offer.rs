@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::made;
+use super::arguments;
 use super::planner::Planner;
 use crate::source::Node;
 use crate::source::template::Names;
@@ -37,8 +37,8 @@ impl Offer<'_> {
         let listed = hints.get("safe_tools").and_then(Json::as_array);
         let safe = |tool: &Tool| match listed {
             Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
-            Some(_) => made::arguments_of_asked(suite, &planner.lane.server, tool).ok(),
-            None => made::arguments(suite, &planner.lane.server, tool).ok(),
+            Some(_) => arguments::valid_arguments_despite_hazard(suite, &planner.lane.server, tool).ok(),
+            None => arguments::valid_arguments(suite, &planner.lane.server, tool).ok(),
         };
         let safe = self.catalog.tools.iter().filter_map(|tool: &Tool| Some((tool, safe(tool)?.to_json())));
         let mut safe: Vec<(&Tool, Json)> = safe.collect();
@@ -84,7 +84,7 @@ impl Offer<'_> {
     fn tool_hint(&self, suite: &Suite, value: &Node) -> Json {
         let name = value.text().or_else(|| value.get("name").and_then(Node::text)).unwrap_or_default();
         // Who names a tool that is slow does not want it quick.
-        let made = || Some(made::tamer(self.catalog.tool(name)?, None).ok()?.unhurried());
+        let made = || Some(arguments::safe_arguments(self.catalog.tool(name)?, None).ok()?.without_time_limits());
         let given = value.get("arguments").or_else(|| suite.arguments.get(name)).map(Node::to_json);
         let arguments = given.or_else(made).unwrap_or_else(|| json!({}));
         json!({"name": name, "arguments": arguments})

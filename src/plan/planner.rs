@@ -60,7 +60,7 @@ impl Planner<'_> {
             case.answers = test.answers.clone();
             case.session = SessionNeed::Own;
         }
-        let is_apart = test.handshake == Handshake::Left;
+        let is_apart = test.handshake == Handshake::Skip;
         if is_apart || all_steps(test).any(|step| raw::needs_own_session(step) || hears_others(step)) {
             // The rules are known to stand for themselves; what somebody's own test leaves behind is not.
             let may_follow = test.rule.is_some() && !all_steps(test).any(|step| matches!(step.action, Action::Restart));
@@ -140,7 +140,7 @@ impl Planner<'_> {
             offered: Arc::default(),
             answers: self.suite.answers.clone(),
             session,
-            handshake: Handshake::Made,
+            handshake: Handshake::Perform,
             rule: None,
             is_derived: false,
             known: None,
@@ -204,7 +204,7 @@ pub(crate) fn not_available(key: &str) -> Reason {
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
-    test.setup.iter().chain(&test.witness).chain(&test.steps).chain(&test.teardown)
+    test.setup.iter().chain(&test.preconditions).chain(&test.steps).chain(&test.teardown)
 }
 
 /// Whether several answers are given in turn.
@@ -252,7 +252,7 @@ pub(super) fn script_of(test: &Test) -> Script {
     }
     Script {
         setup: test.setup.clone(),
-        preconditions: test.witness.clone(),
+        preconditions: test.preconditions.clone(),
         steps,
         teardown: test.teardown.clone(),
         ..Script::default()

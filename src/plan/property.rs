@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::arguments::{ConfigSource, NotCallable, server_folder};
 use super::case::{Body, Case, Script};
-use super::made::{Cure, Why, folder_of};
 use super::planner::Planner;
 use super::witness::known_arguments;
 use crate::event::Reason;
@@ -31,7 +31,7 @@ pub struct Rounds {
 impl Rounds {
     /// Why this tool must not be called; `None` where it may be.
     pub fn refusal(&self, tool: &str) -> Option<Reason> {
-        self.forbidden.get(tool).map(|hazard| Why::Hazard(*hazard).skip(tool, Cure::Suite))
+        self.forbidden.get(tool).map(|hazard| NotCallable::Hazard(*hazard).skip_reason(tool, ConfigSource::Suite))
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mu
         property: Arc::clone(property),
         forbidden: forbidden.collect(),
         known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
-        folder: folder_of(suite, server),
+        folder: server_folder(suite, server),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };
     let refused = steps(script).filter_map(|step| called(step, &names)).find_map(|tool| rounds.refusal(&tool));

@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
+use super::arguments::SafeArguments;
 use super::case::Mistake;
-use super::made::Tamer;
-use super::rounds::Unready;
+use super::rounds::ValuesError;
 use crate::schema::satisfies;
 use crate::source::template::{Names, holds};
 use crate::source::{Located, Span, words};
@@ -29,10 +29,10 @@ pub(super) struct PutSite<'a> {
 }
 
 /// The names of each round: every value in every parameter that is picked and may take it.
-pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, Unready> {
+pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, ValuesError> {
     let Some(payloads) = payloads.as_array() else {
         let message = format!("`put` must be a list, but is {payloads}");
-        return Err(Unready::Wrong(Mistake { code: "wrong-type", message, help: None, span }));
+        return Err(ValuesError::Wrong(Mistake { code: "wrong-type", message, help: None, span }));
     };
     let root = place.tool.input_schema();
     let mut rounds = Vec::new();
@@ -58,9 +58,9 @@ pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result
     }
     let tool = &place.tool.name;
     match (picked, rounds.is_empty()) {
-        (0, _) => Err(Unready::NotApplicable(format!("`{tool}` has no parameter that this is about").into())),
+        (0, _) => Err(ValuesError::NotApplicable(format!("`{tool}` has no parameter that this is about").into())),
         (_, true) => {
-            Err(Unready::NotApplicable(format!("the schema of `{tool}` takes none of the values of `put`").into()))
+            Err(ValuesError::NotApplicable(format!("the schema of `{tool}` takes none of the values of `put`").into()))
         }
         (_, false) => Ok(rounds),
     }
@@ -129,8 +129,8 @@ fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
         let owner = if is_list { format!("{spot}/0") } else { spot.clone() };
         let mut base = outer.base.clone();
         if base.pointer(&owner).is_none_or(|there| !there.is_object()) {
-            let Ok(tamer) = Tamer::new(&with_definitions(object, root), None) else { continue };
-            let made = tamer.smallest().clone();
+            let Ok(safe_arguments) = SafeArguments::new(&with_definitions(object, root), None) else { continue };
+            let made = safe_arguments.smallest().clone();
             let made = if is_list { json!([made]) } else { made };
             let Some(holder) = base.pointer_mut(&outer.owner).and_then(Json::as_object_mut) else { continue };
             holder.insert(outer.name.to_owned(), made);

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::arguments::{ConfigSource, SafeArguments, safe_arguments};
 use super::case::Mistake;
 use super::generated::{bare, text_node};
-use super::made::{Cure, Tamer, tamer};
 use super::property::Rounds;
 use super::put;
 use crate::event::Reason;
@@ -19,9 +19,9 @@ use crate::wire::{Catalog, Tool};
 /// How many rounds there are where values are drawn and nobody says how many.
 const DRAWN: u32 = 100;
 
-/// Why there are no values.
+/// The reason why no values can be generated.
 #[derive(Debug)]
-pub enum Unready {
+pub enum ValuesError {
     /// The property says nothing of this server.
     NotApplicable(Reason),
     /// The suite asks for what is not there.
@@ -52,31 +52,31 @@ enum Drawn {
     /// A value, whatever the suite does with it.
     Value(Box<Generator>),
     /// Arguments of a call.
-    Arguments(Box<Tamer>),
+    Arguments(Box<SafeArguments>),
 }
 
 impl Drawn {
     fn random(&self, draw: &mut Rng) -> Json {
         match self {
-            Self::Value(maker) => maker.random(draw),
-            Self::Arguments(tamer) => tamer.random(draw),
+            Self::Value(generator) => generator.random(draw),
+            Self::Arguments(safe_arguments) => safe_arguments.random(draw),
         }
     }
 
     fn is_valid(&self, value: &Json) -> bool {
         match self {
-            Self::Value(maker) => maker.is_valid(value),
-            Self::Arguments(tamer) => tamer.maker().is_valid(value),
+            Self::Value(generator) => generator.is_valid(value),
+            Self::Arguments(safe_arguments) => safe_arguments.generator().is_valid(value),
         }
     }
 
     /// Valid values to begin with.
     fn edges(&self, known: Option<Json>) -> Vec<Json> {
         let (smallest, boundaries) = match self {
-            Self::Value(maker) => {
-                (maker.smallest(), maker.boundaries().into_iter().map(|boundary| boundary.value).collect())
+            Self::Value(generator) => {
+                (generator.smallest(), generator.boundaries().into_iter().map(|boundary| boundary.value).collect())
             }
-            Self::Arguments(tamer) => (tamer.smallest(), tamer.boundaries()),
+            Self::Arguments(safe_arguments) => (safe_arguments.smallest(), safe_arguments.boundaries()),
         };
         let mut edges: Vec<Json> = known.into_iter().chain([smallest.clone()]).collect();
         edges.dedup();
@@ -88,9 +88,9 @@ impl Drawn {
 
 impl Values {
     /// Makes everything ready; `names` are those that a case has when its steps begin.
-    pub fn new(rounds: &Rounds, names: &Names, catalog: &Catalog) -> Result<Self, Unready> {
+    pub fn new(rounds: &Rounds, names: &Names, catalog: &Catalog) -> Result<Self, ValuesError> {
         let property = &rounds.property;
-        let maker = Making { rounds, names, catalog };
+        let builder = SourceBuilder { rounds, names, catalog };
         let mut values = Self {
             sources: Vec::new(),
             preconditions: Vec::new(),
@@ -99,10 +99,10 @@ impl Values {
         };
         for (name, generated) in &property.generate {
             let source = match generated {
-                Generated::Schema(schema) => maker.schema(&name.value, schema)?,
-                Generated::Each(values) => maker.each(&name.value, values)?,
+                Generated::Schema(schema) => builder.schema(&name.value, schema)?,
+                Generated::Each(values) => builder.each(&name.value, values)?,
                 Generated::Arguments(arguments) => {
-                    maker.arguments(&name.value, arguments, &mut values.preconditions)?
+                    builder.arguments(&name.value, arguments, &mut values.preconditions)?
                 }
             };
             values.sources.push((name.value.clone(), source));
@@ -200,67 +200,70 @@ pub(super) fn with_fixed(mut value: Json, with: &Map<String, Json>) -> Json {
     value
 }
 
-/// The schema and limits of the values.
-struct Making<'a> {
+/// Builds the sources of a property's values.
+struct SourceBuilder<'a> {
     rounds: &'a Rounds,
     names: &'a Names,
     catalog: &'a Catalog,
 }
 
-impl Making<'_> {
-    fn schema(&self, name: &str, schema: &Node) -> Result<Source, Unready> {
+impl SourceBuilder<'_> {
+    fn schema(&self, name: &str, schema: &Node) -> Result<Source, ValuesError> {
         let filled = self.fill(schema)?;
         let wrong = |error: String| {
             let message = format!("nothing can be generated for `{name}`: {error}");
-            Unready::Wrong(Mistake { code: "bad-schema", message, help: None, span: schema.span })
+            ValuesError::Wrong(Mistake { code: "bad-schema", message, help: None, span: schema.span })
         };
-        let maker = Generator::new(&filled).map_err(|error| wrong(error.to_string()))?;
-        let from = Drawn::Value(Box::new(maker));
+        let generator = Generator::new(&filled).map_err(|error| wrong(error.to_string()))?;
+        let from = Drawn::Value(Box::new(generator));
         Ok(Source::Drawn { edges: from.edges(None), from, with: Map::new() })
     }
 
-    fn each(&self, name: &str, values: &Node) -> Result<Source, Unready> {
+    fn each(&self, name: &str, values: &Node) -> Result<Source, ValuesError> {
         let filled = self.fill(values)?;
         let items = filled.as_array().filter(|items| !items.is_empty()).ok_or_else(|| {
             let message = format!("`each` of `{name}` is to be a list of values, and is {filled}");
-            Unready::Wrong(Mistake { code: "wrong-type", message, help: None, span: values.span })
+            ValuesError::Wrong(Mistake { code: "wrong-type", message, help: None, span: values.span })
         })?;
         Ok(Source::Listed(items.iter().map(|item| Names::from_iter([(name.to_owned(), item.clone())])).collect()))
     }
 
-    fn arguments(&self, name: &str, wanted: &Arguments, preconditions: &mut Vec<Step>) -> Result<Source, Unready> {
+    fn arguments(&self, name: &str, wanted: &Arguments, preconditions: &mut Vec<Step>) -> Result<Source, ValuesError> {
         let tool = self.tool(&wanted.tool)?;
         if let Some(reason) = self.rounds.refusal(&tool.name) {
-            return Err(Unready::NotApplicable(reason));
+            return Err(ValuesError::NotApplicable(reason));
         }
         let with = match &wanted.with {
             Some(with) => self.fill(with)?.as_object().cloned().unwrap_or_default(),
             None => Map::new(),
         };
         let known = self.rounds.known.get(&tool.name).map(|known| self.fill(known)).transpose()?;
-        let tamer = tamer(tool, self.rounds.folder.clone());
-        let base = match (&known, &tamer) {
+        let safe_arguments = safe_arguments(tool, self.rounds.folder.clone());
+        let base = match (&known, &safe_arguments) {
             (Some(known), _) => known.clone(),
-            (None, Ok(tamer)) => tamer.smallest().clone(),
-            (None, Err(why)) => return Err(Unready::NotApplicable(why.skip(&tool.name, Cure::Suite))),
+            (None, Ok(safe_arguments)) => safe_arguments.smallest().clone(),
+            (None, Err(why)) => {
+                return Err(ValuesError::NotApplicable(why.skip_reason(&tool.name, ConfigSource::Suite)));
+            }
         };
         let base = with_fixed(base, &with);
         if !matches!(wanted.kind, ArgumentKind::Valid) {
             preconditions.push(call(tool, &base, &wanted.tool));
         }
         let listed = |values: Vec<Json>| values.into_iter().map(|value| Names::from_iter([(name.to_owned(), value)]));
-        match (&wanted.kind, tamer) {
-            (ArgumentKind::Valid, Ok(tamer)) => {
-                let from = Drawn::Arguments(Box::new(tamer));
+        match (&wanted.kind, safe_arguments) {
+            (ArgumentKind::Valid, Ok(safe_arguments)) => {
+                let from = Drawn::Arguments(Box::new(safe_arguments));
                 Ok(Source::Drawn { edges: from.edges(known), from, with })
             }
             (ArgumentKind::Valid, Err(_)) => Ok(Source::Listed(listed(vec![base]).collect())),
-            (ArgumentKind::Invalid, tamer) => {
-                let violations = tamer.map(|tamer| tamer.violations(&base)).unwrap_or_default();
+            (ArgumentKind::Invalid, safe_arguments) => {
+                let violations =
+                    safe_arguments.map(|safe_arguments| safe_arguments.violations(&base)).unwrap_or_default();
                 let values: Vec<Json> = violations.into_iter().map(|violation| violation.value).collect();
                 if values.is_empty() {
                     let reason = format!("the schema of `{}` forbids nothing that could be tried", tool.name);
-                    return Err(Unready::NotApplicable(reason.into()));
+                    return Err(ValuesError::NotApplicable(reason.into()));
                 }
                 Ok(Source::Listed(listed(values).collect()))
             }
@@ -272,18 +275,18 @@ impl Making<'_> {
         }
     }
 
-    fn tool(&self, node: &Node) -> Result<&Tool, Unready> {
+    fn tool(&self, node: &Node) -> Result<&Tool, ValuesError> {
         let name = text_of(&self.fill(node)?);
         self.catalog.tool(&name).ok_or_else(|| {
             let message = format!("the server lists no tool `{name}`");
             let help = did_you_mean(&name, self.catalog.tool_names());
-            Unready::Wrong(Mistake { code: "unknown-tool", message, help, span: node.span })
+            ValuesError::Wrong(Mistake { code: "unknown-tool", message, help, span: node.span })
         })
     }
 
-    fn fill(&self, node: &Node) -> Result<Json, Unready> {
+    fn fill(&self, node: &Node) -> Result<Json, ValuesError> {
         fill(node, self.names).map(|filled| filled.to_json()).map_err(|Unfilled { span, reason }| {
-            Unready::Wrong(Mistake { code: UNFILLED, message: reason.to_string(), help: None, span })
+            ValuesError::Wrong(Mistake { code: UNFILLED, message: reason.to_string(), help: None, span })
         })
     }
 }

@@ -37,7 +37,7 @@ pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
     let whole = unselected(plan);
     let has_templates = has_templates(&whole, &|_| true);
     let mut found = Vec::new();
-    for FilterWord { word, field, noun } in plan.selection.filters.iter().flat_map(Filter::wanted) {
+    for FilterWord { word, field, noun } in plan.selection.filters.iter().flat_map(Filter::required_words) {
         if has_templates && !field.is_settled() {
             continue;
         }

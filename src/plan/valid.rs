@@ -5,10 +5,10 @@
 //! once for each tool.
 
 use super::block::{Block, GeneratedCalls};
-use super::case::{Body, Case, Script, SuitePlan, Template, Vouched};
+use super::case::{Body, Case, MustServe, Script, SuitePlan, Template};
 use super::generated::{bare, text_node};
-use super::given::objection;
 use super::planner::Planner;
+use super::tool_settings::objection;
 use crate::source::template::has_template;
 use crate::suite::{Action, Suite};
 use crate::wire::{Catalog, Tool};
@@ -32,28 +32,28 @@ fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> 
     if is_task || suite.hazard(&planner.lane.server, tool).is_some() {
         return None;
     }
-    let vouched = vouched(suite, tool)?;
+    let must_serve = must_serve(suite, tool)?;
     let args = suite.arguments.get(&tool.name);
     let span = args.map_or(template.span, |args| args.span);
     let args = args.cloned();
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args }, span);
-    let script = Script { witness: vec![call], vouched: Some(vouched), ..Script::default() };
+    let script = Script { witness: vec![call], must_serve: Some(must_serve), ..Script::default() };
     let name = format!("valid call / {}", tool.name);
     let mut case = planner.case(&name, None, span, Body::Script(Box::new(script)));
     case.probes.clone_from(&template.probes);
     Some(case)
 }
 
-/// Why a call of a tool must be served, whatever else is known of it; `None` where nobody can say that it must.
-pub fn vouched(suite: &Suite, tool: &Tool) -> Option<Vouched> {
+/// Why a valid call of a tool must be served; `None` where it may be refused.
+pub fn must_serve(suite: &Suite, tool: &Tool) -> Option<MustServe> {
     if suite.allow_unjudged.contains(&tool.name) {
         return None;
     }
     match suite.arguments.get(&tool.name) {
         // Arguments that break the schema have a case of their own.
         Some(args) if !has_template(args) && objection(tool, &args.to_json()).is_some() => None,
-        Some(_) => Some(Vouched::Arguments),
-        None => takes_nothing(tool).then_some(Vouched::NoArguments),
+        Some(_) => Some(MustServe::Arguments),
+        None => takes_nothing(tool).then_some(MustServe::NoArguments),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
+use super::arguments::{self, ConfigSource};
 use super::generated::{bare, text_node};
-use super::given::objection;
-use super::made::{self, Cure};
 use super::planner::Planner;
 use super::raw;
+use super::tool_settings::objection;
 use crate::event::Reason;
 use crate::source::template::{Names, has_template};
 use crate::source::{Node, Value, words};
@@ -21,7 +21,7 @@ pub(crate) struct Witness {
 }
 
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
-pub(crate) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
+pub(crate) fn find_witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
     let suite = planner.suite;
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Err(only_as_task(tool).into());
@@ -30,9 +30,9 @@ pub(crate) fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> 
         return Ok(donor);
     }
     let span = suite.name.span;
-    let args =
-        made::arguments(suite, &planner.lane.server, tool).map_err(|why| why.skip(&tool.name, Cure::of(suite)))?;
-    let args = if suite.arguments.contains_key(&tool.name) { given(tool, &args)? } else { args };
+    let args = arguments::valid_arguments(suite, &planner.lane.server, tool)
+        .map_err(|why| why.skip_reason(&tool.name, ConfigSource::of(suite)))?;
+    let args = if suite.arguments.contains_key(&tool.name) { given_arguments(tool, &args)? } else { args };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
 }
@@ -43,7 +43,7 @@ pub(crate) fn only_as_task(tool: &Tool) -> String {
 }
 
 /// The arguments that the suite gives for a tool; `Err` where its schema refuses them.
-fn given(tool: &Tool, args: &Node) -> Result<Node, String> {
+fn given_arguments(tool: &Tool, args: &Node) -> Result<Node, String> {
     let objection = if has_template(args) { None } else { objection(tool, &args.to_json()) };
     let reason = |why| format!("the suite's `arguments:` for `{}` violate its input schema: {why}", tool.name);
     objection.map_or_else(|| Ok(args.clone()), |why| Err(reason(why)))

@@ -25,7 +25,7 @@ use crate::diagnosis;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason, StepProblem,
 };
-use crate::plan::made::Cure;
+use crate::plan::arguments::ConfigSource;
 use crate::plan::{Body, Case, Script, SessionNeed};
 use crate::session::OwnedViolation;
 use crate::source::duration_text;
@@ -201,7 +201,7 @@ impl CaseRun<'_> {
         let mut whole: Option<CheckResult> = None;
         let mut rest = self.script.clone();
         let mut run = *self;
-        if case.handshake == Handshake::Left {
+        if case.handshake == Handshake::Skip {
             // The server starts while the case waits for its first answer.
             run.limits.left = run.limits.left.saturating_add(target.start_timeout());
         }
@@ -249,7 +249,7 @@ impl CaseRun<'_> {
             let result = join_parts(whole.take(), result);
             run.limits.left = run.limits.left.saturating_sub(begun.elapsed());
             match later {
-                Some(later) if goes_on && goes_on_after(result.outcome) => {
+                Some(later) if goes_on && continues_after_restart(result.outcome) => {
                     rest = later;
                     names = learned;
                     run.limits.turn = SessionUse::Again;
@@ -291,11 +291,18 @@ impl CaseRun<'_> {
         let speaker = CaseSpeaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
         let recorder =
             Some(SnapshotRecorder { emitter: target.emitter(), planned: target.planned(), case, has_recorded: false });
-        let cure = Cure::of(&target.planned().suite);
+        let config_source = ConfigSource::of(&target.planned().suite);
         let given = [target.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
         let history = target.history.as_ref();
         let is_derived = case.is_derived || case.rule.is_some();
-        Conversation { is_derived, recorder, cure, history, given, ..Conversation::new(speaker, names, target) }
+        Conversation {
+            is_derived,
+            recorder,
+            config_source,
+            history,
+            given,
+            ..Conversation::new(speaker, names, target)
+        }
     }
 
     /// Checks a script within its time, unless the run is stopped.
@@ -320,9 +327,9 @@ impl CaseRun<'_> {
         if let Err(found) = conversation.all(Phase::Precondition, &script.preconditions).await {
             return skipped_by(&found).unwrap_or_else(|| precondition_failed(&found, &script.preconditions));
         }
-        match conversation.witness(&script.witness).await {
+        match conversation.run_witness(&script.witness).await {
             Err(ValidCallError::Refused(refusal)) => {
-                return valid_call_refused(*refusal, script.vouched, self.case, conversation);
+                return valid_call_refused(*refusal, script.must_serve, self.case, conversation);
             }
             Err(ValidCallError::Unanswered(found)) => {
                 return of_findings(vec![finding::at(*found, conversation.sources, self.case.span, "this case")]);
@@ -460,7 +467,7 @@ fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
 }
 
 /// Whether the steps after a restart run: the part before it passed, with or without warnings, or could not be judged.
-fn goes_on_after(outcome: Outcome) -> bool {
+fn continues_after_restart(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive)
 }
 

@@ -9,7 +9,7 @@ use super::opening::Opening;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Stop, finding};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
-use crate::plan::{Case, Check, CheckContext, Eventually, FreshServers};
+use crate::plan::{BoxFuture, Case, Check, CheckContext, FreshServers};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
 
@@ -41,15 +41,15 @@ pub(super) async fn run_check(
     let probed = tokio::select! {
         probed = check.run(context) => probed,
         // A check that was told to stop says what it has found.
-        () = lingering(stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        () = wait_past_stop(stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
     CheckResult { findings, duration: begun.elapsed(), ..probed }
 }
 
-/// A while after the wish to stop.
-async fn lingering(stop: &Stop) {
+/// Waits until some time after the run is asked to stop.
+async fn wait_past_stop(stop: &Stop) {
     stop.wait().await;
     tokio::time::sleep(Duration::from_secs(2)).await;
 }
@@ -69,7 +69,7 @@ impl<'a> TargetServers<'a> {
 }
 
 impl FreshServers for TargetServers<'_> {
-    fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
+    fn open(&self) -> BoxFuture<'_, Result<Session, Finding>> {
         Box::pin(async {
             if let Some(session) = self.target.take_untouched(self.case).await {
                 return Ok(session);
@@ -87,14 +87,14 @@ impl FreshServers for TargetServers<'_> {
         })
     }
 
-    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
+    fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>> {
         Box::pin(async {
             session.endpoint()?;
             self.target.beside(session, Opening::with(&self.case.answers)).await.ok()
         })
     }
 
-    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
+    fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
         Box::pin(async move {
             let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let opened = OpenSession { session, names };
@@ -106,7 +106,7 @@ impl FreshServers for TargetServers<'_> {
         })
     }
 
-    fn stopped(&self) -> Eventually<'_, ()> {
+    fn stopped(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.stop.wait())
     }
 }

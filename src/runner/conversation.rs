@@ -15,7 +15,7 @@ use super::{precondition, raw_http, rounds};
 use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::matching::{Answer, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
-use crate::plan::made::Cure;
+use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::source::template::{Names, TemplateError, UNFILLED, Unfilled, names_of};
@@ -51,7 +51,7 @@ pub(super) struct Conversation<'a> {
     /// The findings of a rule's steps so far.
     pub(super) broken: Vec<Finding>,
     /// Where somebody gives arguments.
-    pub(super) cure: Cure,
+    pub(super) config_source: ConfigSource,
     /// The calls that were served so far; `None` if no generated case has to know.
     pub(super) history: Option<&'a History>,
     /// The names that no answer provided: those of the suite and of the case.
@@ -81,7 +81,7 @@ impl<'a> Conversation<'a> {
             broken: Vec::new(),
             given: [None; 3],
             history: None,
-            cure: Cure::Suite,
+            config_source: ConfigSource::Suite,
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Sends a request, and does steps while its response is read, which ends with them.
-    async fn during(
+    async fn run_while_pending(
         &mut self,
         mut request: Box<raw_http::FilledHttp>,
         step: &Step,
@@ -164,7 +164,7 @@ impl<'a> Conversation<'a> {
     pub(super) async fn speak(&mut self, phase: Phase, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
-            .map_err(|unsaid| self.unsaid(unsaid))
+            .map_err(|unsaid| self.intent_failure(unsaid))
             .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()))
             .and_then(|intent| {
                 let filter =
@@ -179,7 +179,7 @@ impl<'a> Conversation<'a> {
         let result = match intent {
             Ok(intent) => match (intent, &step.action) {
                 (Intent::Http(request), Action::Http(http)) if !http.during.is_empty() => {
-                    self.during(request, step, http, index).await
+                    self.run_while_pending(request, step, http, index).await
                 }
                 (intent, _) => self.speaker.perform(intent, step, &mut self.exchanges[index]).await,
             },
@@ -222,7 +222,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn unsaid(&self, unsaid: IntentError) -> Finding {
+    fn intent_failure(&self, unsaid: IntentError) -> Finding {
         let Unfilled { span, reason } = match unsaid {
             IntentError::Unfilled(unfilled) => unfilled,
             IntentError::WithoutSessionId => {

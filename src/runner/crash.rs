@@ -24,7 +24,7 @@ pub(super) async fn rerun_to_attribute(
         return attempted;
     }
     if timed_out(&attempted) && may_be_repeated(target, &attempted) {
-        return unless_in_time_alone(attempted, alone.await);
+        return resolve_timeout(attempted, alone.await);
     }
     if !(ended_the_server(&attempted) && session.has_several_pending_at_exit()) {
         return attempted;
@@ -65,7 +65,7 @@ fn may_be_repeated(target: &TargetSessions, attempted: &CheckResult) -> bool {
 }
 
 /// The attempt alone where it says more than the one in company.
-fn unless_in_time_alone(attempted: CheckResult, mut again: CheckResult) -> CheckResult {
+fn resolve_timeout(attempted: CheckResult, mut again: CheckResult) -> CheckResult {
     match again.outcome {
         Outcome::Failed if timed_out(&again) => {
             let late = again.findings.iter_mut().find(|found| found.class == Some(FailureClass::Timeout));

@@ -10,7 +10,7 @@ use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
 use crate::plan::Plan;
-use crate::plan::{Eventually, FreshServers};
+use crate::plan::{BoxFuture, FreshServers};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::wire::Catalog;
@@ -48,7 +48,7 @@ impl Fresh {
 }
 
 impl FreshServers for Fresh {
-    fn open(&self) -> Eventually<'_, Result<Session, Finding>> {
+    fn open(&self) -> BoxFuture<'_, Result<Session, Finding>> {
         Box::pin(async {
             let answers = Opening::with(&self.target.planned().suite.answers);
             let opened = self.target.open(self.target.known_revision(), answers).await;
@@ -58,7 +58,7 @@ impl FreshServers for Fresh {
         })
     }
 
-    fn beside<'a>(&'a self, session: &'a Session) -> Eventually<'a, Option<Session>> {
+    fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>> {
         Box::pin(async {
             session.endpoint()?;
             let answers = Opening::with(&self.target.planned().suite.answers);
@@ -66,13 +66,13 @@ impl FreshServers for Fresh {
         })
     }
 
-    fn close(&self, session: Session) -> Eventually<'_, Option<Finding>> {
+    fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
         Box::pin(
             async move { session.close(std::time::Duration::ZERO).await.unreported_exit.as_ref().map(Finding::from) },
         )
     }
 
-    fn stopped(&self) -> Eventually<'_, ()> {
+    fn stopped(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.stop.wait())
     }
 }

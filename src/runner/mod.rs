@@ -4,7 +4,6 @@
 //! panic or a hang of one ends that one only.
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
-mod ahead;
 mod case;
 mod case_result;
 mod check;
@@ -16,16 +15,16 @@ mod crash;
 mod exchange;
 mod finding;
 mod fresh;
-mod given;
 mod history;
 mod isolation;
+mod machine_paths;
 mod names;
 mod opening;
 mod options;
-mod places;
 mod pool;
 mod port;
 mod precondition;
+mod prestart;
 mod raw;
 mod raw_http;
 mod read_only;
@@ -39,6 +38,7 @@ mod snapshot;
 mod start;
 mod suite;
 mod target;
+mod tool_settings;
 mod visit;
 mod witness;
 

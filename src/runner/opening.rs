@@ -31,7 +31,7 @@ impl<'a> Opening<'a> {
     /// With a handshake, and without names of its own.
     pub(super) fn with(answers: &'a Answers) -> Self {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
-        Self { answers, handshake: Handshake::Made, names: &NONE }
+        Self { answers, handshake: Handshake::Perform, names: &NONE }
     }
 }
 
@@ -74,7 +74,7 @@ impl TargetSessions {
             start_timeout,
             request_timeout: self.planned().suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
             answers,
-            performs_handshake: handshake == Handshake::Made,
+            performs_handshake: handshake == Handshake::Perform,
             keeps_frames: self.keeps_frames,
         };
         let starts = server.starts();

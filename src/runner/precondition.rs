@@ -4,7 +4,7 @@ use super::conversation::Conversation;
 use super::finding;
 use super::witness::ValidCallRefusal;
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
-use crate::plan::{Case, Vouched};
+use crate::plan::{Case, MustServe};
 use crate::source::visible_line;
 use crate::suite::Step;
 
@@ -31,25 +31,25 @@ pub(super) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckR
 /// known otherwise.
 pub(super) fn valid_call_refused(
     refusal: ValidCallRefusal,
-    vouched: Option<Vouched>,
+    must_serve: Option<MustServe>,
     case: &Case,
     conversation: &Conversation<'_>,
 ) -> CheckResult {
     let ValidCallRefusal { exchange, tool, call, words } = refusal;
-    let Some(vouched) = vouched else {
+    let Some(must_serve) = must_serve else {
         return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
     };
     let tool = tool.unwrap_or_default();
     let said = if words.is_empty() { String::new() } else { format!(": {}", shown(&words)) };
-    let (message, help, label) = match vouched {
-        Vouched::Arguments => (
+    let (message, help, label) = match must_serve {
+        MustServe::Arguments => (
             format!("`{tool}` refused the arguments that are given for it{said}"),
-            format!("give arguments that it serves {}", conversation.cure.give(&tool)),
+            format!("give arguments that it serves {}", conversation.config_source.help_to_give_arguments(&tool)),
             "given here",
         ),
-        Vouched::NoArguments => (
+        MustServe::NoArguments => (
             format!("`{tool}` takes no arguments, but refused a call without arguments{said}"),
-            format!("if it cannot be served here, exempt it {}", conversation.cure.leave_unjudged(&tool)),
+            format!("if it cannot be served here, exempt it {}", conversation.config_source.help_to_exempt(&tool)),
             "called here",
         ),
     };

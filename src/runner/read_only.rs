@@ -7,8 +7,8 @@ use super::rounds::MAY_DESTROY;
 use super::target::SessionError;
 use crate::event::{Finding, Reason, StepProblem};
 use crate::matching::unknown_tool;
+use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::expects_success;
-use crate::plan::made::{Cure, Why};
 use crate::suite::{Hazard, Step, Suite};
 use crate::wire::{Catalog, Tool};
 
@@ -30,7 +30,7 @@ impl ReadOnlyFilter<'_> {
         }
         let Some(tool) = self.refused_tool(&intent) else { return Ok(intent) };
         if self.is_derived || self.catalog.tool(&tool).is_some() {
-            let reason = Why::Hazard(Hazard::ReadOnly).told(&tool, Cure::of(self.suite));
+            let reason = NotCallable::Hazard(Hazard::ReadOnly).sentence(&tool, ConfigSource::of(self.suite));
             return Err(Finding::new(MAY_DESTROY, reason).with_problem(StepProblem::ReadOnly));
         }
         let unlisted = Finding::new("unknown-tool", unknown_tool(&tool, self.catalog));

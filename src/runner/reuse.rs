@@ -97,8 +97,8 @@ pub(super) async fn run_in_reused_session(run: &CaseRun<'_>) -> CheckResult {
     let (_lease, free) = target.free(run.case).await;
     let Some(opened) = free else { return run.run_in_own_session().await };
     let tried = match run.case.handshake {
-        Handshake::Made => in_free_session(run, opened).await,
-        Handshake::Left => beside_free_session(run, opened).await,
+        Handshake::Perform => in_free_session(run, opened).await,
+        Handshake::Skip => beside_free_session(run, opened).await,
     };
     let DiscardedSession { revision, mut closed } = match tried {
         Ok(result) => return result,
@@ -166,7 +166,7 @@ impl TargetSessions {
     pub(super) fn may_be_used(&self, case: &Case) -> bool {
         match self.starts() {
             // Only who speaks first on a stream can do without a handshake.
-            Starts::WithStream => case.handshake == Handshake::Made,
+            Starts::WithStream => case.handshake == Handshake::Perform,
             Starts::WithAddress => true,
             Starts::Nothing => false,
         }
@@ -177,7 +177,7 @@ impl TargetSessions {
         let start = self.identity().map(|identity| identity.ready).unwrap_or_default();
         loop {
             // Whoever does without a handshake needs the address only.
-            let will_do = |opened: &OpenSession| case.handshake == Handshake::Left || opened.session.has_handshake();
+            let will_do = |opened: &OpenSession| case.handshake == Handshake::Skip || opened.session.has_handshake();
             match self.reusable.take(start, will_do).await {
                 (_, Some(opened)) if !opened.session.is_open() => self.close(&opened.session).await,
                 taken => return taken,

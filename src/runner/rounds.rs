@@ -12,7 +12,7 @@ use super::exchange::Intent;
 use super::finding;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity, StepProblem};
 use crate::generate::shrink;
-use crate::plan::{Rounds, Script, Unready, Values};
+use crate::plan::{Rounds, Script, Values, ValuesError};
 use crate::reproduce::next_question;
 use crate::source::duration_text;
 use crate::source::template::Names;
@@ -78,10 +78,10 @@ pub(super) async fn run(
 ) -> CheckResult {
     let values = match Values::new(rounds, &conversation.names, &conversation.speaker.catalog) {
         Ok(values) => values,
-        Err(Unready::NotApplicable(reason)) => {
+        Err(ValuesError::NotApplicable(reason)) => {
             return CheckResult::because(Outcome::Skipped, reason);
         }
-        Err(Unready::Wrong(mistake)) => {
+        Err(ValuesError::Wrong(mistake)) => {
             let found = Finding { help: mistake.help, ..Finding::new(mistake.code, mistake.message) };
             return CheckResult::found(
                 Outcome::Failed,

@@ -42,7 +42,7 @@ impl ScanResults {
         found: Vec<OwnedViolation>,
         frames: &[Frame],
     ) -> Vec<OwnedViolation> {
-        let found = whole(found);
+        let found = without_message_parts(found);
         let mut state = self.lock();
         for owned in &found {
             let [finding] = &diagnosis::of_violations(std::slice::from_ref(owned), frames)[..] else { continue };
@@ -82,8 +82,8 @@ impl ScanResults {
     }
 }
 
-/// Without the lines that turned out to be parts of a message: what is told of that is enough.
-fn whole(found: Vec<OwnedViolation>) -> Vec<OwnedViolation> {
+/// Without the lines that turned out to be parts of a message, which is itself reported.
+fn without_message_parts(found: Vec<OwnedViolation>) -> Vec<OwnedViolation> {
     let is_split = found.iter().any(|owned| owned.violation.code == "split-message");
     found.into_iter().filter(|owned| !is_split || owned.violation.code != "stray-output").collect()
 }

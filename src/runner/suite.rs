@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::target::{SessionError, TargetSessions};
-use super::{Bail, Emitter, Options, RunMessage, case, case_result, given, rerun};
+use super::{Bail, Emitter, Options, RunMessage, case, case_result, rerun, tool_settings};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
@@ -155,7 +155,7 @@ impl<'a> SuiteRun<'a> {
 
     /// Tells what the suite gives for tools and no server takes.
     async fn judge_suite(&self) {
-        for case in given::misgiven(self.plan, self.planned(), &self.targets, self.options) {
+        for case in tool_settings::invalid_tool_settings(self.plan, self.planned(), &self.targets, self.options) {
             let target = Arc::clone(&self.targets[case.lane]);
             let options = Arc::clone(self.options);
             let mut result = Box::pin(case::run(target, case, options)).await;
@@ -287,7 +287,7 @@ impl<'a> SuiteRun<'a> {
         };
         let beside = self.begun.remove(&id).map(|begun| begun.beside).unwrap_or_default();
         if let Some(mut result) = result {
-            name_company(&mut result, &beside);
+            note_concurrent_cases(&mut result, &beside);
             self.count(result);
         }
     }
@@ -301,8 +301,8 @@ impl<'a> SuiteRun<'a> {
     }
 }
 
-/// Says at a failure which cases were under way at the same moment: they may be the reason.
-fn name_company(result: &mut CaseResult, beside: &BTreeSet<String>) {
+/// Notes at a failure which cases ran at the same time: they may be the reason.
+fn note_concurrent_cases(result: &mut CaseResult, beside: &BTreeSet<String>) {
     let Some(found) = result.findings.first_mut().filter(|_| result.outcome == Outcome::Failed && !beside.is_empty())
     else {
         return;

@@ -10,8 +10,8 @@ use tokio::sync::{Mutex, OnceCell};
 use super::conversation::{self, Conversation};
 use super::exchange::CaseSpeaker;
 use super::history::History;
+use super::machine_paths::MachinePaths;
 use super::opening::Opening;
-use super::places::Places;
 use super::pool::{ServerPool, SessionUse};
 use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
@@ -59,7 +59,7 @@ pub(super) struct TargetSessions {
     pub(super) stop: Stop,
     /// Whether sessions keep all of their frames.
     pub(super) keeps_frames: bool,
-    places: Places,
+    machine_paths: MachinePaths,
 }
 
 #[derive(Default)]
@@ -137,7 +137,7 @@ impl TargetSessions {
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
             keeps_frames: options.keeps_frames,
-            places: Places::of(&planned.suite.folder, &options.environment),
+            machine_paths: MachinePaths::of(&planned.suite.folder, &options.environment),
         }
     }
 
@@ -175,7 +175,7 @@ impl TargetSessions {
 
     /// A value without what is secret or belongs to this machine.
     pub(super) fn neutral(&self, value: Value) -> Value {
-        self.places.without(self.emitter.recordings.redactor.value(value))
+        self.machine_paths.mask(self.emitter.recordings.redactor.value(value))
     }
 
     /// The server's identity from the first session.
@@ -307,7 +307,7 @@ impl TargetSessions {
             SessionError::Broken(_) | SessionError::NotApplicable(_) | SessionError::Interrupted => Err(none),
         })?;
         let known = self.shared.lock().await.known;
-        let session = self.fresh(known, case, turn).await?;
+        let session = self.fresh_session(known, case, turn).await?;
         session.learn(&self.known_catalog());
         if case.session == SessionNeed::InTurn {
             session.mark();

@@ -9,7 +9,7 @@ use super::snapshot::Recordings;
 use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Emitter, Options, names};
 use crate::event::Finding;
-use crate::plan::{CheckContext, Eventually, Plan};
+use crate::plan::{BoxFuture, CheckContext, Plan};
 use crate::source::template::fill;
 
 /// A server of a plan in one revision, as it is visited.
@@ -26,7 +26,7 @@ pub trait Visitor: Sync {
     type Output: Send;
 
     /// Works with a server in one revision.
-    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> Eventually<'a, Result<Self::Output, Finding>>;
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Self::Output, Finding>>;
 }
 
 /// Visits every server of a plan in every revision and returns what the visitor makes of each, in order; `doing` is

@@ -29,9 +29,9 @@ pub(super) struct ValidCallRefusal {
 }
 
 impl Conversation<'_> {
-    /// Makes calls that must be served before anything else counts, and returns the expectations that they violate;
+    /// Runs calls that must be served before anything else counts, and returns the expectations that they violate;
     /// `Err` says which was not served.
-    pub(super) async fn witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
+    pub(super) async fn run_witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {
             let phase = if step.expect.is_empty() { Phase::Precondition } else { Phase::Steps };
@@ -60,7 +60,7 @@ impl Conversation<'_> {
                     let purpose = if step.expect.is_empty() { CallPurpose::Precondition } else { CallPurpose::Check };
                     let answer = beginning(&self.exchanges[index].received);
                     let called = step.action.as_call().and_then(|(name, _)| name.text());
-                    let help = self.cure.give(called.unwrap_or("TOOL"));
+                    let help = self.config_source.help_to_give_arguments(called.unwrap_or("TOOL"));
                     let call = RefusedCall { call: title, answer, help, purpose };
                     let words = words_of(&heard.reply.message);
                     if !step.expect.is_empty() && breaks_own_schema(&words).is_some() {

@@ -162,7 +162,7 @@ impl Pipeline<'_> {
 
     /// The tags of the calls that wait for their answers, where none can come any more: as many lines came that may have
     /// been theirs.
-    pub fn garbled(&mut self) -> Vec<u64> {
+    pub fn unanswerable_calls(&mut self) -> Vec<u64> {
         if self.unmatched == 0 || self.open.len() > self.unmatched {
             return Vec::new();
         }

@@ -239,7 +239,7 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         template::check(node, &known, found);
     }
     step_names(&test.setup, &mut known, found);
-    step_names(&test.witness, &mut known, found);
+    step_names(&test.preconditions, &mut known, found);
     // Rounds begin after setup and witness, and so may generate from what these captured.
     if let Some(property) = &test.property {
         generating::check(test, property, &known, found);

@@ -4,8 +4,9 @@
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `diagnostics` feeds it files and compares with
 //! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `leaks`
 //! looks at what many runs leave.
-//! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found; `tame` looks at
-//! what is sent where nobody wrote the arguments; `over_http` makes ports and certificates for servers.
+//! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
+//! `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
+//! for servers.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
@@ -40,8 +41,8 @@ mod readme;
 mod real;
 mod replaying;
 mod robustness;
+mod safe_arguments;
 mod starts;
 mod strays;
-mod tame;
 mod testing;
 mod written;

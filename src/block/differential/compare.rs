@@ -14,7 +14,7 @@ use crate::drift::{
     stable_answer,
 };
 use crate::event::{CheckResult, Finding, Outcome, Reason};
-use crate::plan::{Check, CheckContext, Eventually};
+use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{Session, SessionRequest};
 
 /// A comparison of one part of the server.
@@ -27,7 +27,7 @@ pub(super) struct DriftCheck {
 }
 
 impl Check for DriftCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult> {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
     }
 

@@ -7,7 +7,7 @@ use super::stability::{PlannedCall, call_twice};
 use crate::drift::Recorded;
 use crate::event::Finding;
 use crate::plan::CheckContext;
-use crate::plan::made::{self, Cure, Why};
+use crate::plan::arguments::{self, ConfigSource, NotCallable};
 use crate::source::template::{Names, fill};
 use crate::suite::ToolSelection;
 use crate::wire::Tool;
@@ -72,16 +72,16 @@ pub async fn record(
 /// The arguments with which a tool is called; `Err` says why it is not.
 fn calls(tool: &Tool, wanted: &RecordingSelection, context: &CheckContext<'_>) -> Result<Vec<Value>, String> {
     let name = &tool.name;
-    let told = |why: Why| why.told(name, Cure::of(context.suite));
+    let told = |why: NotCallable| why.sentence(name, ConfigSource::of(context.suite));
     if let Some(hazard) = context.suite.hazard(context.server_name, tool) {
-        return Err(told(Why::Hazard(hazard)));
+        return Err(told(NotCallable::Hazard(hazard)));
     }
     let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
     let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(context, name, arguments)).collect();
     if !earlier.is_empty() {
         return Ok(earlier);
     }
-    let arguments = made::arguments(context.suite, context.server_name, tool).map_err(told)?;
+    let arguments = arguments::valid_arguments(context.suite, context.server_name, tool).map_err(told)?;
     let filled = fill(&arguments, &Names::new()).map_err(|unfilled| unfilled.reason.to_string())?;
     Ok(vec![filled.to_json()])
 }

@@ -10,7 +10,7 @@ use super::canary::Canaries;
 use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
 use crate::plan::CheckContext;
-use crate::plan::made::{Tamer, folder_of};
+use crate::plan::arguments::{SafeArguments, server_folder};
 use crate::schema::{Judge, Unusable};
 use crate::source::words;
 use crate::wire::Tool;
@@ -52,7 +52,7 @@ pub(super) struct Callee {
     pub(super) is_read_only: bool,
     /// Whether it runs what callers write.
     pub(super) runs_code: bool,
-    tamer: Tamer,
+    safe_arguments: SafeArguments,
     /// Invalid arguments, each violating one rule of its schema.
     violations: Vec<InvalidValue>,
     /// By violation: whether a server that serves it does wrong.
@@ -143,15 +143,15 @@ impl Calls {
             return self.near(number, pool, callee, draw);
         }
         let mut value = match draw.below(100) {
-            0..15 => draw.pick(&callee.tour).unwrap_or(callee.tamer.smallest()).clone(),
-            _ => callee.maker().random(draw),
+            0..15 => draw.pick(&callee.tour).unwrap_or(callee.safe_arguments.smallest()).clone(),
+            _ => callee.generator().random(draw),
         };
         let has_borrowed = draw.chance(BORROWED) && callee.borrow(&mut value, |at| pool.values(at, number), draw);
         // A value from an answer is worth more than a mark in its place.
         if !has_borrowed && !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
-        callee.tamer.tamed(value)
+        callee.safe_arguments.sanitize(value)
     }
 
     /// Known good arguments with one value changed, sometimes two: a tool that refuses most arguments serves many of these.
@@ -165,7 +165,7 @@ impl Calls {
             return value;
         }
         for _ in 0..=usize::from(draw.chance(NEAR_TWICE)) {
-            let drawn = callee.tamer.random(draw);
+            let drawn = callee.safe_arguments.random(draw);
             callee.vary(&mut value, &drawn, draw);
         }
         value
@@ -186,7 +186,7 @@ impl Calls {
     /// Notes the branches of the schema that a valid call takes.
     pub(super) fn mark(&self, made: &GeneratedCall, seen: &mut BranchSet) {
         if made.tool == 0 && made.breach.is_none() {
-            self.callees[0].maker().mark(&made.arguments, seen);
+            self.callees[0].generator().mark(&made.arguments, seen);
         }
     }
 }
@@ -199,17 +199,19 @@ impl Callee {
         wanted: &mut Vec<ConsumedArgument>,
     ) -> Result<Self, Unusable> {
         let schema = &*tool.arguments_schema();
-        let maker = Generator::with_limits(
+        let generator = Generator::with_limits(
             schema,
             GeneratorLimits { text: settings.max_string, ..GeneratorLimits::default() },
         )?;
-        let tamer = Tamer::with_maker(schema, maker, folder_of(context.suite, context.server_name));
-        let given: Vec<Value> = given(tool, context).filter(|given| tamer.maker().is_valid(given)).collect();
-        let base = given.first().unwrap_or(tamer.smallest());
-        let tour = tour(&given, &tamer);
+        let safe_arguments =
+            SafeArguments::with_generator(schema, generator, server_folder(context.suite, context.server_name));
+        let given: Vec<Value> =
+            given(tool, context).filter(|given| safe_arguments.generator().is_valid(given)).collect();
+        let base = given.first().unwrap_or(safe_arguments.smallest());
+        let tour = tour(&given, &safe_arguments);
         // Arguments that are no object break the protocol, not the tool's schema.
         let violations: Vec<InvalidValue> =
-            tamer.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
+            safe_arguments.violations(base).into_iter().filter(|one| one.value.is_object()).collect();
         let binding = violations.iter().map(|violation| is_binding(violation, schema)).collect();
         let properties = || schema["properties"].as_object().into_iter().flatten();
         let texts = properties().filter_map(|(name, schema)| Some((name.clone(), room(schema)?))).collect();
@@ -232,7 +234,7 @@ impl Callee {
             texts,
             wanted: own,
             is_plain: is_plain(schema),
-            tamer,
+            safe_arguments,
         })
     }
 
@@ -247,8 +249,8 @@ impl Callee {
     }
 
     /// The generator of valid calls, as far as the schema goes.
-    pub(super) fn maker(&self) -> &Generator {
-        self.tamer.maker()
+    pub(super) fn generator(&self) -> &Generator {
+        self.safe_arguments.generator()
     }
 
     /// Puts what an earlier answer held into one argument, where the call stays valid; whether there was any.
@@ -290,7 +292,7 @@ impl Callee {
         let Some(members) = value.as_object_mut() else { return };
         let is_text_only = self.is_plain && self.texts.iter().any(|(text, _)| text == name) && new.is_string();
         let old = members.insert(name.to_owned(), new);
-        if is_text_only || self.maker().is_valid(value) {
+        if is_text_only || self.generator().is_valid(value) {
             return;
         }
         let Some(members) = value.as_object_mut() else { return };
@@ -303,11 +305,11 @@ impl Callee {
 
 /// The given arguments, and values at the edges: each one in the first of the given arguments, where they stay valid, since
 /// what is made up besides is often refused.
-fn tour(given: &[Value], tamer: &Tamer) -> Vec<Value> {
+fn tour(given: &[Value], safe_arguments: &SafeArguments) -> Vec<Value> {
     let mut tour: Vec<Value> = given.to_vec();
-    for edge in tamer.boundaries() {
-        let near = given.first().and_then(|base| rebased(&edge, tamer.smallest(), base));
-        let value = near.filter(|value| tamer.maker().is_valid(value)).unwrap_or(edge);
+    for edge in safe_arguments.boundaries() {
+        let near = given.first().and_then(|base| rebased(&edge, safe_arguments.smallest(), base));
+        let value = near.filter(|value| safe_arguments.generator().is_valid(value)).unwrap_or(edge);
         if tour.len() < TOUR && !tour.contains(&value) {
             tour.push(value);
         }

@@ -6,7 +6,7 @@ use super::Fuzz;
 use super::crashing_tools::CrashingTools;
 use super::run::FuzzCheck;
 use crate::event::Reason;
-use crate::plan::made::{Cure, Why};
+use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
 use crate::plan::witness::only_as_task;
 use crate::plan::{Body, Case};
@@ -50,7 +50,7 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
         return Some(Reason::NotApplicable(only_as_task(tool)));
     }
     let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
-    Some(Why::Hazard(hazard).skip(&tool.name, Cure::of(planner.suite)))
+    Some(NotCallable::Hazard(hazard).skip_reason(&tool.name, ConfigSource::of(planner.suite)))
 }
 
 /// Calls of one tool, with those of all others in between.

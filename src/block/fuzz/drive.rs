@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
                 }
                 next = wire.ready();
             }
-            for number in wire.garbled() {
+            for number in wire.unanswerable_calls() {
                 log.open.remove(&number);
                 self.counts.lost += 1;
             }
@@ -232,7 +232,7 @@ impl<'a> Driver<'a> {
         self.counts.invalid += u64::from(made.breach.is_some());
         // Some branches are never taken, and looking for them costs more than the call.
         let is_looked_at = self.counts.calls < MARKED || self.counts.calls.is_multiple_of(16);
-        if is_looked_at && self.counts.seen.count() < self.calls.callees[0].maker().branches() {
+        if is_looked_at && self.counts.seen.count() < self.calls.callees[0].generator().branches() {
             self.calls.mark(made, &mut self.counts.seen);
         }
     }

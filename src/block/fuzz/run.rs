@@ -16,8 +16,8 @@ use super::problem_list::ProblemStage;
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
 use crate::event::{CheckResult, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
-use crate::plan::made::Cure;
-use crate::plan::{Check, CheckContext, Eventually, Vouched, vouched};
+use crate::plan::arguments::ConfigSource;
+use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::session::Session;
 use crate::wire::{Direction, Tool};
 
@@ -35,7 +35,7 @@ pub(super) struct FuzzCheck {
 }
 
 impl Check for FuzzCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult> {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
     }
 }
@@ -73,14 +73,14 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         };
         *protocol_revision = session.server.revision.to_string();
         if !driver.context.suite.setup.is_empty() {
-            driver.setup = said_before(&session);
+            driver.setup = setup_calls(&session);
         }
         let mut ended = driver.drive(&session, &mut log).await;
         if let Some(found) = driver.context.servers.close(session).await {
             driver.ended(found, &log);
             ended = SessionOutcome::Broken;
         }
-        settle(driver, &log).await;
+        confirm_problems(driver, &log).await;
         if driver.is_silent() {
             return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
         }
@@ -98,7 +98,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
 }
 
 /// The requests of the suite's setup, which a replay makes again.
-fn said_before(session: &Session) -> Vec<ReproductionCall> {
+fn setup_calls(session: &Session) -> Vec<ReproductionCall> {
     let frames = session.frames();
     let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
     let calls = sent.filter_map(|frame| {
@@ -114,8 +114,8 @@ fn said_before(session: &Session) -> Vec<ReproductionCall> {
     calls.collect()
 }
 
-/// Tries again whatever a session showed.
-async fn settle(driver: &mut Driver<'_>, log: &SessionLog) {
+/// Confirms the problems of a session.
+async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
     let target = FuzzTarget { context: driver.context, calls: driver.calls };
     let mut known_problems = std::mem::take(&mut driver.problems.known);
     for known in known_problems.iter_mut().filter(|known| matches!(known.stage, ProblemStage::Seen)) {
@@ -159,7 +159,7 @@ async fn settle(driver: &mut Driver<'_>, log: &SessionLog) {
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     let Driver { context, counts, problems, calls, settings, frames, setup, .. } = driver;
-    let mut reason = counts.sentence(calls.callees[0].maker().branches(), settings.seed);
+    let mut reason = counts.sentence(calls.callees[0].generator().branches(), settings.seed);
     let hangs = problems.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
     let vanished: u64 = hangs
         .filter(|known| matches!(known.stage, ProblemStage::Dropped) && known.tool.is_none_or(|tool| tool == 0))
@@ -185,11 +185,10 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     }
     let tells_of_input = |found: &Finding| found.code == problem::NOT_VALIDATED;
     if counts.served > 0 && counts.invalid > 0 && counts.invalid_refused == 0 && !findings.iter().any(tells_of_input) {
-        findings.push(refused_nothing(&calls.callees[0], counts.invalid));
+        findings.push(not_validated(&calls.callees[0], counts.invalid));
     }
     if findings.is_empty() && counts.served == 0 && counts.refused > 0 && stopped.is_none() {
-        findings
-            .extend(context.catalog.tool(&calls.callees[0].name).and_then(|tool| refused_throughout(context, tool)));
+        findings.extend(context.catalog.tool(&calls.callees[0].name).and_then(|tool| never_served(context, tool)));
     }
     let outcome = outcome(&findings, counts.served, stopped.is_some() || counts.unjudged > 0);
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
@@ -201,7 +200,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
                 many => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),
             }
         } else {
-            let way = Cure::of(context.suite).give(name);
+            let way = ConfigSource::of(context.suite).help_to_give_arguments(name);
             format!("every call was refused, so nothing is known about it; give valid arguments {way}")
         };
         reason = format!("{why} ({reason})");
@@ -210,7 +209,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
 }
 
 /// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.
-fn refused_nothing(callee: &Callee, count: u64) -> Finding {
+fn not_validated(callee: &Callee, count: u64) -> Finding {
     let says = callee.forbids().unwrap_or_default();
     let message =
         format!("`{}` served all of {count} calls that its schema forbids, the first of them: {says}", callee.name);
@@ -219,12 +218,13 @@ fn refused_nothing(callee: &Callee, count: u64) -> Finding {
 }
 
 /// A tool that serves no call at all, although one of them must be served.
-fn refused_throughout(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding> {
+fn never_served(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding> {
     let name = &tool.name;
     // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
-    vouched(context.suite, tool).filter(|vouched| *vouched == Vouched::NoArguments)?;
+    must_serve(context.suite, tool).filter(|must_serve| *must_serve == MustServe::NoArguments)?;
     let message = format!("`{name}` takes no arguments and refused every call");
-    let help = format!("if it cannot be served here, exempt it {}", Cure::of(context.suite).leave_unjudged(name));
+    let help =
+        format!("if it cannot be served here, exempt it {}", ConfigSource::of(context.suite).help_to_exempt(name));
     Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
 }
 

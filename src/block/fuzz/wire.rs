@@ -85,8 +85,8 @@ impl<'a> Wire<'a> {
     }
 
     /// The calls that wait for nothing, since what came for them could not be told apart.
-    pub(super) fn garbled(&mut self) -> Vec<u64> {
-        if let Self::Lines { pipeline, .. } = self { pipeline.garbled() } else { Vec::new() }
+    pub(super) fn unanswerable_calls(&mut self) -> Vec<u64> {
+        if let Self::Lines { pipeline, .. } = self { pipeline.unanswerable_calls() } else { Vec::new() }
     }
 
     /// Stops waiting for one call.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::generate::{Breach, Generator, InvalidValue};
 
 /// Arguments in which one that is a number or a boolean is written as text, derived from those of wrong types.
-pub(super) fn with_text(found: &[InvalidValue], base: &Json, maker: &Generator) -> Vec<InvalidValue> {
+pub(super) fn with_text(found: &[InvalidValue], base: &Json, generator: &Generator) -> Vec<InvalidValue> {
     let mut places = BTreeSet::new();
     let is_typed = |violation: &&InvalidValue| {
         let is_argument = violation.at.matches('/').count() == 1;
@@ -21,9 +21,10 @@ pub(super) fn with_text(found: &[InvalidValue], base: &Json, maker: &Generator) 
         };
         let own = base.pointer(&wrong.at).filter(|value| value.is_number() || value.is_boolean());
         let tried = own.cloned().into_iter().chain([1.into(), 10.into(), 100.into(), true.into()]);
-        let right = tried.into_iter().find(|value| with(value.clone()).is_some_and(|whole| maker.is_valid(&whole)))?;
+        let right =
+            tried.into_iter().find(|value| with(value.clone()).is_some_and(|whole| generator.is_valid(&whole)))?;
         let text = right.to_string();
-        let value = with(text.clone().into()).filter(|whole| !maker.is_valid(whole))?;
+        let value = with(text.clone().into()).filter(|whole| !generator.is_valid(whole))?;
         let (keyword, at) = ("type".to_owned(), wrong.at.clone());
         Some(InvalidValue { breach: Breach::WrongType, keyword, says: format!("`{text}` is text"), at, value })
     };

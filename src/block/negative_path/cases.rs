@@ -14,7 +14,7 @@ use crate::event::Reason;
 use crate::generate::Breach;
 use crate::plan::generated::{bare, built, text_node};
 use crate::plan::planner::Planner;
-use crate::plan::witness::{Witness, called_tool, donor_steps, witness};
+use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
 use crate::plan::{Body, Case, Offer, Script, SessionNeed};
 use crate::source::template::{Names, from_json};
 use crate::source::{Node, Span};
@@ -43,7 +43,7 @@ pub(super) fn block_cases(
     let deriver = Deriver { planner, span: template.span, prefix: &template.name, negative, template };
     let tools: Vec<&Tool> = catalog.tools.iter().filter(|tool| negative.tools.selects(&tool.name)).collect();
     let mut cases = planner.unknown_tools(template, &negative.tools, catalog);
-    let any = tools.iter().find_map(|tool| witness(planner, catalog, tool).ok());
+    let any = tools.iter().find_map(|tool| find_witness(planner, catalog, tool).ok());
     if deriver.asks_for(NegativeCheck::UnknownTool) && !tools.is_empty() {
         cases.push(deriver.unknown_tool(any.unwrap_or_else(|| deriver.alone(Action::List(ListKind::Tools)))));
     }
@@ -54,7 +54,7 @@ pub(super) fn block_cases(
             cases.push(deriver.skipped(&name, format!("{MOST_CASES} calls are made; `tools` says of which tools")));
             break;
         }
-        cases.extend(deriver.tool(tool, witness(planner, catalog, tool)));
+        cases.extend(deriver.tool(tool, find_witness(planner, catalog, tool)));
     }
     cases
 }
@@ -73,7 +73,7 @@ pub(super) fn test_cases(planner: &Planner<'_>, template: &Case, asked: &Negativ
             continue;
         }
         let own = donor_steps(test, tool, planner, catalog);
-        let witness = || own.as_ref().map_or_else(|| witness(planner, catalog, tool), |own| Ok(own.copy()));
+        let witness = || own.as_ref().map_or_else(|| find_witness(planner, catalog, tool), |own| Ok(own.copy()));
         if seen.is_empty() && deriver.asks_for(NegativeCheck::UnknownTool) {
             cases.extend(witness().ok().map(|witness| deriver.unknown_tool(witness)));
         }

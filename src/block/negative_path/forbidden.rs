@@ -8,7 +8,7 @@ use super::as_text::{is_readable, with_text};
 use super::title::title;
 use super::{NegativeCheck, NegativePath};
 use crate::generate::{Breach, Generator, InvalidValue};
-use crate::plan::made::Tamer;
+use crate::plan::arguments::SafeArguments;
 use crate::source::template::{from_json, is_template};
 use crate::source::{Located, Node, Value};
 use crate::wire::Tool;
@@ -32,24 +32,24 @@ pub(super) struct Derived {
 
 /// Calls with arguments that the tool's schema forbids, derived from valid ones; `Err` says why there are none.
 pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
-    let tamer = Tamer::new(&tool.arguments_schema(), None)
+    let safe_arguments = SafeArguments::new(&tool.arguments_schema(), None)
         .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
-    let basis = Basis::of(args, &tamer);
-    let mut found = tamer.violations(&basis.value);
-    found.extend(with_text(&found, &basis.value, tamer.maker()));
+    let basis = Basis::of(args, &safe_arguments);
+    let mut found = safe_arguments.violations(&basis.value);
+    found.extend(with_text(&found, &basis.value, safe_arguments.generator()));
     let wanted = found.into_iter().filter(|found| {
         // Arguments that are no object are no business of the tool: they are parameters that break the protocol.
         negative.checks.contains(&check_of(found.breach)) && found.value.is_object()
     });
     let distinct = distinct(wanted.filter(|found| !basis.is_mistaken_for_template(&found.value)).collect());
     let count = distinct.len();
-    let calls: Vec<Forbidden> = picked(distinct, negative.cases)
+    let calls: Vec<Forbidden> = spread_over_breaches(distinct, negative.cases)
         .into_iter()
         .map(|violation| Forbidden {
             title: title(&violation, &basis.value),
             args: basis.written(&violation.value),
             breach: violation.breach,
-            is_advice: is_readable(&violation) || is_optional_null(&violation, tamer.maker()),
+            is_advice: is_readable(&violation) || is_optional_null(&violation, safe_arguments.generator()),
         })
         .collect();
     Ok(Derived { left_out: count - calls.len(), calls })
@@ -101,8 +101,8 @@ fn is_below_zero(violation: &InvalidValue) -> bool {
     violation.breach == Breach::OutOfRange && sent.is_some_and(|number| number < 0.0)
 }
 
-/// At most so many, of every kind of breach in turn, in the order in which they were found.
-fn picked(found: Vec<InvalidValue>, limit: usize) -> Vec<InvalidValue> {
+/// At most `limit` values, of every kind of breach in turn, in the order in which they were found.
+fn spread_over_breaches(found: Vec<InvalidValue>, limit: usize) -> Vec<InvalidValue> {
     let mut of_breach: BTreeMap<Breach, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, usize)> = Vec::new();
     for (at, violation) in found.iter().enumerate() {
@@ -116,14 +116,14 @@ fn picked(found: Vec<InvalidValue>, limit: usize) -> Vec<InvalidValue> {
 }
 
 /// Whether a violation writes `null` where the member could have been left out.
-fn is_optional_null(violation: &InvalidValue, maker: &Generator) -> bool {
+fn is_optional_null(violation: &InvalidValue, generator: &Generator) -> bool {
     let Some((parent, name)) = violation.at.rsplit_once('/').filter(|_| violation.breach == Breach::Null) else {
         return false;
     };
     let mut without = violation.value.clone();
     let Some(fields) = without.pointer_mut(parent).and_then(Json::as_object_mut) else { return false };
     fields.shift_remove(&name.replace("~1", "/").replace("~0", "~"));
-    maker.is_valid(&without)
+    generator.is_valid(&without)
 }
 
 /// Valid arguments, as a value and as they are written: templates are filled in when the call is made.
@@ -136,18 +136,20 @@ struct Basis<'a> {
 
 impl<'a> Basis<'a> {
     /// Templates stand for values that nobody knows yet; the first stand-in that fits is taken for all of them.
-    fn of(args: &'a Node, tamer: &Tamer) -> Self {
-        let smallest = tamer.smallest();
+    fn of(args: &'a Node, safe_arguments: &SafeArguments) -> Self {
+        let smallest = safe_arguments.smallest();
         let stand_ins = [None, Some(Json::from(1)), Some(Json::from(true)), Some(Json::from("text"))];
-        let tried = stand_ins.iter().map(|stand_in| stood_in(args, stand_in.as_ref(), None));
-        let fits = tried.chain([stood_in(args, None, Some(smallest))]).find(|value| tamer.maker().is_valid(value));
+        let tried = stand_ins.iter().map(|stand_in| fill_templates(args, stand_in.as_ref(), None));
+        let fits = tried
+            .chain([fill_templates(args, None, Some(smallest))])
+            .find(|value| safe_arguments.generator().is_valid(value));
         let args_fit = fits.is_some();
         Self { value: fits.unwrap_or_else(|| smallest.clone()), args: args_fit.then_some(args), written: args }
     }
 
     /// A value as a node, in which everything that is as in the basis stays as it is written.
     fn written(&self, value: &Json) -> Node {
-        kept(value, self.args.map(|args| (&self.value, args)), self.written)
+        node_with_originals(value, self.args.map(|args| (&self.value, args)), self.written)
     }
 
     /// Whether a value holds a text that looks like a template and is none.
@@ -161,38 +163,39 @@ impl<'a> Basis<'a> {
 }
 
 /// Arguments with a stand-in for every template, or with what another value has in its place.
-fn stood_in(node: &Node, stand_in: Option<&Json>, other: Option<&Json>) -> Json {
+fn fill_templates(node: &Node, stand_in: Option<&Json>, other: Option<&Json>) -> Json {
     match &node.value {
         Value::Text(text) if is_template(text) => other.or(stand_in).cloned().unwrap_or_else(|| text.clone().into()),
         Value::Map(entries) => entries
             .iter()
             .map(|(key, item)| {
-                (key.value.clone(), stood_in(item, stand_in, other.and_then(|other| other.get(&key.value))))
+                (key.value.clone(), fill_templates(item, stand_in, other.and_then(|other| other.get(&key.value))))
             })
             .collect::<serde_json::Map<_, _>>()
             .into(),
         Value::List(items) => {
-            let of = |(at, item): (usize, &Node)| stood_in(item, stand_in, other.and_then(|other| other.get(at)));
+            let of = |(at, item): (usize, &Node)| fill_templates(item, stand_in, other.and_then(|other| other.get(at)));
             Json::Array(items.iter().enumerate().map(of).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => node.to_json(),
     }
 }
 
-fn kept(value: &Json, basis: Option<(&Json, &Node)>, at: &Node) -> Node {
+fn node_with_originals(value: &Json, basis: Option<(&Json, &Node)>, at: &Node) -> Node {
     if let Some((_, node)) = basis.filter(|(known, _)| *known == value) {
         return node.clone();
     }
     match value {
         Json::Object(fields) => {
             let of = |name: &String| basis.and_then(|(known, node)| Some((known.get(name)?, node.get(name)?)));
-            let entries =
-                fields.iter().map(|(name, item)| (Located::new(name.clone(), at.span), kept(item, of(name), at)));
+            let entries = fields
+                .iter()
+                .map(|(name, item)| (Located::new(name.clone(), at.span), node_with_originals(item, of(name), at)));
             Node { value: Value::Map(entries.collect()), span: at.span }
         }
         Json::Array(items) => {
             let of = |index: usize| basis.and_then(|(known, node)| Some((known.get(index)?, node.items().get(index)?)));
-            let items = items.iter().enumerate().map(|(index, item)| kept(item, of(index), at));
+            let items = items.iter().enumerate().map(|(index, item)| node_with_originals(item, of(index), at));
             Node { value: Value::List(items.collect()), span: at.span }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => from_json(value, at.span),

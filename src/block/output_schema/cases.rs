@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use crate::event::Reason;
+use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
 use crate::plan::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
-use crate::plan::made::{Tamer, folder_of, tamer};
 use crate::plan::planner::Planner;
-use crate::plan::witness::{Witness, witness};
+use crate::plan::witness::{Witness, find_witness};
 use crate::plan::{Body, Case, Script};
 use crate::source::template::{Names, from_json, has_template};
 use crate::source::{Node, Span};
@@ -24,13 +24,13 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
     cases.extend(selected.map(|tool| {
         let name = format!("{}: {}", template.name, tool.name);
         let mut names = Names::new();
-        let body = match (tool.output_schema(), witness(planner, catalog, tool)) {
+        let body = match (tool.output_schema(), find_witness(planner, catalog, tool)) {
             (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
             (Some(_), Err(reason)) => skipped(reason),
             (Some(_), Ok(witness)) => {
                 names.clone_from(&witness.names);
-                let tamer = tamer(tool, folder_of(planner.suite, &planner.lane.server)).ok();
-                Body::Script(Box::new(script(tool, witness, tamer.as_ref(), template.span)))
+                let safe_arguments = safe_arguments(tool, server_folder(planner.suite, &planner.lane.server)).ok();
+                Body::Script(Box::new(script(tool, witness, safe_arguments.as_ref(), template.span)))
             }
         };
         let mut case = planner.case(&name, None, template.span, body);
@@ -44,9 +44,9 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
 
 /// The call is its own witness: what a server refuses to do says nothing about its schema. Of the calls at the edges,
 /// those that are refused say nothing either.
-fn script(tool: &Tool, witness: Witness, tamer: Option<&Tamer>, span: Span) -> Script {
-    let calls = tamer.zip(witness.last_args());
-    let steps = calls.map(|(tamer, args)| edges(tool, tamer, &args, span)).unwrap_or_default();
+fn script(tool: &Tool, witness: Witness, safe_arguments: Option<&SafeArguments>, span: Span) -> Script {
+    let calls = safe_arguments.zip(witness.last_args());
+    let steps = calls.map(|(safe_arguments, args)| edges(tool, safe_arguments, &args, span)).unwrap_or_default();
     let mut served = witness.steps;
     if let Some(call) = served.last_mut() {
         call.expect = vec![output_schema(span)];
@@ -55,13 +55,13 @@ fn script(tool: &Tool, witness: Witness, tamer: Option<&Tamer>, span: Span) -> S
 }
 
 /// Calls with valid input at the edges of what the schema allows.
-fn edges(tool: &Tool, tamer: &Tamer, args: &Node, span: Span) -> Vec<Step> {
+fn edges(tool: &Tool, safe_arguments: &SafeArguments, args: &Node, span: Span) -> Vec<Step> {
     // A tool that changes data should not leave odd values behind.
     if tool.raw["annotations"]["readOnlyHint"] == false {
         return Vec::new();
     }
     let ordinary = args.to_json();
-    let made = tamer.boundaries().into_iter().filter(|value| *value != ordinary);
+    let made = safe_arguments.boundaries().into_iter().filter(|value| *value != ordinary);
     let made = made.map(|value| from_json(&value, span)).filter(|args| !has_template(args));
     let call = |args| Step {
         name: Some(format!("a call at the edge of what `{}` takes", tool.name)),

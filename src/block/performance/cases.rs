@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Load;
 use super::check::LoadCheck;
 use super::measurement::Measurements;
-use crate::plan::made::{self, Cure};
+use crate::plan::arguments::{self, ConfigSource};
 use crate::plan::planner::Planner;
 use crate::plan::witness::{known_arguments, only_as_task};
 use crate::plan::{Body, Case};
@@ -36,9 +36,9 @@ fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Body::Skipped(only_as_task(tool).into());
     }
-    let arguments = match made::arguments(planner.suite, &planner.lane.server, tool) {
+    let arguments = match arguments::valid_arguments(planner.suite, &planner.lane.server, tool) {
         Ok(arguments) => arguments,
-        Err(why) => return Body::Skipped(why.skip(&tool.name, Cure::of(planner.suite))),
+        Err(why) => return Body::Skipped(why.skip_reason(&tool.name, ConfigSource::of(planner.suite))),
     };
     Body::Check(Arc::new(LoadCheck {
         load: Arc::clone(load),

@@ -13,8 +13,8 @@ use super::measurement::{Measurement, Measurements};
 use crate::event::{
     CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel,
 };
-use crate::plan::made::Cure;
-use crate::plan::{Check, CheckContext, Eventually};
+use crate::plan::arguments::ConfigSource;
+use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, Session, SessionReply, SessionRequest};
 use crate::source::{Node, beginning_of_json};
 
@@ -31,7 +31,7 @@ pub(super) struct LoadCheck {
 }
 
 impl Check for LoadCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult> {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
     }
 }
@@ -178,7 +178,7 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: Calls, measurem
         let call = RefusedCall {
             call: format!("tools/call {tool}"),
             answer: calls.refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
-            help: Cure::of(context.suite).give(tool),
+            help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
             purpose: CallPurpose::Check,
         };
         return CheckResult {

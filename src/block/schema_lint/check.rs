@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::SchemaLint;
 use crate::event::{self, CheckResult, Finding, Outcome, Reason};
 use crate::lint::{Lint, LintFinding, LintLevel};
-use crate::plan::{Check, CheckContext, Eventually};
+use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::Located;
 
 /// How many of the places are listed.
@@ -21,7 +21,7 @@ pub(super) struct LintCheck {
 }
 
 impl Check for LintCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> Eventually<'a, CheckResult> {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self.lint, self.level, &self.settings, &context) })
     }
 

@@ -15,7 +15,7 @@ use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
 use crate::findings::{self, Minimised, ReplayResult, ReplayStage, Stored, minimised, regression, restored, wanted};
-use crate::plan::made::{Cure, Why};
+use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::runner::{Fresh, Options, Stop};
 use crate::source::visible_line;
 use crate::suite::Hazard;
@@ -98,7 +98,7 @@ impl FindingPlayer {
         let named = calls.filter(|call| call.method == "tools/call").filter_map(|call| call.params["name"].as_str());
         let reads = |name: &str| self.catalog.tool(name).is_some_and(Tool::only_reads);
         let writer = named.into_iter().find(|name| !reads(name))?;
-        let why = Why::Hazard(Hazard::ReadOnly).told(&visible_line(writer), Cure::Flags);
+        let why = NotCallable::Hazard(Hazard::ReadOnly).sentence(&visible_line(writer), ConfigSource::Flags);
         Some(format!("finding {} is not replayed: {why}", stored.id))
     }
 

@@ -19,7 +19,7 @@ use crate::cli::server::{ServerArgs, Verb, is_suite};
 use crate::cli::suites::{AdHocSuite, ChosenRegistry};
 use crate::drift::{ChangeLevel, Recorded, RecordedAnswer, RecordedOutcome, ServerSnapshot, compare};
 use crate::event::Finding;
-use crate::plan::{self, Eventually, Plan, Selection};
+use crate::plan::{self, BoxFuture, Plan, Selection};
 use crate::report::{Ticker, sink};
 use crate::runner::{self, Options, ServerVisit, Stop, Visitor};
 use crate::source::file::{WRITTEN, read_bytes, read_text};
@@ -356,7 +356,7 @@ struct Recorder<'r> {
 impl Visitor for Recorder<'_> {
     type Output = Recording;
 
-    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> Eventually<'a, Result<Recording, Finding>> {
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Recording, Finding>> {
         Box::pin(async move {
             let ServerVisit { context, protocol } = visit;
             let before = self.before.and_then(|before| before.of(context.server_name, protocol));

@@ -86,7 +86,7 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
 }
 
 /// Steps that must go well before the others count.
-pub(super) fn witness(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+pub(super) fn preconditions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     steps(node.get("witness"), found)
 }
 
@@ -98,5 +98,5 @@ pub(super) fn scans(node: &Node) -> Vec<Located<String>> {
 
 /// Whether the session of a test begins with a handshake.
 pub(super) fn handshake(node: &Node) -> Handshake {
-    if node.get("handshake").and_then(Node::flag) == Some(false) { Handshake::Left } else { Handshake::Made }
+    if node.get("handshake").and_then(Node::flag) == Some(false) { Handshake::Skip } else { Handshake::Perform }
 }

@@ -31,7 +31,7 @@ pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
         rule: rule::rule(node),
         property: None,
         needs: rule::needs(node, found),
-        witness: rule::witness(node, found),
+        preconditions: rule::preconditions(node, found),
         scans: rule::scans(node),
         handshake: rule::handshake(node),
         steps,

@@ -31,7 +31,7 @@ pub struct Test {
     /// The needs without which it is skipped.
     pub needs: Vec<Need>,
     /// Steps that must go well before the others say anything.
-    pub witness: Vec<Step>,
+    pub preconditions: Vec<Step>,
     /// The codes of what all frames are searched for, instead of steps.
     pub scans: Vec<Located<String>>,
     /// Whether its session begins with a handshake.
@@ -70,9 +70,9 @@ impl Test {
 pub enum Handshake {
     /// It does.
     #[default]
-    Made,
+    Perform,
     /// The steps say everything.
-    Left,
+    Skip,
 }
 
 /// One row of a data-driven test.

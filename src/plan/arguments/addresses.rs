@@ -1,21 +1,20 @@
-//! Arguments that are addresses: what was made up leads to nothing that anybody runs, since nobody asked the rest of the
-//! world.
+//! Rewrites generated URLs and host names to unroutable addresses, so that generated calls never contact third parties.
 //!
-//! Addresses of the web lead to a port of this machine that is reserved for what is thrown away, or to a name below
-//! `.invalid`, which RFC 2606 keeps from ever being one; addresses of machines stay within this machine.
+//! URLs get the discard port of this machine, or a name below `.invalid`, which RFC 2606 reserves; IP addresses become
+//! loopback addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::source::words;
 
-/// A port of this machine where nothing answers.
-const NOWHERE: &str = "127.0.0.1:9";
+/// The discard port of this machine (RFC 863), where nothing answers.
+const DISCARD_ADDRESS: &str = "127.0.0.1:9";
 
-/// A name that no machine has.
-const NOBODY: &str = "nowhere.invalid";
+/// A host name that never resolves.
+const INVALID_HOST: &str = "nowhere.invalid";
 
-/// Schemes of addresses that lead to another machine; others, such as `users://all`, are names that a server made up.
-const FAR: [&str; 24] = [
+/// Schemes of URLs that lead to another machine; others, such as `users://all`, are a server's own.
+const REMOTE_SCHEMES: [&str; 24] = [
     "http",
     "https",
     "ws",
@@ -42,8 +41,8 @@ const FAR: [&str; 24] = [
     "tcp",
 ];
 
-/// Words in the names of arguments that are names of machines.
-const HOSTS: [&str; 15] = [
+/// Words in the names of arguments that take host names.
+const HOST_WORDS: [&str; 15] = [
     "host",
     "hosts",
     "hostname",
@@ -61,45 +60,45 @@ const HOSTS: [&str; 15] = [
     "proxy",
 ];
 
-/// Names below these are nobody's.
-const RESERVED: [&str; 4] = ["invalid", "test", "example", "localhost"];
+/// Reserved top-level domains.
+const RESERVED_DOMAINS: [&str; 4] = ["invalid", "test", "example", "localhost"];
 
-/// Names that are meant for examples, and lead to a machine all the same.
-const EXAMPLES: [&str; 3] = ["example.com", "example.org", "example.net"];
+/// Domains for examples, which resolve to a machine nevertheless.
+const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 
-/// Whether an argument of that name is the name of a machine.
+/// Whether an argument of that name takes host names.
 pub(super) fn is_host(name: &str) -> bool {
-    words(name).iter().any(|word| HOSTS.contains(&word.as_str()))
+    words(name).iter().any(|word| HOST_WORDS.contains(&word.as_str()))
 }
 
-/// Replacements for a text so that it leads nowhere, the most similar first; empty where it already leads nowhere.
-/// `is_host` says whether a text that could be the name of a machine is one.
-pub(super) fn nearer(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
+/// Unroutable replacements for an address, the most similar first; empty where the text is no routable address.
+/// `is_host` says whether a text that could be a host name is one.
+pub(super) fn unroutable(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
     match text.split_once("://") {
-        Some((scheme, rest)) => of_web(scheme, rest),
-        None => of_machine(text).unwrap_or_else(|| of_name(text, is_host)),
+        Some((scheme, rest)) => unroutable_url(scheme, rest),
+        None => unroutable_ip(text).unwrap_or_else(|| unroutable_host(text, is_host)),
     }
 }
 
-fn of_web(scheme: &str, rest: &str) -> Vec<String> {
+fn unroutable_url(scheme: &str, rest: &str) -> Vec<String> {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (host, path) = rest.split_at(end);
-    let is_far = FAR.iter().any(|far| scheme.eq_ignore_ascii_case(far));
-    if !is_far || host == NOWHERE || host == NOBODY {
+    let is_far = REMOTE_SCHEMES.iter().any(|far| scheme.eq_ignore_ascii_case(far));
+    if !is_far || host == DISCARD_ADDRESS || host == INVALID_HOST {
         return Vec::new();
     }
-    let places = [(NOWHERE, path), (NOBODY, path), (NOWHERE, "/"), (NOBODY, "/")];
+    let places = [(DISCARD_ADDRESS, path), (INVALID_HOST, path), (DISCARD_ADDRESS, "/"), (INVALID_HOST, "/")];
     places.into_iter().map(|(host, path)| format!("{scheme}://{host}{path}")).collect()
 }
 
-/// The same for the number of a machine; `None` where the text is none.
-fn of_machine(text: &str) -> Option<Vec<String>> {
+/// The same for an IP address; `None` where the text is none.
+fn unroutable_ip(text: &str) -> Option<Vec<String>> {
     if let Ok(socket) = text.parse::<SocketAddr>() {
-        return Some(if is_own(socket.ip()) { Vec::new() } else { vec![NOWHERE.to_owned()] });
+        return Some(if is_local_or_reserved(socket.ip()) { Vec::new() } else { vec![DISCARD_ADDRESS.to_owned()] });
     }
     let machine: IpAddr = text.parse().ok()?;
     Some(match machine {
-        _ if is_own(machine) => Vec::new(),
+        _ if is_local_or_reserved(machine) => Vec::new(),
         IpAddr::V4(machine) => {
             let [_, second, third, last] = machine.octets();
             [Ipv4Addr::new(127, second, third, last), Ipv4Addr::LOCALHOST].map(|own| own.to_string()).into()
@@ -108,13 +107,13 @@ fn of_machine(text: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Whether the number is one of this machine, or reserved for documentation.
-fn is_own(machine: IpAddr) -> bool {
+/// Whether the address is one of this machine, or reserved for documentation.
+fn is_local_or_reserved(machine: IpAddr) -> bool {
     let is_documented = matches!(machine, IpAddr::V6(v6) if v6.segments()[..2] == [0x2001, 0xdb8]);
     machine.is_loopback() || machine.is_unspecified() || is_documented
 }
 
-fn of_name(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
+fn unroutable_host(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
     let end = text.find([':', '/', '?', '#']).unwrap_or(text.len());
     let (host, rest) = text.split_at(end);
     let Some((_, last)) = host.rsplit_once('.') else { return Vec::new() };
@@ -123,17 +122,17 @@ fn of_name(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
     let is_name = host.split('.').all(is_label) && last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic());
     let lower = host.to_ascii_lowercase();
     let is_example = || {
-        EXAMPLES
+        EXAMPLE_DOMAINS
             .iter()
             .any(|known| lower.strip_suffix(known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
     };
     if !is_name
-        || RESERVED.iter().any(|reserved| lower.ends_with(&format!(".{reserved}")))
+        || RESERVED_DOMAINS.iter().any(|reserved| lower.ends_with(&format!(".{reserved}")))
         || !(is_example() || is_host())
     {
         return Vec::new();
     }
-    vec![format!("{NOBODY}{rest}"), NOBODY.to_owned(), "localhost".to_owned()]
+    vec![format!("{INVALID_HOST}{rest}"), INVALID_HOST.to_owned(), "localhost".to_owned()]
 }
 
 #[cfg(test)]
@@ -141,9 +140,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_lead_nowhere() {
+    fn addresses_become_unroutable() {
         let check = |name: &str, text: &str, expected: &str| {
-            let found = nearer(text, || is_host(name));
+            let found = unroutable(text, || is_host(name));
             assert_eq!(found.first().map_or(text, String::as_str), expected, "{name}: {text}");
         };
         check("url", "https://example.com/a?b", "https://127.0.0.1:9/a?b");
@@ -168,10 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_stays() {
+    fn unroutable_addresses_stay() {
         for text in ["https://example.com/a", "10.1.2.3", "fe80::1", "example.com"] {
-            for nearer_text in nearer(text, || true) {
-                assert_eq!(nearer(&nearer_text, || true), [] as [String; 0], "{nearer_text}");
+            for replacement in unroutable(text, || true) {
+                assert_eq!(unroutable(&replacement, || true), [] as [String; 0], "{replacement}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Fresh servers of a target, started ahead where any server will do, or left over from asking what they offer.
+//! Fresh servers of a target: started before a case needs them where any will do, or left over from listing the tools.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use crate::wire::Revision;
 
 impl TargetSessions {
     /// A server that was started ahead, or one that is started now.
-    pub(super) async fn fresh(
+    pub(super) async fn fresh_session(
         self: &Arc<Self>,
         known: Option<Revision>,
         case: &Case,
         turn: SessionUse,
     ) -> Result<Session, SessionError> {
-        if self.may_be_ahead(case) {
-            let ahead = self.pool.take(turn, || {
+        if self.may_be_prestarted(case) {
+            let prestarted = self.pool.take(turn, || {
                 let target = Arc::clone(self);
                 StartingServer::new(tokio::spawn(async move {
                     let answers = &target.planned().suite.answers;
                     target.open(known, Opening::with(answers)).await
                 }))
             });
-            let session = match ahead {
-                Some(ahead) => ahead.session().await.transpose()?,
+            let session = match prestarted {
+                Some(prestarted) => prestarted.session().await.transpose()?,
                 None => None,
             };
             match session {
@@ -51,7 +51,7 @@ impl TargetSessions {
     pub(super) async fn take_untouched(&self, case: &Case) -> Option<Session> {
         let suite = &self.planned().suite;
         let is_bare = suite.setup.is_empty() && suite.teardown.is_empty();
-        if self.starts() == Starts::Nothing || !is_bare || places(&suite.answers) != places(&case.answers) {
+        if self.starts() == Starts::Nothing || !is_bare || answer_spans(&suite.answers) != answer_spans(&case.answers) {
             return None;
         }
         let mut shared = self.shared.lock().await;
@@ -70,17 +70,17 @@ impl TargetSessions {
         Some(session)
     }
 
-    /// Whether any server of the target does for a case: it asks for nothing that only its own session has.
-    fn may_be_ahead(&self, case: &Case) -> bool {
+    /// Whether any server of the target will do for a case: it needs nothing that only its own session has.
+    fn may_be_prestarted(&self, case: &Case) -> bool {
         let answers = &self.planned().suite.answers;
-        let is_same = places(answers) == places(&case.answers)
+        let is_same = answer_spans(answers) == answer_spans(&case.answers)
             && (answers.is_empty() || case.names.is_empty() && case.offered.is_empty());
-        self.sets_up_every_session() && is_same && case.handshake == Handshake::Made
+        self.sets_up_every_session() && is_same && case.handshake == Handshake::Perform
     }
 
     /// Counts on a case that will need a server of its own so many times.
     pub(super) fn expect(&self, case: &Case, times: usize) {
-        if matches!(case.body, Body::Script(_)) && self.may_be_ahead(case) {
+        if matches!(case.body, Body::Script(_)) && self.may_be_prestarted(case) {
             self.pool.expect(times);
         }
     }
@@ -100,7 +100,7 @@ impl TargetSessions {
     }
 }
 
-/// Where answers are written: a test without any has those of the suite.
-fn places(answers: &Answers) -> [Option<Span>; 3] {
+/// The places of the client's answers in suite files, by which they are compared: a test without any has the suite's.
+fn answer_spans(answers: &Answers) -> [Option<Span>; 3] {
     [&answers.sampling, &answers.elicitation, &answers.roots].map(|node| node.as_ref().map(|node| node.span))
 }

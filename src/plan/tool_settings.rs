@@ -1,5 +1,5 @@
-//! Checks the tool names and arguments of a suite against the tools that its servers list. Finds names that no server
-//! offers, and arguments that break the schema of their tool; both would otherwise be ignored silently.
+//! Checks the settings of a suite that name tools (`allow:`, `arguments:`) against the tools that its servers list: a
+//! name that no server offers, or arguments that violate the schema of their tool, would otherwise be ignored silently.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::wire::{Catalog, Tool};
 ///
 /// `catalogs` are those of all its servers: what one of them takes is no mistake. `filled` fills the templates of
 /// arguments.
-pub fn misgiven(
+pub fn invalid_tool_settings(
     plan: &Plan,
     suite: &SuitePlan,
     catalogs: &[Arc<Catalog>],
@@ -30,18 +30,18 @@ pub fn misgiven(
     // Flags are told of as flags.
     let is_written = suite.suite.asked.is_none();
     let unknown = suite.suite.names.iter().filter(|_| is_written).filter_map(|named| {
-        let mistake = unlisted(&named.tool, catalogs)?;
+        let mistake = unlisted_tool(&named.tool, catalogs)?;
         Some(case(named.key, &named.tool.value, mistake))
     });
     let broken = suite.suite.arguments.iter().filter_map(|(tool, args)| {
-        let mistake = broken(tool, args, &filled(args)?, catalogs)?;
+        let mistake = invalid_arguments(tool, args, &filled(args)?, catalogs)?;
         Some(case("arguments", tool, mistake))
     });
     unknown.chain(broken).filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes)).collect()
 }
 
 /// A failed case for the name of a tool that no server lists.
-fn unlisted(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
+fn unlisted_tool(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let offered: Vec<&str> = catalogs.iter().flat_map(|catalog| &catalog.tools).map(|tool| &*tool.name).collect();
     if offered.contains(&name.value.as_str()) {
         return None;
@@ -52,7 +52,7 @@ fn unlisted(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake
 }
 
 /// A failed case for arguments that no tool of that name accepts.
-fn broken(name: &str, args: &Node, value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
+fn invalid_arguments(name: &str, args: &Node, value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let tools: Vec<&Tool> = catalogs.iter().filter_map(|catalog| catalog.tool(name)).collect();
     let objections: Option<Vec<String>> = tools.iter().map(|tool| objection(tool, value)).collect();
     let objection = objections?.into_iter().next()?;

@@ -24,7 +24,7 @@ const PATHS: [&str; 14] = [
 ];
 
 /// The folder that stands last among the words of the command that starts a server of a suite.
-pub fn of(suite: &Suite, server: &str) -> Option<String> {
+pub fn server_folder(suite: &Suite, server: &str) -> Option<String> {
     let Target::Command(command) = &suite.servers.get(server)?.target else { return None };
     let spoken: Vec<&str> = command.iter().skip(1).filter(|word| !has_template(word)).filter_map(Node::text).collect();
     spoken.iter().rev().map(|word| value(word)).find(|word| is_folder(word)).map(ToOwned::to_owned)

@@ -1,4 +1,4 @@
-//! Folders and search paths of this machine in messages of servers, which would differ on another machine.
+//! Masks folders and search paths of this machine in messages of servers, which would differ on another machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,31 +6,32 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Variables that name places.
-const NAMES: [&str; 4] = ["HOME", "PATH", "TMPDIR", "USERPROFILE"];
+/// Environment variables that hold paths.
+const PATH_VARIABLES: [&str; 4] = ["HOME", "PATH", "TMPDIR", "USERPROFILE"];
 
-/// Texts that name places, and what stands for them.
+/// Paths and their placeholders.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places(Vec<(String, String)>);
+pub(super) struct MachinePaths(Vec<(String, String)>);
 
-impl Places {
+impl MachinePaths {
     /// The folder of a suite, and what the environment names.
     pub(super) fn of(folder: &Path, environment: &BTreeMap<String, String>) -> Self {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let folder = fs::canonicalize(folder).ok().map(|folder| (folder.display().to_string(), "<folder>".to_owned()));
-        let named = NAMES.iter().filter_map(|name| Some((environment.get(*name)?.clone(), format!("<{name}>"))));
-        let mut places: Vec<_> = folder.into_iter().chain(named).filter(|(place, _)| place.len() > 3).collect();
+        let named =
+            PATH_VARIABLES.iter().filter_map(|name| Some((environment.get(*name)?.clone(), format!("<{name}>"))));
+        let mut machine_paths: Vec<_> = folder.into_iter().chain(named).filter(|(place, _)| place.len() > 3).collect();
         // The longest first: one place may lie in another.
-        places.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));
-        Self(places)
+        machine_paths.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));
+        Self(machine_paths)
     }
 
-    /// The value with what stands for places in their stead.
-    pub(super) fn without(&self, value: Value) -> Value {
+    /// The value with placeholders for paths.
+    pub(super) fn mask(&self, value: Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into(),
-            Value::Array(items) => items.into_iter().map(|item| self.without(item)).collect(),
-            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, self.without(value))).collect(),
+            Value::Array(items) => items.into_iter().map(|item| self.mask(item)).collect(),
+            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, self.mask(value))).collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
@@ -57,12 +58,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_taken_out_whole() {
+    fn paths_are_masked_whole() {
         let environment = [("HOME", "/home/ann"), ("TMPDIR", "/home/ann/tmp"), ("LANG", "C.UTF-8")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let places = Places::of(Path::new("/no/such/folder"), &environment);
+        let machine_paths = MachinePaths::of(Path::new("/no/such/folder"), &environment);
         let check =
-            |text: &str, expected: &str| assert_eq!(places.without(json!([{"a": text}])), json!([{"a": expected}]));
+            |text: &str, expected: &str| assert_eq!(machine_paths.mask(json!([{"a": text}])), json!([{"a": expected}]));
         check("in /home/ann/tmp/x and '/home/ann'", "in <TMPDIR>/x and '<HOME>'");
         check("/home/anna, C.UTF-8", "/home/anna, C.UTF-8");
         check("/home/ann", "<HOME>");

@@ -1,5 +1,4 @@
-//! Arguments that say how long a tool is to take, or how often it is to do what takes time: they stay small, or every
-//! call that works as it should would look like one that hangs.
+//! Shortens generated durations and numbers of repetitions, so that a correct call does not look like one that hangs.
 
 use std::time::Duration;
 
@@ -7,27 +6,27 @@ use serde_json::Value;
 
 use crate::source::{parse_duration, words};
 
-/// Words in the names of arguments that are times.
-const TIMES: [&str; 17] = [
+/// Words in the names of arguments that are durations.
+const TIME_WORDS: [&str; 17] = [
     "delay", "delays", "duration", "interval", "pause", "sleep", "timeout", "wait", "seconds", "secs", "sec",
     "minutes", "hours", "days", "time", "ttl", "deadline",
 ];
 
-/// The same for times in thousandths of a second or less.
-const SHORT_TIMES: [&str; 6] = ["ms", "millis", "milliseconds", "us", "micros", "microseconds"];
+/// The same for durations in milliseconds or less.
+const SHORT_TIME_WORDS: [&str; 6] = ["ms", "millis", "milliseconds", "us", "micros", "microseconds"];
 
-/// Words in the names of arguments that say how often a tool is to do what may take time.
-const TIMES_OVER: [&str; 7] = ["steps", "repeat", "repeats", "repetitions", "iterations", "retries", "loops"];
+/// Words in the names of arguments that are numbers of repetitions.
+const REPETITION_WORDS: [&str; 7] = ["steps", "repeat", "repeats", "repetitions", "iterations", "retries", "loops"];
 
-/// The most that a number of that name may be; `None` where it says nothing about time.
-pub(super) fn most(name: &str) -> Option<f64> {
+/// The largest number for an argument of that name; `None` where it is neither a duration nor a number of repetitions.
+pub(super) fn limit(name: &str) -> Option<f64> {
     let words = words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    if has(&SHORT_TIMES) {
+    if has(&SHORT_TIME_WORDS) {
         Some(20.0)
-    } else if has(&TIMES) {
+    } else if has(&TIME_WORDS) {
         Some(1.0)
-    } else if has(&TIMES_OVER) {
+    } else if has(&REPETITION_WORDS) {
         Some(3.0)
     } else {
         None
@@ -35,15 +34,15 @@ pub(super) fn most(name: &str) -> Option<f64> {
 }
 
 /// Numbers that schemas are likely to take where they do not take the smallest.
-const ROUND: [i64; 24] =
+const ROUND_NUMBERS: [i64; 24] =
     [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 50, 60, 100, 120, 150, 200, 250, 500, 1_000, 5_000, 10_000];
 
 /// Shorter replacements for a duration of that name, the shortest first; empty where the value is no duration, or a
 /// short one.
-pub(super) fn quicker(name: &str, value: &Value) -> Vec<Value> {
+pub(super) fn shorten(name: &str, value: &Value) -> Vec<Value> {
     match value {
-        Value::Number(number) => number.as_f64().map(|number| smaller(name, number)).unwrap_or_default(),
-        Value::String(text) if is_long(text) && most(name).is_some() => {
+        Value::Number(number) => number.as_f64().map(|number| shorter_numbers(name, number)).unwrap_or_default(),
+        Value::String(text) if is_long(text) && limit(name).is_some() => {
             let short = if text.starts_with('P') { "PT1S" } else { "1s" };
             vec![short.into()]
         }
@@ -51,13 +50,13 @@ pub(super) fn quicker(name: &str, value: &Value) -> Vec<Value> {
     }
 }
 
-/// The smallest that a number of that name may be said to be, in the order in which they are tried.
-pub(super) fn smallest(name: &str) -> Vec<Value> {
-    smaller(name, f64::INFINITY)
+/// The numbers to try for an argument of that name, the shortest first.
+pub(super) fn shortest(name: &str) -> Vec<Value> {
+    shorter_numbers(name, f64::INFINITY)
 }
 
-fn smaller(name: &str, number: f64) -> Vec<Value> {
-    let Some(most) = most(name) else { return Vec::new() };
+fn shorter_numbers(name: &str, number: f64) -> Vec<Value> {
+    let Some(most) = limit(name) else { return Vec::new() };
     // A part of a step may be what a time is divided by.
     if number > 0.0 && number < 1.0 {
         return vec![1.into()];
@@ -67,7 +66,7 @@ fn smaller(name: &str, number: f64) -> Vec<Value> {
     }
     #[expect(clippy::cast_possible_truncation, reason = "the limits are small whole numbers")]
     let first = most as i64;
-    let others = ROUND
+    let others = ROUND_NUMBERS
         .into_iter()
         .filter(|other| *other > first && f64::from(i32::try_from(*other).unwrap_or(i32::MAX)) < number);
     std::iter::once(first).chain(others).map(Value::from).collect()
@@ -89,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_stay_small() {
+    fn durations_are_shortened() {
         let check = |name: &str, value: Value, expected: Option<Value>| {
-            assert_eq!(quicker(name, &value).first().cloned(), expected, "{name}");
+            assert_eq!(shorten(name, &value).first().cloned(), expected, "{name}");
         };
         check("ms", json!(1e9), Some(json!(20)));
         check("delayMs", json!(5000), Some(json!(20)));
@@ -108,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn the_least_is_tried_first() {
-        let tried = |value: Value| quicker("seconds", &value);
+    fn the_shortest_is_tried_first() {
+        let tried = |value: Value| shorten("seconds", &value);
         assert_eq!(tried(json!(9)), [1, 2, 3, 4, 5, 6, 8].map(Value::from));
         assert_eq!(tried(json!(1)), [] as [Value; 0]);
-        assert_eq!(smallest("steps")[..2], [3, 4].map(Value::from));
-        assert!(smallest("name").is_empty());
+        assert_eq!(shortest("steps")[..2], [3, 4].map(Value::from));
+        assert!(shortest("name").is_empty());
     }
 }

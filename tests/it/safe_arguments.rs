@@ -1,4 +1,4 @@
-//! What every command sends that makes up arguments: it is quick, and leads to nothing that anybody runs.
+//! Every command that generates arguments sends short durations and unroutable addresses.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use crate::harness::Scene;
 
 /// What a server was called with by one command, which must pass.
 fn calls(name: &str, line: &str, suite: &str) -> Vec<Value> {
-    let scene = Scene::new(&format!("tame/{name}"));
+    let scene = Scene::new(&format!("safe-arguments/{name}"));
     scene.write("suite.yml", suite);
     let seen = scene.run(line);
     assert_eq!(seen.status, 0, "{}", seen.text());
@@ -19,7 +19,7 @@ fn calls(name: &str, line: &str, suite: &str) -> Vec<Value> {
 
 const SERVER: &str = "-- python3 ../../servers/far.py calls";
 
-fn assert_tame(calls: &[Value], least: usize) {
+fn assert_safe(calls: &[Value], least: usize) {
     let is_quick = |call: &Value| {
         let times = ["delay_seconds", "wait"].into_iter().filter_map(|name| call[name].as_f64());
         times.into_iter().all(|time| time <= 1.0)
@@ -28,25 +28,25 @@ fn assert_tame(calls: &[Value], least: usize) {
         let texts = ["url", "webhook"].into_iter().filter_map(|name| call[name].as_str());
         texts.into_iter().all(|text| !text.contains("example."))
     };
-    let wild: Vec<&Value> = calls.iter().filter(|call| !is_quick(call) || !is_near(call)).collect();
-    assert!(wild.is_empty(), "{wild:#?}");
+    let risky: Vec<&Value> = calls.iter().filter(|call| !is_quick(call) || !is_near(call)).collect();
+    assert!(risky.is_empty(), "{risky:#?}");
     assert!(calls.len() >= least, "{calls:#?}");
 }
 
 #[test]
-fn ci_waits_for_nothing_and_visits_nobody() {
-    assert_tame(&calls("ci", &format!("ci --cases 40 {SERVER}"), ""), 60);
+fn ci_sends_safe_arguments() {
+    assert_safe(&calls("ci", &format!("ci --cases 40 {SERVER}"), ""), 60);
 }
 
 #[test]
-fn a_recording_waits_for_nothing_and_visits_nobody() {
+fn a_recording_sends_safe_arguments() {
     let calls = calls("snapshot", &format!("snapshot {SERVER}"), "");
-    assert_tame(&calls, 4);
+    assert_safe(&calls, 4);
     assert_eq!(calls[0], serde_json::json!({"url": "https://127.0.0.1:9/", "delay_seconds": 1}));
 }
 
 #[test]
-fn a_suite_waits_for_nothing_and_visits_nobody() {
+fn a_suite_sends_safe_arguments() {
     let suite = "\
 suite: Far
 server: { command: [python3, ../../servers/far.py, calls], protocol: 2025-11-25 }
@@ -67,5 +67,5 @@ properties:
     args: '{{ args }}'
     expect: [{ is_error: false }]
 ";
-    assert_tame(&calls("suite", "run suite.yml", suite), 60);
+    assert_safe(&calls("suite", "run suite.yml", suite), 60);
 }

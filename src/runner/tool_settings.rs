@@ -1,4 +1,4 @@
-//! When a suite is held against what all of its servers list.
+//! Checks the tool settings of a suite once all of its servers have listed their tools.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use super::target::TargetSessions;
 use crate::plan::{self, Case, Plan, SuitePlan};
 use crate::wire::Catalog;
 
-/// A case for each mistake in what the suite gives for tools; none where a server is not known, since it may be the one
-/// that is meant, nor where servers are played back or tampered with.
-pub(super) fn misgiven(
+/// A case for each mistake in the tool settings; none where the tools of a server are unknown, since it may offer the
+/// tool, nor in a replay or with injected mutants.
+pub(super) fn invalid_tool_settings(
     plan: &Plan,
     planned: &SuitePlan,
     lanes: &[Arc<TargetSessions>],
@@ -20,5 +20,5 @@ pub(super) fn misgiven(
     }
     let catalogs: Option<Vec<Arc<Catalog>>> = lanes.iter().map(|target| target.listed()).collect();
     let filled = |node: &_| lanes.first()?.filled(node);
-    catalogs.map_or_else(Vec::new, |catalogs| plan::misgiven(plan, planned, &catalogs, &filled))
+    catalogs.map_or_else(Vec::new, |catalogs| plan::invalid_tool_settings(plan, planned, &catalogs, &filled))
 }

@@ -1,14 +1,14 @@
-//! Arguments of calls that nobody wrote: the suite's own, or those that a tool's schema takes, tamed.
+//! Arguments of generated calls: the suite's own, or values generated from a tool's schema and made safe to send.
 //!
-//! Whoever needs a valid call asks [`arguments`]; whoever needs many keeps a [`Tamer`].
+//! [`valid_arguments`] gives the arguments of one valid call, [`SafeArguments`] generates many.
 
+mod addresses;
+mod durations;
 mod folder;
-mod nowhere;
-mod pace;
-mod tame;
+mod safe_arguments;
 
-pub use self::folder::of as folder_of;
-pub use self::tame::Tamer;
+pub use self::folder::server_folder;
+pub use self::safe_arguments::SafeArguments;
 use crate::event::Reason;
 use crate::source::Node;
 use crate::source::template::from_json;
@@ -17,54 +17,54 @@ use crate::wire::Tool;
 
 /// Why a tool is not called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum NotCallable {
     /// It may do something that nobody allowed.
     Hazard(Hazard),
     /// Nothing fits its schema, or nothing was found; in words.
     NothingFits(String),
 }
 
-/// Where somebody says what may be called, and with what.
+/// Where the user configures which tools are called, and with what; messages name the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cure {
+pub enum ConfigSource {
     /// In a suite.
     Suite,
     /// With flags of a command.
     Flags,
 }
 
-impl Cure {
-    /// Where whoever reads of a tool of that suite says more: with a flag where there is no file to write into.
+impl ConfigSource {
+    /// The place for the tools of that suite: flags where there is no file to write into.
     pub fn of(suite: &Suite) -> Self {
         if suite.asked.is_some() { Self::Flags } else { Self::Suite }
     }
 
-    /// How a tool that is not called is allowed.
-    pub fn allow(self, tool: &str) -> String {
+    /// Says how to allow a tool that is not called.
+    pub fn help_to_allow(self, tool: &str) -> String {
         match self {
             Self::Suite => format!("allow it with `allow: [{tool}]`"),
             Self::Flags => format!("allow it with `--allow {tool}`"),
         }
     }
 
-    /// How all tools are allowed that change data and destroy none.
-    pub fn scratch(self) -> &'static str {
+    /// Says how to allow all tools that change data and destroy none.
+    pub fn help_to_allow_changes(self) -> &'static str {
         match self {
             Self::Suite => "say with `scratch: true` that the server's data may be changed",
             Self::Flags => "say with `--scratch` that the server's data may be changed",
         }
     }
 
-    /// How a tool is named that is known to serve no call.
-    pub fn leave_unjudged(self, tool: &str) -> String {
+    /// Says how to exempt a tool that is known to serve no call.
+    pub fn help_to_exempt(self, tool: &str) -> String {
         match self {
             Self::Suite => format!("with `allow_unjudged: [{tool}]`"),
             Self::Flags => format!("in a suite with `allow_unjudged: [{tool}]`"),
         }
     }
 
-    /// How valid arguments of a tool are given.
-    pub fn give(self, tool: &str) -> String {
+    /// Says how to give valid arguments of a tool.
+    pub fn help_to_give_arguments(self, tool: &str) -> String {
         match self {
             Self::Suite => format!("with `arguments: {{ {tool}: {{ … }} }}`"),
             Self::Flags => format!("with `--arguments '{tool}={{…}}'`"),
@@ -72,10 +72,10 @@ impl Cure {
     }
 }
 
-impl Why {
+impl NotCallable {
     /// The reason to skip a case that would call the tool.
-    pub fn skip(&self, tool: &str, cure: Cure) -> Reason {
-        let text = self.told(tool, cure);
+    pub fn skip_reason(&self, tool: &str, config_source: ConfigSource) -> Reason {
+        let text = self.sentence(tool, config_source);
         match self {
             Self::Hazard(Hazard::ReadOnly) => Reason::ReadOnly(text),
             Self::Hazard(Hazard::Destroys | Hazard::Writes) => Reason::ToolNotAllowed(text),
@@ -84,18 +84,24 @@ impl Why {
     }
 
     /// The reason as a sentence, with what to type next.
-    pub fn told(&self, tool: &str, cure: Cure) -> String {
+    pub fn sentence(&self, tool: &str, config_source: ConfigSource) -> String {
         match self {
-            Self::Hazard(Hazard::Destroys) => format!("`{tool}` may destroy something; {}", cure.allow(tool)),
+            Self::Hazard(Hazard::Destroys) => {
+                format!("`{tool}` may destroy something; {}", config_source.help_to_allow(tool))
+            }
             Self::Hazard(Hazard::Writes) => {
-                format!("`{tool}` may change data; {}, or {}", cure.allow(tool), cure.scratch())
+                format!(
+                    "`{tool}` may change data; {}, or {}",
+                    config_source.help_to_allow(tool),
+                    config_source.help_to_allow_changes()
+                )
             }
             Self::Hazard(Hazard::ReadOnly) => {
                 format!("`{tool}` may change data, and `--read-only` does not call such tools")
             }
             Self::NothingFits(why) => {
                 let made = format!("no valid arguments for `{tool}` can be generated from its schema");
-                format!("{made} ({why}); give some {}", cure.give(tool))
+                format!("{made} ({why}); give some {}", config_source.help_to_give_arguments(tool))
             }
         }
     }
@@ -106,10 +112,10 @@ impl Why {
 /// # Errors
 ///
 /// Says why the tool is not called where the suite forbids it, or nothing fits.
-pub fn arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> {
+pub fn valid_arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, NotCallable> {
     match suite.hazard(server, tool) {
-        Some(hazard) => Err(Why::Hazard(hazard)),
-        None => arguments_of_asked(suite, server, tool),
+        Some(hazard) => Err(NotCallable::Hazard(hazard)),
+        None => valid_arguments_despite_hazard(suite, server, tool),
     }
 }
 
@@ -118,18 +124,19 @@ pub fn arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> 
 /// # Errors
 ///
 /// Says what is wrong with its schema.
-pub fn arguments_of_asked(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, Why> {
+pub fn valid_arguments_despite_hazard(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, NotCallable> {
     match suite.arguments.get(&tool.name) {
         Some(given) => Ok(given.clone()),
-        None => Ok(from_json(tamer(tool, folder_of(suite, server))?.smallest(), suite.name.span)),
+        None => Ok(from_json(safe_arguments(tool, server_folder(suite, server))?.smallest(), suite.name.span)),
     }
 }
 
-/// The generator of a tool's arguments, for a server that was started with that folder.
+/// The generator of safe arguments for a tool of a server that was started with that folder.
 ///
 /// # Errors
 ///
 /// Says what is wrong with its schema.
-pub fn tamer(tool: &Tool, folder: Option<String>) -> Result<Tamer, Why> {
-    Tamer::new(&tool.arguments_schema(), folder).map_err(|unusable| Why::NothingFits(unusable.to_string()))
+pub fn safe_arguments(tool: &Tool, folder: Option<String>) -> Result<SafeArguments, NotCallable> {
+    SafeArguments::new(&tool.arguments_schema(), folder)
+        .map_err(|unusable| NotCallable::NothingFits(unusable.to_string()))
 }
