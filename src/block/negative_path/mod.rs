@@ -20,7 +20,7 @@ use crate::source::{Node, Span};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, selected_tools};
 
 pub(super) static KIND: Kind = Kind {
-    key: key("negative_path", Shape::Object(&KEYS), "Derives calls that must be refused from the tools' schemas."),
+    key: key("negative_path", FLAG_OR_KEYS, "Derives calls that must be refused from the tools' schemas."),
     probes: &["negative-path"],
     example: Some("negative_path: { tools: \"*\" }"),
     read,
@@ -30,9 +30,12 @@ pub(super) static KIND: Kind = Kind {
 /// The same key in a test.
 pub(super) static TEST_KEYS: &[Key] = &[key(
     "negative_path",
-    Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+    FLAG_OR_KEYS,
     "Derives calls that must be refused from the schemas of the tools that the test calls.",
 )];
+
+/// `true` is the block with its defaults.
+const FLAG_OR_KEYS: Shape = Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]);
 
 static KEYS: Object = Object {
     name: "negative_path",
@@ -133,6 +136,9 @@ struct NegativeTest {
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    if node.flag() == Some(false) {
+        return None;
+    }
     let checks = OF_TOOLS.into_iter().chain(OF_SERVER).collect();
     Some(Arc::new(settings(node, checks)))
 }
