@@ -94,9 +94,6 @@ pub(super) static CONFIG: Kind = later(
     &["exec-policy"],
 );
 
-pub(super) static SECURITY: Kind =
-    later(&key("security", Shape::Object(&SECURITY_KEYS), "Security probes and scans."), &["security"]);
-
 pub(super) static TRUST_BOUNDARY: Kind = later(
     &key(
         "trust_boundary",
@@ -121,16 +118,6 @@ pub(super) static AGENTS: Kind = Kind {
         ),
         &["agent"],
     )
-};
-
-static SECURITY_KEYS: Object = Object {
-    name: "security",
-    doc: "Security probes and scans.",
-    keys: &[&[
-        key("scan", Shape::Flag, "Whether to scan descriptions and results."),
-        key("packs", Shape::List(&Shape::Text), "Which packs of probes."),
-        key("tools", TOOLS, "The tools."),
-    ]],
 };
 
 static BOUNDARY_KEYS: Object = Object {

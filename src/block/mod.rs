@@ -14,6 +14,7 @@ mod output_schema;
 mod performance;
 pub mod properties;
 mod schema_lint;
+mod security;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,10 +43,10 @@ pub static KINDS: &[&Kind] = &[
     &fuzz::KIND,
     &differential::KIND,
     &performance::KIND,
+    &security::KIND,
     &later::STATE,
     &later::TORTURE,
     &later::CONFIG,
-    &later::SECURITY,
     &later::TRUST_BOUNDARY,
     &later::FAULTS,
     &later::AGENTS,

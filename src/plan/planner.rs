@@ -70,6 +70,7 @@ impl Planner<'_> {
             snapshot::place(&mut script.steps, self.suite, self.lane, test, case.row.as_deref());
         }
         case.variants.extend(judged(&test.steps));
+        case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
         if all_steps(test).any(|step| step.cancel.is_some()) {
             case.probes.insert("fault-recovery".to_owned());
         }

@@ -58,6 +58,9 @@ pub trait BlockReader {
     /// The tests of every built-in rule book.
     fn rule_books(&mut self) -> Vec<Test>;
 
+    /// Adds another suite as `include` does; cases of its tests get these probes.
+    fn add_suite(&mut self, suite: &Located<String>, probes: &'static [&'static str]);
+
     /// Adds a test to the suite, with the rows that are written in its node.
     fn add_test(&mut self, test: Test, node: &Node);
 }

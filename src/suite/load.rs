@@ -153,11 +153,11 @@ impl<S> Loader<'_, S> {
         self.found.extend(grammar::check(&root, &Shape::Object(self.grammar.file)));
         self.open.push(path.to_owned());
         let known = self.found.len();
-        let included = self.includes(&root, folder);
+        let mut included = self.includes(&root, folder);
         self.open.pop();
         self.done.insert(path.to_owned());
         let are_read = self.found.len() == known;
-        let own = self.decode(&root, id, folder)?;
+        let own = self.decode(&root, id, folder, &mut included)?;
         // A variable may be one of a suite that could not be read.
         if are_read {
             self.unmatched_overrides.extend(unused_overrides::unmatched_overrides(
@@ -198,7 +198,14 @@ impl<S> Loader<'_, S> {
         if self.done.contains(&path) { None } else { self.file(&path, Some(entry)) }
     }
 
-    fn decode(&mut self, root: &Node, id: SourceId, folder: &Path) -> Option<LoadedSuite<S>> {
+    /// The suite of a file; suites that its blocks bring are added to the included ones.
+    fn decode(
+        &mut self,
+        root: &Node,
+        id: SourceId,
+        folder: &Path,
+        included: &mut Vec<LoadedSuite<S>>,
+    ) -> Option<LoadedSuite<S>> {
         self.names_server |= ["server", "servers"].iter().any(|key| root.get(key).is_some());
         let name = root.get("suite")?.located_text()?;
         let found = &mut self.found;
@@ -228,7 +235,7 @@ impl<S> Loader<'_, S> {
             tests: Vec::new(),
         };
         let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
-        let mut reader = Reader { loader: self, suite: &mut loaded.suite, id, folder };
+        let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder };
         for node in root.get("tests").map(Node::items).unwrap_or_default() {
             let Some(test) = decode::test(node, &mut reader.loader.found) else { continue };
             let span = test.span;
@@ -244,6 +251,7 @@ impl<S> Loader<'_, S> {
 struct Reader<'r, 'a, S: 'static> {
     loader: &'r mut Loader<'a, S>,
     suite: &'r mut Suite,
+    included: &'r mut Vec<LoadedSuite<S>>,
     id: SourceId,
     folder: &'r Path,
 }
@@ -305,6 +313,12 @@ impl<S> BlockReader for Reader<'_, '_, S> {
             tests.extend(book.into_iter().flat_map(|book| book.suite.tests));
         }
         tests
+    }
+
+    fn add_suite(&mut self, suite: &Located<String>, probes: &'static [&'static str]) {
+        let Some(mut included) = self.loader.include(suite, self.folder) else { return };
+        included.suite.tests.iter_mut().for_each(|test| test.probes = probes);
+        self.included.push(included);
     }
 
     fn add_test(&mut self, mut test: Test, node: &Node) {

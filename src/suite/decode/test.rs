@@ -41,6 +41,7 @@ pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
         output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
         answers: answers(node.get("answers")),
         judges: texts(node.get("judges")),
+        probes: &[],
         retries: retries(node),
         unavailable: UNAVAILABLE_TEST_KEYS.into_iter().find(|key| node.get(key).is_some()),
         injects: node.get("inject").is_some_and(|inject| !inject.items().is_empty()),

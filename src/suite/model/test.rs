@@ -50,6 +50,8 @@ pub struct Test {
     pub answers: Answers,
     /// Variants that it says it judges.
     pub judges: Vec<Located<String>>,
+    /// The probes of the block that added it.
+    pub probes: &'static [&'static str],
     /// How often it is tried again.
     pub retries: Option<u32>,
     /// A key that this version cannot run.

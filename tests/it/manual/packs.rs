@@ -23,6 +23,7 @@ pub(crate) fn page() -> String {
     page += "This page is made from the packs under `suites/packs/`.\n";
     page += "A pack is a suite of [properties](../guides/properties.md) that hold for any server.\nInclude it, and set its variables if the defaults do not fit:\n\n";
     page += "```yaml\nsuite: My server\nserver: { builtin: demo }\ninclude: [builtin:packs/path-traversal, builtin:packs/unicode]\n\n# Generated ids match no user; `arguments: { get_user: { id: … } }` would provide an existing one.\nallow_unjudged: [get_user]\n```\n\n";
+    page += "`security: true` includes `injection`, `path-traversal`, `prompt-injection` and `secrets-leakage`; [`security`](blocks.md#security) selects some of them.\n";
     page += "Tests of mcprove run every property on a server that breaks it, and on a correct one.\n";
     for name in pack_names() {
         page += &pack(name);
