@@ -14,7 +14,15 @@ pub static EXPECTATION: Object = Object {
     name: "an expectation",
     doc: "Matchers of the value `at` a path, of the answer's `text`, or of the whole answer; all keys of one item must \
           hold.",
-    keys: &[&AT, &AIMED_SIMPLE_KEYS, &AIMED_ELEMENT_KEYS, &answer::KEYS, &LOGIC_KEYS],
+    keys: &[
+        &AT,
+        &AIMED_SIMPLE_KEYS,
+        &AIMED_ELEMENT_KEYS,
+        &answer::MESSAGE_KEYS,
+        &answer::HTTP_KEYS,
+        &answer::ANY_KEYS,
+        &LOGIC_KEYS,
+    ],
 };
 
 static AT: [Key; 1] = value::at(Need::Alternative, &value::NAMES);
@@ -85,7 +93,8 @@ impl ExpectationItem {
     }
 }
 
-fn is_logic(name: &str) -> bool {
+/// Whether a key combines expectations.
+pub fn is_logic(name: &str) -> bool {
     LOGIC_KEYS.iter().any(|key| key.name == name)
 }
 

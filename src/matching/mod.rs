@@ -30,9 +30,9 @@ use serde_json::Value as Json;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
-pub use self::answer::{PROVIDED, breaks_own_schema, interpreter_message, stack_trace};
+pub use self::answer::{JudgedAnswer, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;
-pub use self::item::EXPECTATION;
+pub use self::item::{EXPECTATION, is_logic};
 pub use self::mismatch::{Mismatch, MismatchWeight};
 pub use self::path::ValuePath;
 pub use self::reply::words_of;

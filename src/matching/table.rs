@@ -13,12 +13,13 @@ pub(super) struct Matcher<Build> {
     pub build: Build,
 }
 
-/// The keys of a table, in its order, each with the same need and beside one of the same keys.
+/// The keys of a table, in its order, each with the same need and beside one of the same keys; `N` is its length.
 pub(super) const fn keys<Build, const N: usize>(
-    matchers: &[&Matcher<Build>; N],
+    matchers: &[&Matcher<Build>],
     need: Need,
     beside: &'static [&'static str],
 ) -> [Key; N] {
+    assert!(matchers.len() == N, "every matcher has a key");
     let mut keys = [const { key("", Shape::Any, "") }; N];
     let mut at = 0;
     while at < N {
@@ -28,17 +29,18 @@ pub(super) const fn keys<Build, const N: usize>(
     keys
 }
 
-/// The names of the keys of several tables.
+/// The names of the keys of several tables; `N` is their length together.
 pub(super) const fn names<Build, const N: usize>(tables: &[&[&Matcher<Build>]]) -> [&'static str; N] {
     let mut names = [""; N];
-    let (mut table, mut at, mut filled) = (0, 0, 0);
-    while filled < N {
-        if at == tables[table].len() {
-            (table, at) = (table + 1, 0);
-        } else {
+    let (mut table, mut filled) = (0, 0);
+    while table < tables.len() {
+        let mut at = 0;
+        while at < tables[table].len() {
             names[filled] = tables[table][at].key.name;
             (at, filled) = (at + 1, filled + 1);
         }
+        table += 1;
     }
+    assert!(filled == N, "every matcher has a name");
     names
 }

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::harness::{files, root};
 
-/// Bottom to top. A module may use only modules of lower layers.
+/// Bottom to top, as in `docs/architecture.md`. A module may use only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
     &["source"],
     &["wire", "redact"],
@@ -24,20 +24,18 @@ const LAYERS: &[&[&str]] = &[
     &["plan"],
     &["diagnosis", "coverage", "baseline", "recorded"],
     &["reproduce"],
-    &["block", "agent", "demo"],
-    &["runner", "report", "relay"],
-    &["prove", "findings", "chaos", "monitor", "testing"],
-    &["audit"],
+    &["block", "demo"],
+    &["runner", "report"],
+    &["prove", "findings", "testing"],
     &["cli"],
 ];
 
-/// Folders of like things: every file is a line in a table of its `mod.rs` or of the file named here.
-const TABLES: &[(&str, &str)] = &[
-    ("src/matching/value", "src/matching/value/mod.rs"),
-    ("src/matching/answer", "src/matching/answer/mod.rs"),
-    ("suites", "src/suite/builtin.rs"),
-    ("suites/packs", "src/suite/builtin.rs"),
-];
+/// Folders of built-in suites, each of which is a line in [`BUILTIN`].
+const SUITES: [&str; 2] = ["suites", "suites/packs"];
+const BUILTIN: &str = "src/suite/builtin.rs";
+
+/// Folders of matchers, each of which is a line in a table of the `mod.rs` there.
+const MATCHERS: [&str; 2] = ["src/matching/value", "src/matching/answer"];
 
 #[test]
 fn modules_depend_downwards_only() {
@@ -56,6 +54,21 @@ fn modules_depend_downwards_only() {
         }
     }
     assert!(broken.is_empty(), "upward dependencies:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn the_page_about_layers_has_each_in_its_place() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let row = Regex::new(r"(?m)^\| (\d+) \| (`[^|]*) \|").unwrap();
+    let name = Regex::new(r"`(\w+)`").unwrap();
+    let documented: Vec<(usize, Vec<String>)> = row
+        .captures_iter(&page)
+        .map(|row| (row[1].parse().unwrap(), name.captures_iter(&row[2]).map(|name| name[1].to_owned()).collect()))
+        .collect();
+    let layers = LAYERS.iter().map(|layer| layer.iter().map(|module| (*module).to_owned()).collect()).enumerate();
+    assert_eq!(documented, layers.collect::<Vec<_>>());
+    let modules: BTreeSet<String> = sources().filter_map(|(path, _)| module_of(&path)).collect();
+    assert_eq!(LAYERS.concat().into_iter().map(str::to_owned).collect::<BTreeSet<_>>(), modules);
 }
 
 #[test]
@@ -79,16 +92,30 @@ fn every_file_is_in_its_table() {
             forgotten.push(format!("{} is no module of {}", path.display(), index.display()));
         }
     }
-    for (folder, table) in TABLES {
-        for entry in fs::read_dir(root().join(folder)).unwrap() {
-            let path = entry.unwrap().path();
+    for folder in SUITES {
+        for path in entries(folder).filter(|path| path.extension().is_some_and(|end| end == "yml")) {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let is_entry = name != "mod" && (path.extension().is_some_and(|end| end == "yml") || is_table_line(&path));
-            if is_entry && !mentions(Path::new(table), &format!(r#"\b{name}::|"(packs/)?{name}""#)) {
-                forgotten.push(format!("{folder}/{name} is not in the table of {table}"));
+            if !mentions(Path::new(BUILTIN), &format!(r#""(packs/)?{name}""#)) {
+                forgotten.push(format!("{folder}/{name} is not in the table of {BUILTIN}"));
             }
         }
     }
+    let matcher = Regex::new(r"\bstatic (\w+): (?:Value|Answer)Matcher\b").unwrap();
+    let mut matchers = 0;
+    for folder in MATCHERS {
+        let table = Path::new(folder).join("mod.rs");
+        for path in entries(folder).filter(|path| path.is_file() && !path.ends_with("mod.rs")) {
+            let file = path.file_stem().unwrap().to_string_lossy().into_owned();
+            for found in matcher.captures_iter(&fs::read_to_string(&path).unwrap()) {
+                let line = format!("{file}::{}", &found[1]);
+                matchers += 1;
+                if !mentions(&table, &format!(r"&{line}\b")) {
+                    forgotten.push(format!("`&{line}` is not in a table of {}", table.display()));
+                }
+            }
+        }
+    }
+    assert!(matchers > 30, "only {matchers} matchers were found");
     assert!(forgotten.is_empty(), "forgotten:\n{}", forgotten.join("\n"));
 }
 
@@ -159,9 +186,8 @@ fn mentions(path: &Path, pattern: &str) -> bool {
     fs::read_to_string(root().join(path)).is_ok_and(|text| Regex::new(pattern).unwrap().is_match(&text))
 }
 
-/// Whether a file of a table folder is one of its like things, which all are matchers.
-fn is_table_line(path: &Path) -> bool {
-    path.is_file() && fs::read_to_string(path).is_ok_and(|text| text.contains(": Matcher = "))
+fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path())
 }
 
 fn is_test(path: &Path) -> bool {

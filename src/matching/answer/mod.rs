@@ -1,4 +1,4 @@
-//! Matchers of a whole answer: one per file and one line in the table below.
+//! Matchers of a whole answer: one per file and one line in a table below.
 
 mod assert;
 mod error;
@@ -29,13 +29,14 @@ pub use self::assert::PROVIDED;
 pub(super) use self::assert::free_names;
 pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 
-/// A line of the table.
+/// A line of the tables.
 pub(super) type AnswerMatcher = table::Matcher<BuildAnswerCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
 pub(super) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<AnswerCheck>;
 
-static MATCHERS: [&AnswerMatcher; 19] = [
+/// Matchers of a message of the protocol.
+static OF_MESSAGES: &[&AnswerMatcher] = &[
     &text::MATCHER,
     &no_text_matching::MATCHER,
     &is_error::MATCHER,
@@ -51,14 +52,40 @@ static MATCHERS: [&AnswerMatcher; 19] = [
     &listed::RESOURCE_TEMPLATES,
     &listed::PROMPTS,
     &notifications::MATCHER,
-    &latency::MATCHER,
-    &http::STATUS,
-    &http::CLOSED,
-    &assert::MATCHER,
 ];
 
-/// The keys of the matchers of a whole answer.
-pub(super) static KEYS: [Key; 19] = keys(&MATCHERS, Need::Alternative, &[]);
+/// Matchers of a response of HTTP.
+static OF_HTTP: &[&AnswerMatcher] = &[&http::STATUS, &http::CLOSED];
+
+/// Matchers of any answer.
+static OF_ANY: &[&AnswerMatcher] = &[&latency::MATCHER, &assert::MATCHER];
+
+/// The keys of matchers of a message.
+pub(super) static MESSAGE_KEYS: [Key; OF_MESSAGES.len()] = keys(OF_MESSAGES, Need::Alternative, &[]);
+
+/// The keys of matchers of a response of HTTP.
+pub(super) static HTTP_KEYS: [Key; OF_HTTP.len()] = keys(OF_HTTP, Need::Alternative, &[]);
+
+/// The keys of matchers of any answer.
+pub(super) static ANY_KEYS: [Key; OF_ANY.len()] = keys(OF_ANY, Need::Alternative, &[]);
+
+/// The answers that a matcher can judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JudgedAnswer {
+    /// A message of the protocol.
+    Message,
+    /// A response of HTTP.
+    HttpResponse,
+}
+
+/// The only kind of answer that the matcher of this key can judge; `None` for any kind, and for other keys.
+pub fn judged_answer(key: &str) -> Option<JudgedAnswer> {
+    let has = |table: &[&AnswerMatcher]| table.iter().any(|matcher| matcher.key.name == key);
+    if has(OF_MESSAGES) {
+        return Some(JudgedAnswer::Message);
+    }
+    has(OF_HTTP).then_some(JudgedAnswer::HttpResponse)
+}
 
 type CheckAnswer = dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync;
 
@@ -89,5 +116,5 @@ impl fmt::Debug for AnswerCheck {
 
 /// The matcher of that key.
 pub(super) fn find(name: &str) -> Option<&'static AnswerMatcher> {
-    MATCHERS.iter().find(|matcher| matcher.key.name == name).copied()
+    OF_MESSAGES.iter().chain(OF_HTTP).chain(OF_ANY).find(|matcher| matcher.key.name == name).copied()
 }

@@ -36,7 +36,7 @@ pub(super) type ValueMatcher = table::Matcher<BuildValueCheck>;
 pub(super) type BuildValueCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<ValueCheck>;
 
 /// Matchers that look at the value itself.
-static SIMPLE: [&ValueMatcher; 14] = [
+static SIMPLE: &[&ValueMatcher] = &[
     &equals::MATCHER,
     &includes::MATCHER,
     &contains::MATCHER,
@@ -54,37 +54,37 @@ static SIMPLE: [&ValueMatcher; 14] = [
 ];
 
 /// Matchers that look at the elements of an array.
-static ELEMENTS: [&ValueMatcher; 2] = [&elements::EACH, &elements::SOME];
+static ELEMENTS: &[&ValueMatcher] = &[&elements::EACH, &elements::SOME];
 
 /// Matchers that combine others.
-static LOGIC: [&ValueMatcher; 3] = [&logic::NOT, &logic::ALL, &logic::ANY];
+static LOGIC: &[&ValueMatcher] = &[&logic::NOT, &logic::ALL, &logic::ANY];
 
 /// The keys of matchers that look at the value itself.
-pub(super) static SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE, Need::Optional, &[]);
+pub(super) static SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Optional, &[]);
 
 /// The same, where one matcher is needed.
-pub(super) static NEEDED_SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE, Need::Alternative, &[]);
+pub(super) static NEEDED_SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Alternative, &[]);
 
 /// The same, where a path must be beside them.
-pub(super) static AIMED_SIMPLE_KEYS: [Key; 14] = keys(&SIMPLE, Need::Optional, &["at"]);
+pub(super) static AIMED_SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Optional, &["at"]);
 
 /// The keys of matchers that look at the elements of a list.
-pub(super) static ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS, Need::Alternative, &[]);
+pub(super) static ELEMENT_KEYS: [Key; ELEMENTS.len()] = keys(ELEMENTS, Need::Alternative, &[]);
 
 /// The same, where a path must be beside them.
-pub(super) static AIMED_ELEMENT_KEYS: [Key; 2] = keys(&ELEMENTS, Need::Optional, &["at"]);
+pub(super) static AIMED_ELEMENT_KEYS: [Key; ELEMENTS.len()] = keys(ELEMENTS, Need::Optional, &["at"]);
 
 /// The keys that combine matchers.
-pub(super) static LOGIC_KEYS: [Key; 3] = keys(&LOGIC, Need::Optional, &[]);
+pub(super) static LOGIC_KEYS: [Key; LOGIC.len()] = keys(LOGIC, Need::Optional, &[]);
 
 /// The same, where one matcher is needed.
-pub(super) static NEEDED_LOGIC_KEYS: [Key; 3] = keys(&LOGIC, Need::Alternative, &[]);
+pub(super) static NEEDED_LOGIC_KEYS: [Key; LOGIC.len()] = keys(LOGIC, Need::Alternative, &[]);
 
 /// The names of all of them.
-pub(super) static NAMES: [&str; 19] = names(&[&SIMPLE, &ELEMENTS, &LOGIC]);
+pub(super) static NAMES: [&str; SIMPLE.len() + ELEMENTS.len() + LOGIC.len()] = names(&[SIMPLE, ELEMENTS, LOGIC]);
 
 /// The names of those that do not look at elements.
-pub(super) static NAMES_WITHOUT_ELEMENTS: [&str; 17] = names(&[&SIMPLE, &LOGIC]);
+pub(super) static NAMES_WITHOUT_ELEMENTS: [&str; SIMPLE.len() + LOGIC.len()] = names(&[SIMPLE, LOGIC]);
 
 /// The grammar of a mapping of value matchers.
 pub(super) static VALUE: Object = Object {
@@ -215,7 +215,7 @@ fn conjunction(parts: impl Iterator<Item = Absence>) -> Absence {
 
 /// The matcher of that key.
 pub(super) fn find(name: &str) -> Option<&'static ValueMatcher> {
-    SIMPLE.iter().chain(&ELEMENTS).chain(&LOGIC).find(|matcher| matcher.key.name == name).copied()
+    SIMPLE.iter().chain(ELEMENTS).chain(LOGIC).find(|matcher| matcher.key.name == name).copied()
 }
 
 /// Adds the variants that the value matchers of a mapping judge, those within others included.

@@ -1,31 +1,7 @@
 //! The kind of answer to which each matcher applies.
 
+use crate::matching::{JudgedAnswer, is_logic, judged_answer};
 use crate::source::{Diagnostic, Located, Node};
-
-/// Matchers of a response of HTTP.
-const HTTP_MATCHERS: [&str; 2] = ["status", "closed"];
-
-/// Matchers of a message of the protocol.
-const MESSAGE_MATCHERS: [&str; 15] = [
-    "text",
-    "no_text_matching",
-    "is_error",
-    "error",
-    "refused",
-    "refused_or_ignored",
-    "readable_error",
-    "output_schema",
-    "structured_text",
-    "input_schema",
-    "tools",
-    "resources",
-    "resource_templates",
-    "prompts",
-    "notifications",
-];
-
-/// Matchers that combine others.
-const COMBINATORS: [&str; 3] = ["not", "all", "any"];
 
 /// The kind of a step's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +30,7 @@ fn check_item(item: &Node, kind: AnswerKind, found: &mut Vec<Diagnostic>) {
     }
     for (key, value) in item.entries() {
         let name = key.value.as_str();
-        if COMBINATORS.contains(&name) {
+        if is_logic(name) {
             std::iter::once(value).chain(value.items()).for_each(|inner| check_item(inner, kind, found));
         } else if !applies_to(name, kind) {
             found.push(misplaced_matcher(key, kind));
@@ -63,10 +39,11 @@ fn check_item(item: &Node, kind: AnswerKind, found: &mut Vec<Diagnostic>) {
 }
 
 fn applies_to(name: &str, kind: AnswerKind) -> bool {
-    match kind {
-        AnswerKind::Http => !MESSAGE_MATCHERS.contains(&name),
-        AnswerKind::Cancelled => !MESSAGE_MATCHERS.contains(&name) && !HTTP_MATCHERS.contains(&name),
-        AnswerKind::Message => !HTTP_MATCHERS.contains(&name),
+    match (judged_answer(name), kind) {
+        (None, _) | (Some(JudgedAnswer::Message), AnswerKind::Message) | (Some(JudgedAnswer::HttpResponse), AnswerKind::Http) => {
+            true
+        }
+        (Some(_), _) => false,
     }
 }
 
