@@ -129,6 +129,12 @@ pub struct ToolsChosen {
 pub struct CaseStarted {
     /// The case id.
     pub id: String,
+    /// The file in which the case is written.
+    #[serde(default)]
+    pub file: String,
+    /// The case's name, with its row in brackets.
+    #[serde(default)]
+    pub name: String,
     /// The attempt, counted from one.
     pub attempt: u32,
 }

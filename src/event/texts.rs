@@ -32,7 +32,10 @@ impl Event {
                     proof.change_texts(change);
                 }
             }
-            Self::CaseStarted(started) => started.id = change(&started.id),
+            Self::CaseStarted(started) => {
+                started.id = change(&started.id);
+                started.name = change(&started.name);
+            }
             Self::RunStarted(_) => {}
         }
     }

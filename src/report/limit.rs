@@ -40,7 +40,7 @@ pub(super) fn event(event: &Event) -> Event {
             chosen.writing.iter_mut().chain(&mut chosen.left_alone).for_each(shorten);
             shorten(&mut chosen.revision);
         }
-        Event::CaseStarted(started) => shorten(&mut started.id),
+        Event::CaseStarted(started) => [&mut started.id, &mut started.name].into_iter().for_each(shorten),
         Event::RunFinished(end) => {
             if let Some(proof) = &mut end.proof {
                 cut_proof(proof);

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::event::{CaseResult, Event, Outcome, ToolsChosen};
+use crate::event::{CaseResult, CaseStarted, Event, Outcome, ToolsChosen};
 use crate::source::{Color, Style};
 
 use super::fold::protocol_case;
-use super::progress::{Progress, name_of};
+use super::progress::Progress;
 use super::terminal::{self, CaseDetail, Cases, Failures, Groups};
 
 /// How often the bar is redrawn while nothing happens, so that a hang can be told from a crash of ours.
@@ -24,7 +24,7 @@ pub struct Live {
     bar: ProgressBar,
     /// Where no bar is drawn, and the run has begun.
     log: Option<Progress>,
-    running: Vec<String>,
+    running: Vec<CaseStarted>,
     groups: Groups,
     failures: Failures,
     cases: Cases,
@@ -73,7 +73,7 @@ impl Live {
         }
         match event {
             Event::RunStarted(started) => self.bar.set_length(started.planned as u64),
-            Event::CaseStarted(started) => self.started(&started.id),
+            Event::CaseStarted(started) => self.started(started),
             Event::CaseFinished(result) => self.finished(result),
             Event::SessionJudged(judged) if !judged.findings.is_empty() => self.print(&protocol_case(judged)),
             Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) | Event::RunFinished(_) => {}
@@ -96,7 +96,7 @@ impl Live {
         }
         let Some(log) = &self.log else { return };
         match event {
-            Event::CaseStarted(started) => log.started(&started.id),
+            Event::CaseStarted(started) => log.started(started),
             Event::CaseFinished(result) => log.finished(result),
             Event::SessionJudged(judged) if !judged.findings.is_empty() => log.judged(&protocol_case(judged)),
             Event::RunFinished(_) => self.log = None,
@@ -124,15 +124,15 @@ impl Live {
         }
     }
 
-    fn started(&mut self, id: &str) {
-        if !self.running.iter().any(|running| running == id) {
-            self.running.push(id.to_owned());
+    fn started(&mut self, started: &CaseStarted) {
+        if !self.running.iter().any(|running| running.id == started.id) {
+            self.running.push(started.clone());
         }
         self.tell_running();
     }
 
     fn finished(&mut self, result: &CaseResult) {
-        self.running.retain(|running| *running != result.case.id);
+        self.running.retain(|running| running.id != result.case.id);
         // Verdicts on the suite itself are no planned cases.
         if self.bar.length().is_some_and(|length| self.bar.position() >= length) {
             self.bar.inc_length(1);
@@ -164,7 +164,7 @@ impl Live {
     }
 
     fn tell_running(&self) {
-        let names: Vec<&str> = self.running.iter().map(|id| name_of(id)).collect();
+        let names: Vec<&str> = self.running.iter().map(|running| running.name.as_str()).collect();
         self.bar.set_message(terminal::crop(&names.join(", "), self.style.width.saturating_sub(40)));
     }
 }

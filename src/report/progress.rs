@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::event::CaseResult;
+use crate::event::{CaseResult, CaseStarted};
 use crate::source::{Style, duration_text, visible_line};
 
 use super::fold::Totals;
@@ -68,7 +68,7 @@ struct ProgressState {
     style: Style,
     total: usize,
     totals: Totals,
-    running: Vec<String>,
+    running: Vec<CaseStarted>,
     /// The file of the suite that runs, and how its cases ended.
     suite: Option<(String, Totals)>,
     groups: Groups,
@@ -91,8 +91,8 @@ impl Progress {
     }
 
     /// A case begins.
-    pub(super) fn started(&self, id: &str) {
-        self.with(|state| state.started(id));
+    pub(super) fn started(&self, started: &CaseStarted) {
+        self.with(|state| state.started(started));
     }
 
     /// A case is decided.
@@ -116,15 +116,15 @@ impl ProgressState {
         Self { style, total, totals, running, suite, groups: Groups::default(), news: String::new() }
     }
 
-    fn started(&mut self, id: &str) {
-        self.end_suite_unless(id.split("::").next().unwrap_or_default());
-        if !self.running.iter().any(|running| running == id) {
-            self.running.push(id.to_owned());
+    fn started(&mut self, started: &CaseStarted) {
+        self.end_suite_unless(&started.file);
+        if !self.running.iter().any(|running| running.id == started.id) {
+            self.running.push(started.clone());
         }
     }
 
     fn finished(&mut self, result: &CaseResult) {
-        self.running.retain(|running| *running != result.case.id);
+        self.running.retain(|running| running.id != result.case.id);
         let file = &result.case.file;
         self.end_suite_unless(file);
         self.suite.get_or_insert_with(|| (file.clone(), Totals::default())).1.count(result);
@@ -171,7 +171,7 @@ impl ProgressState {
                 let _ = write!(text, ", {count} {word}");
             }
         }
-        let names: Vec<&str> = self.running.iter().take(RUNNING).map(|id| name_of(id)).collect();
+        let names: Vec<&str> = self.running.iter().take(RUNNING).map(|running| running.name.as_str()).collect();
         if !names.is_empty() {
             let _ = write!(text, "; running: {}", names.join(", "));
         }
@@ -181,12 +181,6 @@ impl ProgressState {
         self.say(&text);
         std::mem::take(&mut self.news)
     }
-}
-
-/// The name within a case id: `file::name[row]@server/revision`.
-pub(super) fn name_of(id: &str) -> &str {
-    let name = id.split_once("::").map_or(id, |(_, name)| name);
-    name.rsplit_once('@').map_or(name, |(name, _)| name)
 }
 
 #[cfg(test)]
@@ -201,7 +195,8 @@ mod tests {
         let text = state.take_text(Duration::from_secs(5));
         assert_eq!(text, "… 5 s: waiting for the server to start and to list what it offers\n");
         state.total = 2;
-        state.running.push("a.yml::slow[n=1]@server/auto".to_owned());
+        let (file, name) = ("a.yml".to_owned(), "slow[n=1]".to_owned());
+        state.started(&CaseStarted { id: "a.yml::slow[n=1]@server/auto".to_owned(), file, name, attempt: 1 });
         assert_eq!(state.take_text(Duration::from_secs(5)), "… 5 s: 0 of 2 cases done; running: slow[n=1]\n");
         let broken = failed(passed(3, "broken", None), vec![Finding::new("equals", "::error:: differs")]);
         state.finished(&broken);

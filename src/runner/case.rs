@@ -36,6 +36,13 @@ use crate::wire::Frame;
 /// The time for a case where neither suite nor command line says anything.
 pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The event that a case begins an attempt.
+fn started(case: &Case, attempt: u32) -> Event {
+    let row = case.row.as_ref().map(|row| format!("[{row}]")).unwrap_or_default();
+    let (id, file) = (case.id.clone(), case.place.file.clone());
+    Event::CaseStarted(CaseStarted { id, file, name: format!("{}{row}", case.name), attempt })
+}
+
 /// Runs a case, again if it may be retried or is to be repeated, and returns its result.
 pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: Arc<Options>) -> CaseResult {
     let planned = target.planned();
@@ -49,7 +56,7 @@ pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
             return decided(CheckResult::found(Outcome::Failed, vec![found]));
         }
         Body::Check(check) => {
-            target.emitter().event(Event::CaseStarted(CaseStarted { id: case.id.clone(), attempt: 1 }));
+            target.emitter().event(started(&case, 1));
             let checked = Box::pin(check::run_check(&target, &case, check.as_ref(), &options.stop)).await;
             decided(downgrade_should(&case, checked))
         }
@@ -158,8 +165,7 @@ impl CaseRun<'_> {
 
     /// Runs the case once, in the session of its target or in one of its own.
     async fn attempt(&self, number: u32, turn: SessionUse) -> CheckResult {
-        let started = CaseStarted { id: self.case.id.clone(), attempt: number };
-        self.target.emitter().event(Event::CaseStarted(started));
+        self.target.emitter().event(started(self.case, number));
         let run = self.with_turn(turn);
         let begun = Instant::now();
         let result = match self.case.session {

@@ -11,6 +11,8 @@ use crate::plan::{CaseSource, Plan};
 
 /// Sees every message once, in order.
 pub(super) struct RunCollector<'a> {
+    /// The files of the suites, with which the ids of their cases begin.
+    pub(super) suite_files: Vec<String>,
     pub(super) judge: CoverageCollector,
     /// The recorded answers.
     pub(super) recorded: snapshot::SnapshotLedger,
@@ -111,6 +113,13 @@ impl RunCollector<'_> {
         sections
     }
 
+    /// The id of a case without secrets, for a file; its suite is to be found again, so the name of that stays.
+    fn remembered_id(&self, id: &str) -> String {
+        let redactor = &self.recordings.redactor;
+        let named = self.suite_files.iter().find_map(|file| Some((file, id.strip_prefix(file.as_str())?)));
+        named.map_or_else(|| redactor.text(id), |(file, rest)| format!("{file}{}", redactor.text(rest)))
+    }
+
     fn count(&mut self, event: &Event) {
         match event {
             Event::CaseFinished(result) => {
@@ -132,19 +141,15 @@ impl RunCollector<'_> {
                     self.summary.internal += 1;
                 }
                 let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
-                // Remembered from run to run, in a file; the suite is to be found again by its name there.
-                let id = || {
-                    let (file, rest) = result.case.id.split_once("::").unwrap_or(("", &result.case.id));
-                    format!("{file}::{}", self.recordings.redactor.text(rest))
-                };
+                let id = self.remembered_id(&result.case.id);
                 if !matches!(result.reason, Some(Reason::NotRun(_))) {
-                    self.summary.decided.push(id());
+                    self.summary.decided.push(id.clone());
                 }
                 if result.is_flaky() {
-                    self.summary.flaky.push(id());
+                    self.summary.flaky.push(id.clone());
                 }
                 if has_failed && !result.is_known() || matches!(result.reason, Some(Reason::NotRun(_))) {
-                    self.summary.not_passed.push(id());
+                    self.summary.not_passed.push(id);
                 }
             }
             Event::SessionJudged(judged) => {

@@ -152,6 +152,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     options.baseline = Arc::new(options.baseline.masked_by(&recordings.redactor));
     let (baseline, thresholds) = (Arc::clone(&options.baseline), options.thresholds);
     let mut collector = RunCollector {
+        suite_files: plan.suites.iter().map(|planned| planned.suite.file.clone()).collect(),
         judge: CoverageCollector::new(&plan),
         recorded: snapshot::SnapshotLedger::new(&plan, Arc::clone(&recordings)),
         known: baseline::BaselineMatches::new(&baseline),

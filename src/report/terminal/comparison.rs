@@ -31,8 +31,10 @@ pub(super) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     let isolation = report.finished().and_then(|finished| finished.isolation.as_ref());
     let several = report.suites().iter().any(SuiteReport::has_several_servers);
+    let cases = report.cases();
     let named = |row: &Verdicts| {
-        let lane = row.id.rsplit_once('@').map(|(_, lane)| format!(" @{lane}")).filter(|_| several);
+        let case = cases.iter().find(|result| result.case.id == row.id).filter(|_| several);
+        let lane = case.map(|result| format!(" @{}/{}", result.case.server, result.case.revision));
         format!("{}{}", row.name, lane.unwrap_or_default())
     };
     sections.extend(isolation.map(|isolation| isolation_section(isolation, &named, style)));

@@ -97,7 +97,8 @@ fn ready(file: &str, server: &str, revision: &str, ready_us: u64) -> Event {
 }
 
 fn start(result: &CaseResult, attempt: u32) -> Event {
-    Event::CaseStarted(CaseStarted { id: result.case.id.clone(), attempt })
+    let CaseInfo { id, file, name, .. } = result.case.clone();
+    Event::CaseStarted(CaseStarted { id, file, name, attempt })
 }
 
 fn judged(frame: u32) -> SessionJudged {
