@@ -51,7 +51,7 @@ impl BaselineWriter {
     pub fn text(&self) -> String {
         let mut text = "# Known failures: `mcprove run --baseline FILE` does not count them.\n".to_owned();
         text +=
-            "# An entry whose case no longer fails breaks the run. `until: 2026-12-31` gives an entry a last day.\n";
+            "# Once a case no longer fails, its entry fails the run. `until: 2026-12-31` gives an entry a last day.\n";
         if self.is_empty() {
             return text + "[]\n";
         }

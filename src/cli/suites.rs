@@ -24,7 +24,7 @@ pub(super) struct SuiteArgs {
     /// Selects cases: `tag(smoke) & !name(/slow/)`; the fields are name, tag, server, revision, suite, file, probe, variant and id, and a bare word matches names that contain it.
     #[arg(long, short, value_name = "EXPRESSION")]
     filter: Vec<String>,
-    /// Selects the rows with this name of data-driven tests.
+    /// Selects the rows of data-driven tests that have this name.
     #[arg(long, value_name = "ROW")]
     row: Vec<String>,
     /// Selects the cases that did not pass last time.

@@ -125,7 +125,9 @@ fn http_help(failure: &HttpFailure) -> Option<&'static str> {
         return Some("see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants");
     }
     if let HttpFailure::NoToken(_) = failure {
-        return Some("see what `auth: { client_credentials }` says; `token_url` says where tokens are given");
+        return Some(
+            "check `auth: { client_credentials }`; its `token_url` is the address that tokens are fetched from",
+        );
     }
     let is_self_signed = matches!(failure, HttpFailure::Tls(sentence) if sentence.contains("self-signed"));
     is_self_signed.then_some("name the certificate that signed it with `tls: { ca: ./root.pem }`")
@@ -144,7 +146,7 @@ fn of_connect(error: &ConnectError) -> Finding {
         }
         ConnectError::PortTaken { .. } => Finding {
             help: Some(
-                "end what listens there, or let mcprove choose: `url: \"http://127.0.0.1:{{ port }}/mcp\"`".to_owned(),
+                "stop the process that listens there, or let mcprove choose a free port: `url: \"http://127.0.0.1:{{ port }}/mcp\"`".to_owned(),
             ),
             ..Finding::new("port-taken", error.to_string())
         },

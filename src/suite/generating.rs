@@ -12,7 +12,7 @@ use crate::source::{Diagnostic, Node};
 pub(super) fn check(test: &Test, property: &Property, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     for (name, generated) in &property.generate {
         if known.contains(&name.value) {
-            let message = format!("`{}` has a meaning already", name.value);
+            let message = format!("the name `{}` is already in use", name.value);
             let help = "generate it under another name".to_owned();
             found.push(Diagnostic::error("duplicate-name", message, name.span).with_help(help));
         }

@@ -126,7 +126,7 @@ fn most_calls_stay_near_the_given_arguments() {
         let text = scene.run("run suite.yml").stdout;
         let count = |of: &str| text.split_once(of).and_then(|(before, _)| before.rsplit(' ').next()?.parse().ok());
         let good: u32 = count(" served").unwrap_or_else(|| panic!("{text}"));
-        let hash = text.split_once("calls took").map(|(_, rest)| rest.split_once("warning").unwrap().0.to_owned());
+        let hash = text.split_once("calls covered").map(|(_, rest)| rest.split_once("warning").unwrap().0.to_owned());
         (good, hash)
     };
     let one = served("in_flight: 1");

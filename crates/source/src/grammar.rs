@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::scalar::plain;
 use super::synonyms::synonym;
-use super::{Diagnostic, Located, Node, Value, did_you_mean, parse_duration};
+use super::{Diagnostic, Located, Node, Value, did_you_mean, nearest, parse_duration};
 
 /// The shape of a value.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +90,8 @@ pub struct Key {
     pub default: Option<&'static str>,
     /// Help where the value is refused or the key is missing.
     pub cure: Option<&'static str>,
+    /// Help for a key that needs this one beside it.
+    pub beside_cure: Option<&'static str>,
     /// Of the keys of one choice at most one may be there.
     pub choice: Option<&'static str>,
     /// Keys of which at least one must be beside it; none for a key that stands alone.
@@ -121,6 +123,7 @@ pub const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Key {
         need: Need::Optional,
         default: None,
         cure: None,
+        beside_cure: None,
         choice: None,
         beside: &[],
         without: &[],
@@ -149,6 +152,12 @@ impl Key {
     #[must_use]
     pub const fn cure(self, cure: &'static str) -> Self {
         Self { cure: Some(cure), ..self }
+    }
+
+    /// Help for a key that needs this one beside it.
+    #[must_use]
+    pub const fn beside_cure(self, cure: &'static str) -> Self {
+        Self { beside_cure: Some(cure), ..self }
     }
 
     /// Refuses a second key of the same choice.
@@ -311,10 +320,15 @@ fn visit(node: &Node, shape: &Shape, key: Option<&Key>, found: &mut Vec<Diagnost
         (Shape::Duration | Shape::Time | Shape::Timeout, Value::Number(number)) => {
             found.push(bad_duration(node, &number.to_string()));
         }
-        (Shape::Choice(words), Value::Text(text)) if !words.contains(&text.as_str()) => found.push(
-            Diagnostic::error("unknown-choice", format!("invalid value `{text}`"), node.span)
-                .with_help(did_you_mean(text, words.iter().copied())),
-        ),
+        (Shape::Choice(words), Value::Text(text)) if !words.contains(&text.as_str()) => {
+            // A list of words leaves out what else the key takes; its own help does not.
+            let words = words.iter().copied();
+            let cure = key.and_then(|key| key.cure).filter(|_| nearest(text, words.clone()).is_none());
+            let help = cure.map(str::to_owned).or_else(|| did_you_mean(text, words));
+            found.push(
+                Diagnostic::error("unknown-choice", format!("invalid value `{text}`"), node.span).with_help(help),
+            );
+        }
         (Shape::True, Value::Bool(false)) => found.push(wrong_type(node, shape, key)),
         _ if shape.fits(node) => {}
         _ => found.push(wrong_type(node, shape, key)),
@@ -373,7 +387,7 @@ fn report_rivals(written: &[Entry<'_>], object: &Object, found: &mut Vec<Diagnos
         let is_rival =
             |other: &&Entry<'_>| key.choice.is_some() && other.key.choice == key.choice && other.key.name != key.name;
         if let Some(other) = written[..at].iter().find(is_rival) {
-            let message = format!("{} has either `{}` or `{}`", object.noun(), other.key.name, key.name);
+            let message = format!("{} has either `{}` or `{}`, not both", object.noun(), other.key.name, key.name);
             let mistake = Diagnostic::error("two-ways", message, name.span);
             found.push(mistake.with_other(other.name.span, "the other one is here"));
         }
@@ -406,16 +420,38 @@ fn report_useless(node: &Node, written: &[Entry<'_>], object: &Object, found: &m
         let taken = written.iter().find(|other| choice.is_some() && other.key.choice == choice);
         let (message, help) = if let Some(taken) = taken {
             let message = format!("`{}` does nothing beside `{}`", key.name, taken.key.name);
-            (message, format!("`{}` belongs to {}", key.name, one_of(key.beside)))
+            let takers = one_of(&takers(key, object));
+            let inner = object_in(&taken.key.shape).filter(|inner| inner.all_keys().any(|it| it.name == key.name));
+            let help = match inner {
+                Some(inner) => {
+                    format!("move it into {} under `{}`, beside {takers}", inner.noun(), taken.key.name)
+                }
+                None => format!("`{}` belongs to {takers}", key.name),
+            };
+            (message, help)
         } else {
             let message = format!("`{}` does nothing without {}", key.name, one_of(key.beside));
             let needed = object.all_keys().find(|other| key.beside == [other.name]);
             let added = needed.map_or_else(|| "one of them".to_owned(), |needed| format!("`{}`", needed.name));
             let help = || format!("add {added}, or remove `{}`", key.name);
-            (message, needed.and_then(|needed| needed.cure).map_or_else(help, str::to_owned))
+            (message, needed.and_then(|needed| needed.beside_cure).map_or_else(help, str::to_owned))
         };
         found.push(Diagnostic::error("useless-key", message, name.span).with_help(help));
     }
+}
+
+/// The keys beside which a key can have any value.
+fn takers(key: &Key, object: &Object) -> Vec<&'static str> {
+    let refuses = |name: &str| {
+        let mut others = object.all_keys().filter(|other| other.name == name);
+        others.any(|other| other.unless.as_ref().is_some_and(|(refused, _)| *refused == key.name))
+    };
+    key.beside.iter().copied().filter(|name| !refuses(name)).collect()
+}
+
+/// The mapping that a shape is, or that its items are.
+fn object_in(shape: &Shape) -> Option<&'static Object> {
+    if let Shape::Object(object) = shape { Some(object) } else { shape.parts().iter().find_map(object_in) }
 }
 
 /// `a`, `b` or `c`; of many names the first.

@@ -30,11 +30,11 @@ pub(super) fn finding(change: &ServerChange, file: &str) -> Finding {
     .with_evidence("counter-example", example)
 }
 
-/// An entry of `ignore:` that fits no change.
+/// An entry of `ignore:` that matches no change.
 pub(super) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Finding {
     let parts = [("at", &ignored.at), ("what", &ignored.what)];
     let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", value.as_deref()?)));
-    let says = format!("`{{ {} }}` is ignored and fits no change", said.collect::<Vec<_>>().join(", "));
+    let says = format!("`{{ {} }}` is ignored and matches no change", said.collect::<Vec<_>>().join(", "));
     let near = ignored.at.as_deref().and_then(|at| nearest(at, changes.iter().map(|change| change.at.as_str())));
     let help = near.map_or("take it out of `ignore`".to_owned(), |near| format!("did you mean `{near}`?"));
     // Which entry it is tells two of them apart.

@@ -51,7 +51,7 @@ impl CallCounts {
     pub(super) fn sentence(&self, branches: usize, seed: u64) -> String {
         let taken = self.seen.count().min(branches);
         let mut parts = vec![format!(
-            "{} took {taken} of {}: {} served",
+            "{} covered {taken} of {}: {} served",
             counted(self.calls, "call"),
             counted(branches as u64, "schema branch"),
             self.served
@@ -62,7 +62,9 @@ impl CallCounts {
         }
         parts.extend(some(self.unjudged, "with content that could not be judged by its schema"));
         parts.extend(some(self.lost, "without an answer"));
-        parts.extend(some(self.others, "of other tools between them"));
+        if self.others > 0 {
+            parts.push(format!("{} of other tools in between", counted(self.others, "call")));
+        }
         let mut sentence = parts.join(", ");
         if self.restarts > 0 {
             let _ = write!(sentence, "; {}", counted(u64::from(self.restarts), "restart"));

@@ -111,7 +111,7 @@ fn broken(calls: &Calls, made: &GeneratedCall, text: &str, holds: &dyn Fn(&str) 
     let callee = &calls.callees[made.tool];
     let (tool, shown) = (&callee.name, visible_line(text).chars().take(2 * SHOWN).collect::<String>());
     let (code, mark, message) = if let Some(mark) = breaks_own_schema(text) {
-        let message = format!("`{tool}` made a result that its own output schema refuses, as the server says: {shown}");
+        let message = format!("the server says that a result of `{tool}` violates its output schema: {shown}");
         ("output-schema", mark, message)
     } else {
         let mark = interpreter_message(text).filter(|_| !callee.runs_code)?;

@@ -20,8 +20,8 @@ pub(super) static KIND: Kind = Kind {
 };
 
 static KEYS: Object = Object {
-    name: "a tool selection",
-    doc: "The tools of a block.",
+    name: "output_schema",
+    doc: "Checks structured content against the tools' declared schemas.",
     keys: &[&[key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`.")]],
 };
 

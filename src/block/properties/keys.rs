@@ -69,9 +69,8 @@ pub(super) static ARGUMENTS: Object = Object {
         key(
             "put",
             Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Any)), Shape::Template]),
-            "Values that replace one parameter each, one after another; rounds know them as `payload`.",
+            "Values that replace one parameter each, one after another; `payload` is the value of the round.",
         )
-        .cure("list at least one value")
         .unless("invalid", Shape::True),
         key(
             "into",

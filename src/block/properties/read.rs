@@ -1,13 +1,16 @@
 //! Properties: a test, and what its rounds are made of.
 
+use super::super::negative_path::TEST_KEYS;
 use super::keys::ARGUMENTS;
 use crate::source::grammar::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
+use crate::suite::grammar::RULE_KEY;
 use crate::suite::{self, ArgumentKind, Arguments, Generated, Property, Test};
 
 /// Reads a property but for its rows, which may come from a file.
 pub(super) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
+    point_to_tests(node, found);
     let test = suite::test(node, found)?;
     let said = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
     let property = Property {
@@ -21,6 +24,19 @@ pub(super) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test>
         reference: node.get("reference").cloned(),
     };
     Some(Test { property: Some(property.into()), rule: None, ..test })
+}
+
+/// Says of keys that only a test has where they belong.
+fn point_to_tests(node: &Node, found: &mut [Diagnostic]) {
+    let of_tests = || TEST_KEYS.iter().chain(RULE_KEY).map(|key| key.name);
+    for (name, _) in node.entries().iter().filter(|(name, _)| of_tests().any(|key| key == name.value)) {
+        let mut unknown = found
+            .iter_mut()
+            .filter(|one| one.code == "unknown-key" && one.label.as_ref().is_some_and(|label| label.span == name.span));
+        if let Some(unknown) = unknown.next() {
+            unknown.help = Some("put it on a test under `tests:`".to_owned());
+        }
+    }
 }
 
 fn generated(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Generated)> {
@@ -49,7 +65,7 @@ fn check_name(name: &Located<String>, found: &mut Vec<Diagnostic>) {
     let mut letters = name.value.chars();
     let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     if is_template(&name.value) || !begins || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
-        let message = format!("`{}` can be no name of a template", name.value);
+        let message = format!("`{}` is not a valid name for templates", name.value);
         let help = "write letters, digits and `_`, as in `user_name`".to_owned();
         found.push(Diagnostic::error("bad-name", message, name.span).with_help(help));
     }
@@ -135,7 +151,7 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
         found.extend(wrong.into_iter().filter(|one| one.code == "missing-key"));
     }
     for (key, _) in unknown {
-        let message = format!("`{}` is no keyword of a JSON Schema", key.value);
+        let message = format!("`{}` is not a keyword of JSON Schema", key.value);
         let help = did_you_mean(&key.value, ["tool", "each"].into_iter().chain(KEYWORDS));
         found.push(Diagnostic::error("unknown-key", message, key.span).with_help(help));
     }

@@ -38,7 +38,7 @@ pub(in crate::cli) struct ProvingArgs {
     /// Tries only the mutants with this name, or those of this variant, leaf or family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
-    /// Tries the mutants that the recording cannot decide on the real servers: restarts them many times, with a fault in front of them or in how they start.
+    /// Runs the mutants that the recording cannot decide against the real servers, which are restarted for each of them.
     #[arg(long)]
     live: bool,
     /// Which survivors are shown with the lines that would kill them.

@@ -30,7 +30,7 @@ pub(super) struct DetailArgs {
     /// Shows only failures and totals.
     #[arg(long, short, conflicts_with_all = ["verbose", "coverage"])]
     quiet: bool,
-    /// Shows fault coverage family by family, as a threshold does.
+    /// Shows fault coverage for each family of faults; a threshold shows it, too.
     #[arg(long)]
     coverage: bool,
 }

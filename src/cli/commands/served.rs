@@ -278,7 +278,7 @@ impl ObservedCalls {
             "start the server so that it lists its tools, or remove `tools` from its capabilities".to_owned()
         } else if self.servers.values().any(AnswerCounts::is_spared) {
             let way = if is_adhoc { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
-            format!("to call tools that may change data, allow it with {way}")
+            format!("allow calls of tools that may change data with {way}")
         } else {
             let way = if is_adhoc { "--arguments 'TOOL={…}'" } else { "arguments: { TOOL: { … } }" };
             format!("give valid arguments with `{way}`; `--transcript frames` shows the answers")

@@ -55,11 +55,11 @@ impl FlawReader<'_> {
         }
         let on = node.get("on").map(|on| self.condition(on)).unwrap_or_default();
         if on.answer.is_some() || !on.sends.is_empty() {
-            for key in ["hears", "ends"].iter().filter_map(|key| node.get(key)) {
-                let message = "what the server says is known only after it heard, so this comes too late";
+            for (name, key) in ["hears", "ends"].iter().filter_map(|name| Some((name, node.get(name)?))) {
+                let message = format!("`{name}` does nothing beside a condition on the answer, which comes later");
                 self.found.push(
                     Diagnostic::error("useless-key", message, key.span)
-                        .with_help("begin another edit for it, without `answer` and `sends`".to_owned()),
+                        .with_help("write it in an edit of its own, without `answer` and `sends`".to_owned()),
                 );
             }
         }
@@ -75,9 +75,6 @@ impl FlawReader<'_> {
 
     fn condition(&mut self, node: &Node) -> FlawCondition {
         let number = |key: &str| node.get(key).and_then(Node::whole);
-        for key in ["nth", "from"].iter().filter_map(|key| node.get(key)).filter(|key| key.whole() == Some(0)) {
-            self.found.push(Diagnostic::error("bad-number", "they are counted from 1", key.span));
-        }
         FlawCondition {
             asked: self.asked(node),
             unless: node.get("unless").map(|unless| self.asked(unless)),
@@ -167,8 +164,10 @@ impl FlawReader<'_> {
         let mut wholes = node.entries().iter().filter(|(key, _)| keys.contains(&key.value.as_str()));
         let (key, value) = wholes.next()?;
         if let Some((second, _)) = wholes.next() {
-            let message = format!("`{}` is the whole answer, and `{}` is, too", key.value, second.value);
-            self.found.push(Diagnostic::error("two-ways", message, second.span).with_other(key.span, "the first one"));
+            let message = format!("a changed answer has either `{}` or `{}`, not both", key.value, second.value);
+            self.found.push(
+                Diagnostic::error("two-ways", message, second.span).with_other(key.span, "the other one is here"),
+            );
         }
         self.template(value);
         let node = value.clone();
@@ -185,7 +184,7 @@ impl FlawReader<'_> {
         let bytes = from_base64(node.text()?);
         if bytes.is_none() {
             self.found.push(
-                Diagnostic::error("bad-bytes", "this is no base64", node.span)
+                Diagnostic::error("bad-bytes", "this is not base64", node.span)
                     .with_help("write groups of four letters, digits, `+` and `/`, with `=` at the end".to_owned()),
             );
         }

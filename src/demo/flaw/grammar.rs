@@ -73,8 +73,12 @@ static ON: Object = Object {
                 "Conditions of the correct answer, or with `sends` of the message that is sent.",
             ),
             key("unless", Shape::Object(&UNLESS), "Conditions that must not hold."),
-            key("nth", Shape::Whole, "Only the one with this number, counted from 1."),
-            key("from", Shape::Whole, "Only the one with this number and those that follow, counted from 1."),
+            key("nth", Shape::Range(1, u64::MAX), "Only the one with this number, counted from 1."),
+            key(
+                "from",
+                Shape::Range(1, u64::MAX),
+                "Only the one with this number and those that follow, counted from 1.",
+            ),
             key(
                 "per",
                 Shape::Choice(&["session", "server"]),

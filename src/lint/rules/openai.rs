@@ -38,7 +38,7 @@ pub(super) static LINTS: &[Lint] = &[
     },
     Lint {
         id: "openai-no-properties",
-        says: "OpenAI accepts no object schema without `properties`, a function without parameters included",
+        says: "OpenAI accepts no object schema without `properties`, even for a function without parameters",
         why: "a single such schema makes it refuse the whole request, unless the client adds them",
         cure: "write `\"properties\": {}`",
         link: "https://github.com/github/github-mcp-server/issues/1548",

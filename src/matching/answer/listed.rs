@@ -103,7 +103,7 @@ impl Listed {
         }
         found.extend(self.includes.iter().filter_map(|item| self.missing(item, &entries)));
         for name in self.excludes.iter().filter(|name| entries.iter().any(|entry| is_named(entry, &name.value))) {
-            let message = format!("the server lists the {} `{}`, but must not", self.of.noun, name.value);
+            let message = format!("the server lists the {} `{}`, but should not", self.of.noun, name.value);
             found.push(self.mismatch(name.span, message, "is listed"));
         }
         if let Some(exact) = &self.exact {

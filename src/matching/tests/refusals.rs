@@ -87,6 +87,6 @@ fn refused_or_ignored() {
     check_message(
         "refused_or_ignored: true",
         &Step::value(json!(1)),
-        "the call of `get_user` was served, but must not be",
+        "the call of `get_user` was served, but should not be",
     );
 }

@@ -11,7 +11,7 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
         let (expected, span) = (node.flag()?, node.span);
         let check = ValueCheck::one(move |value, place| {
             let label = || format!("found {}", show::inline(value));
-            let mismatch = || Mismatch::new("exists", span, format!("{place} exists, but must not"), label());
+            let mismatch = || Mismatch::new("exists", span, format!("{place} exists, but should be absent"), label());
             (!expected).then(|| mismatch().at(place, value))
         });
         Some(check.when_absent(if expected { Absence::Wrong } else { Absence::Right }))

@@ -48,7 +48,7 @@ static LIMITS: Object = Object {
     keys: &[&[
         alternative("min", Shape::Either(&[Shape::Range(1, u64::MAX), Shape::Template]), "The minimum.")
             .default("0")
-            .cure("every number is at least 0; write a `min` of 1 or more, or a `max`")
+            .cure("a `min` of 0 allows any number; write 1 or more, or add a `max`")
             .shape_beside("max", read::WHOLE),
         alternative("max", read::WHOLE, "The maximum; by default unlimited."),
     ]],

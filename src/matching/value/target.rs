@@ -10,9 +10,10 @@ use crate::source::{Diagnostic, Node, Span, grammar::Key, grammar::Need, grammar
 pub(in super::super) const fn at(need: Need, beside: &'static [&'static str]) -> [Key; 1] {
     let doc = "Where to look: a path such as `result.content[0].text`, or a JSONPath that starts with `$`.";
     let at = key("at", Shape::Text, doc).beside(beside);
+    let at = at.cure("write for example `{ at: result.content, length: 1 }` or `{ is_error: false }`");
     [Key {
         need,
-        ..at.cure("add `at:` with a path such as `result.structuredContent`, or put the matcher under `text:`")
+        ..at.beside_cure("add `at:` with a path such as `result.structuredContent`, or put the matcher under `text:`")
     }]
 }
 

@@ -89,8 +89,12 @@ fn auth(server: &Node, found: &mut Vec<Diagnostic>) -> Option<Auth> {
     let headers = server.get("headers").map(Node::entries).unwrap_or_default();
     if let Some((name, _)) = headers.iter().find(|(name, _)| name.value.eq_ignore_ascii_case("authorization")) {
         found.push(
-            Diagnostic::error("two-ways", "a server has either `auth` or a header `Authorization`", name.span)
-                .with_other(node.span, "the other one is here"),
+            Diagnostic::error(
+                "two-ways",
+                "a server has either `auth` or a header `Authorization`, not both",
+                name.span,
+            )
+            .with_other(node.span, "the other one is here"),
         );
     }
     if let Some(token) = node.get("bearer") {

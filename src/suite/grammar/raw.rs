@@ -2,7 +2,7 @@
 
 use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 
-/// Bytes that are no text.
+/// Bytes that are not text.
 static BYTES: Object = Object {
     name: "bytes",
     doc: "Bytes that are not text.",
@@ -66,7 +66,8 @@ pub(in crate::suite) static HTTP: Object = Object {
 static EVENTS: Object = Object {
     name: "an event count",
     doc: "The first events of a stream.",
-    keys: &[&[required("events", Shape::Range(1, u64::MAX), "The number of events.")]],
+    keys: &[&[required("events", Shape::Range(1, u64::MAX), "The number of events.")
+        .cure("write for example `read: { events: 3 }`")]],
 };
 
 pub(in crate::suite) static SEND: Object = Object {

@@ -45,7 +45,7 @@ pub(super) static RULE: Object = Object {
 };
 
 static NEED: Object = Object {
-    name: "a need",
+    name: "a condition",
     doc: "Conditions of a test; if one does not hold, the test is skipped.",
     keys: &[&[
         alternative("hint", Shape::Text, "A hint under `compliance: { hints: … }`, such as `slow_tool`.")

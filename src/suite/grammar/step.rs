@@ -17,7 +17,7 @@ static STEP_NAME: &[Key] = &[
 ];
 
 static STEP_NEED: Object = Object {
-    name: "a need of a step",
+    name: "a condition of a step",
     doc: "A condition of the answer.",
     keys: &[&[
         required("assert", Shape::Text, "An expression over the answer. If it is false, the test is skipped."),
