@@ -40,9 +40,9 @@ fn check_item(item: &Node, kind: AnswerKind, found: &mut Vec<Diagnostic>) {
 
 fn applies_to(name: &str, kind: AnswerKind) -> bool {
     match (judged_answer(name), kind) {
-        (None, _) | (Some(JudgedAnswer::Message), AnswerKind::Message) | (Some(JudgedAnswer::HttpResponse), AnswerKind::Http) => {
-            true
-        }
+        (None, _)
+        | (Some(JudgedAnswer::Message), AnswerKind::Message)
+        | (Some(JudgedAnswer::HttpResponse), AnswerKind::Http) => true,
         (Some(_), _) => false,
     }
 }
