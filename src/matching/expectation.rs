@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::always::{self, GuaranteedValue};
 use super::item::{self, EXPECTATION, ExpectationItem};
 use super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, reply::ResponseKind, show};
 use crate::source::grammar::{self, Shape};
@@ -73,6 +74,20 @@ impl Expectation {
         let mut variants = BTreeSet::new();
         item::judges(&self.parts.node, &mut variants);
         variants
+    }
+
+    /// Whether no answer can break it, as far as its text shows, among answers that have these values.
+    pub fn always_holds(&self, guaranteed: &[GuaranteedValue]) -> bool {
+        always::item_holds(&self.parts.node, guaranteed)
+    }
+
+    /// Whether it asks for an answer that reports no error, or for a value in its result.
+    pub fn expects_result(&self) -> bool {
+        let node = &self.parts.node;
+        let is_within = |at: &str| at.trim_start_matches(['$', '.']).starts_with("result.");
+        let expects_value = node.get("at").and_then(Node::text).is_some_and(is_within);
+        let is_absent = node.get("exists").and_then(Node::flag) == Some(false);
+        node.get("is_error").and_then(Node::flag) == Some(false) || expects_value && !is_absent
     }
 
     /// The names that its `assert:` expressions need from the suite, with the places that use them.

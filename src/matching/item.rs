@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::always;
 use super::answer::{self, AnswerCheck};
 use super::mismatch::{GroupVerdict, Mismatch};
 use super::value::{self, AIMED_ELEMENT_KEYS, AIMED_SIMPLE_KEYS, PathChecks, VALUE};
@@ -130,13 +131,16 @@ fn items(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem
     built.into_iter().collect()
 }
 
-/// Adds the variants that an item judges, those of the items within included.
+/// Adds the variants that an item judges, those of the items within included; what always holds judges nothing.
 pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     let at = node.get("at").and_then(Node::text);
     if let Some(at) = at {
         judges_at(at, node, variants);
     }
     for (key, value) in node.entries() {
+        if always::entry_holds(&key.value, value, at.is_some(), &[]) {
+            continue;
+        }
         if let Some(matcher) = answer::find(&key.value) {
             variants.extend((matcher.judges)(value));
         }
@@ -153,6 +157,9 @@ pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
 /// A path into the error says what `error` says; one to `isError` what `is_error` says.
 fn judges_at(at: &str, node: &Node, variants: &mut BTreeSet<&'static str>) {
     let bare = at.trim_start_matches(['$', '.', '[', '"', '\'']);
+    if node.entries().iter().all(|(key, value)| key.value == "at" || always::value_holds(&key.value, value)) {
+        return;
+    }
     let flag = node.get("equals").and_then(Node::flag);
     match bare {
         "result.isError" => variants.extend(match flag {

@@ -6,6 +6,7 @@
 //! whole answer; the key tables of both make up the grammar [`EXPECTATION`].
 //! Pure and synchronous; knows nothing about suites, sessions or reports. Start reading in [`Expectation`].
 
+mod always;
 mod answer;
 mod compare;
 mod expectation;
@@ -30,6 +31,7 @@ use serde_json::Value as Json;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
+pub use self::always::GuaranteedValue;
 pub use self::answer::{JudgedAnswer, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::item::{EXPECTATION, is_logic};

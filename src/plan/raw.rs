@@ -42,22 +42,22 @@ pub(super) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
         (_, Some(_)) => of_cancel(step, later, &mut variants),
         (Action::Send(send), None) => {
             let looks_at_message = |item: &&Expectation| path(item.node()).is_none_or(is_of_message);
-            variants.extend(step.expect.iter().filter(looks_at_message).flat_map(Expectation::judges));
+            variants.extend(step.breakable().filter(looks_at_message).flat_map(Expectation::judges));
             if send.lines.iter().any(makes_no_sense) && is_followed(later) {
                 variants.insert("PROTO-BAD-INPUT-FATAL");
             }
         }
-        _ => variants.extend(step.expect.iter().flat_map(Expectation::judges)),
+        _ => variants.extend(step.breakable().flat_map(Expectation::judges)),
     }
     variants
 }
 
 fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
-    if step.expect.is_empty() {
+    if step.breakable().next().is_none() {
         return;
     }
     variants.insert("PROTO-HTTP-CONTRACT");
-    let wants_refusal = step.expect.iter().any(|item| is_of_refusal(item.node()));
+    let wants_refusal = step.breakable().any(|item| is_of_refusal(item.node()));
     let writes = |name: &str| wants_refusal && http.headers.iter().any(|(key, _)| key.value.eq_ignore_ascii_case(name));
     if writes("origin") || writes("host") {
         variants.insert("SECURITY-DNS-REBINDING");
@@ -68,7 +68,7 @@ fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
     if writes("authorization") {
         variants.insert("SECURITY-AUTH-BYPASS");
     }
-    if step.expect.iter().any(|item| path(item.node()).is_some_and(|path| path.contains("error.code"))) {
+    if step.breakable().any(|item| path(item.node()).is_some_and(|path| path.contains("error.code"))) {
         variants.insert("PROTO-WRONG-ERROR-CODE");
     }
 }
@@ -89,7 +89,7 @@ fn is_of_refusal(item: &Node) -> bool {
 }
 
 fn of_cancel(step: &Step, later: &[Step], variants: &mut BTreeSet<&'static str>) {
-    for path in step.expect.iter().filter_map(|item| path(item.node())) {
+    for path in step.breakable().filter_map(|item| path(item.node())) {
         match path.split(['.', '[']).next() {
             Some("answered" | "late") => drop(variants.insert("TIMEOUT-CANCEL-REPLY")),
             Some("progress_after") => drop(variants.insert("TIMEOUT-CANCEL-IGNORED")),

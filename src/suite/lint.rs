@@ -30,6 +30,7 @@ pub(super) fn check(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: 
         expectations(test, has_block, found);
         server(test, suite, found);
         restarts(test, suite, found);
+        always_true(test, found);
     }
     for test in all_tests(suite, blocks) {
         scans(test, found);
@@ -100,6 +101,24 @@ fn expectations(test: &Test, has_block: bool, found: &mut Vec<Diagnostic>) {
             Diagnostic::error("missing-expectation", "the test expects nothing, so it cannot fail", test.name.span)
                 .with_help("add `expect: [{ is_error: false }]`, or `expect: []` to say so on purpose".to_owned()),
         );
+    }
+}
+
+/// Expectations that hold whatever a server answers.
+fn always_true(test: &Test, found: &mut Vec<Diagnostic>) {
+    // An item with a mistake may have meant something else.
+    let is_within = |place: Span, item: Span| place.source == item.source && item.contains(place.start as usize);
+    let is_wrong = |item: &Expectation, found: &[Diagnostic]| {
+        found.iter().filter_map(|one| one.label.as_ref()).any(|label| is_within(label.span, item.span()))
+    };
+    for item in test.steps.iter().flat_map(Step::unbreakable) {
+        if is_wrong(item, found) {
+            continue;
+        }
+        let message = "no answer can break this expectation, so it judges nothing";
+        let help = "expect what a faulty server would get wrong, such as `equals` with the value, or `exists: true` if \
+                    it only has to be there";
+        found.push(Diagnostic::warning("always-true", message, item.span()).with_help(help.to_owned()));
     }
 }
 

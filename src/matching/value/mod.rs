@@ -20,6 +20,7 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use super::always;
 use super::mismatch::{GroupVerdict, Mismatch};
 use super::table::{self, keys, names};
 use crate::source::grammar::{Key, Need, Object, Shape};
@@ -218,10 +219,17 @@ pub(super) fn find(name: &str) -> Option<&'static ValueMatcher> {
     SIMPLE.iter().chain(ELEMENTS).chain(LOGIC).find(|matcher| matcher.key.name == name).copied()
 }
 
-/// Adds the variants that the value matchers of a mapping judge, those within others included.
+/// Adds the variants that the value matchers of a mapping judge, those within others included; what always holds judges
+/// nothing.
 pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     for (name, value) in node.entries() {
-        let Some(matcher) = find(&name.value) else { continue };
+        let Some(matcher) = find(&name.value).filter(|_| !always::value_holds(&name.value, value)) else { continue };
+        let is_of_elements = ELEMENTS.iter().any(|one| one.key.name == name.value);
+        if is_of_elements && always::mapping_holds(value) {
+            // Only an empty array can break it.
+            variants.extend(LOST);
+            continue;
+        }
         variants.extend((matcher.judges)(value));
         if SIMPLE.iter().all(|simple| simple.key.name != matcher.key.name) {
             judges(value, variants);

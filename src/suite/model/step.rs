@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Cancel, RawHttp, RawSend};
-use crate::matching::{Expectation, ValuePath};
+use crate::matching::{Expectation, GuaranteedValue, ValuePath};
 use crate::source::{Located, Node, Span};
 use crate::suite::snapshot::Snapshot;
 use crate::wire::ListKind;
@@ -33,6 +33,52 @@ pub struct Step {
     pub progress: bool,
     /// Takes the request back while it is under way.
     pub cancel: Option<Cancel>,
+}
+
+impl Step {
+    /// The expectations that some answer can break; the others judge nothing.
+    pub fn breakable(&self) -> impl Iterator<Item = &Expectation> {
+        let guaranteed = self.guaranteed();
+        self.expect.iter().filter(move |one| !one.always_holds(&guaranteed))
+    }
+
+    /// The expectations that no answer can break.
+    pub fn unbreakable(&self) -> impl Iterator<Item = &Expectation> {
+        let guaranteed = self.guaranteed();
+        self.expect.iter().filter(move |one| one.always_holds(&guaranteed))
+    }
+
+    /// The values that every answer has that is judged at all.
+    fn guaranteed(&self) -> Vec<GuaranteedValue> {
+        let expects_result = self.expect.iter().any(Expectation::expects_result);
+        match (&self.action, &self.cancel) {
+            (_, Some(_)) => of_cancelled().into(),
+            (Action::Http(_), None) => vec![always("closed", "boolean"), always("silent", "boolean")],
+            (Action::Send(_), None) => Vec::new(),
+            _ if expects_result => vec![there("result"), always("jsonrpc", "string"), there("id")],
+            _ => vec![always("jsonrpc", "string"), there("id")],
+        }
+    }
+}
+
+/// A value that is there, but of a type that a faulty server may change, or that may be one of several.
+const fn there(path: &'static str) -> GuaranteedValue {
+    GuaranteedValue { path, kind: None }
+}
+
+const fn always(path: &'static str, kind: &'static str) -> GuaranteedValue {
+    GuaranteedValue { path, kind: Some(kind) }
+}
+
+/// What is known of every request that was taken back.
+fn of_cancelled() -> [GuaranteedValue; 5] {
+    [
+        always("cancelled", "boolean"),
+        always("answered", "boolean"),
+        always("late", "array"),
+        always("progress_after", "integer"),
+        always("watched_ms", "integer"),
+    ]
 }
 
 /// Something without which nothing that follows applies to a server.
