@@ -1,6 +1,6 @@
 //! Blocks, and the cases that follow from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -27,9 +27,9 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         None
     }
 
-    /// The variants that its cases judge, as far as they are known before the server has said what it offers.
-    fn variants(&self) -> &'static [&'static str] {
-        &[]
+    /// The variants that its cases on a server can judge, whatever the server offers: what the block declares.
+    fn variants(&self, _planner: &Planner<'_>) -> BTreeSet<String> {
+        BTreeSet::new()
     }
 
     /// How its cases rest on calls of tools that nobody wrote.
@@ -102,7 +102,7 @@ pub(super) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) ->
     case.id = planner.id(&case.name, None);
     case.span = block.span;
     case.probes = block.probes.iter().map(|probe| (*probe).to_owned()).collect();
-    case.variants.clear();
+    case.variants = block.settings.variants(planner);
     case
 }
 
@@ -117,6 +117,6 @@ pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
     };
     let mut case = planner.case(block.key, None, block.span, body);
     case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
-    case.variants.extend(block.settings.variants().iter().map(|variant| (*variant).to_owned()));
+    case.variants.extend(block.settings.variants(planner));
     vec![case]
 }

@@ -10,7 +10,9 @@ use super::{raw, snapshot};
 use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
-use crate::suite::{Action, Answers, Handshake, RestartPolicy, Row, Step, Suite, Test, ToolSelection};
+use crate::suite::{
+    Action, Answers, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection,
+};
 use crate::wire::Catalog;
 
 /// Makes the cases of one lane; also used to make cases once the catalog is known.
@@ -83,6 +85,17 @@ impl Planner<'_> {
             case.probes.insert("fault-recovery".to_owned());
         }
         case
+    }
+
+    /// The variants that the cases of a test can judge.
+    pub(crate) fn judged_by(&self, test: &Test) -> BTreeSet<String> {
+        self.test_case(test, None, Body::Skipped(Reason::NothingExpanded)).variants
+    }
+
+    /// The kind of transport to the server; `None` if that is not known.
+    pub(crate) fn carrier(&self) -> Option<Carrier> {
+        let server = self.suite.servers.get(&self.lane.server)?;
+        Some(if let Target::Url(_) = server.target { Carrier::Http } else { Carrier::Stdio })
     }
 
     fn body_of(&self, test: &Test, body: Body) -> Body {

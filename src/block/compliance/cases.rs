@@ -1,5 +1,6 @@
 //! One case for each rule that holds in the revision and over the transport.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Compliance;
@@ -7,20 +8,14 @@ use crate::plan::needs::particular;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, Offer};
 use crate::source::Node;
-use crate::suite::{Rule, ToolSelection};
+use crate::suite::{Rule, Test, ToolSelection};
+use crate::wire::Revision;
 
 /// The cases of a `compliance:` block.
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
     let names = Arc::new(offer.names(planner));
-    let wanted = |rule: &Rule| {
-        let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| rule.is_named(&id.value));
-        is_named
-            && rule.level <= compliance.level
-            && offer.revision.is_none_or(|spoken| rule.revisions.contains(&spoken))
-    };
-    let rules = compliance.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
     let mut cases = unknown_safe_tools(planner, template, compliance, offer);
-    for (test, rule) in rules.filter(|(_, rule)| wanted(rule)) {
+    for (test, rule) in rules(compliance, offer.revision) {
         for mut case in particular(planner, test, &names, offer) {
             case.name = format!("{} {}", rule.id, case.name);
             case.id = planner.id(&case.name, case.row.as_deref());
@@ -33,6 +28,25 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Complia
         }
     }
     cases
+}
+
+/// The variants that the rules judge that hold in the revision that is asked for and over the server's transport.
+pub(super) fn variants(planner: &Planner<'_>, compliance: &Compliance) -> BTreeSet<String> {
+    let carrier = planner.carrier();
+    let of_carrier = |rule: &Rule| rule.over.is_none_or(|over| carrier.is_none_or(|carrier| over == carrier));
+    let rules = rules(compliance, planner.lane.protocol.fixed()).filter(|(_, rule)| of_carrier(rule));
+    rules.flat_map(|(test, _)| planner.judged_by(test)).collect()
+}
+
+/// The rules that are asked for and that hold in a revision, each with its test; without a revision, in any.
+fn rules(compliance: &Compliance, revision: Option<Revision>) -> impl Iterator<Item = (&Arc<Test>, &Arc<Rule>)> {
+    let wanted = move |rule: &Rule| {
+        let is_named = compliance.only.is_empty() || compliance.only.iter().any(|id| rule.is_named(&id.value));
+        let holds = revision.is_none_or(|spoken| rule.revisions.contains(&spoken));
+        is_named && rule.level <= compliance.level && holds
+    };
+    let rules = compliance.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
+    rules.filter(move |(_, rule)| wanted(rule))
 }
 
 /// A failed case for each tool that may be called and that the server does not offer.

@@ -152,6 +152,10 @@ impl CaseSource for Compliance {
         cases::cases(planner, template, self, offer)
     }
 
+    fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
+        cases::variants(planner, self)
+    }
+
     /// Rules call tools, and most are about the protocol: `generated_calls` says that none rests on them.
     fn calls(&self, _: &str) -> bool {
         true

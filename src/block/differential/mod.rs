@@ -7,6 +7,7 @@ mod record;
 mod snapshot;
 mod stability;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Kind;
@@ -133,8 +134,8 @@ impl CaseSource for Differential {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }
 
-    fn variants(&self) -> &'static [&'static str] {
-        &cases::JUDGES
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        cases::JUDGES.map(str::to_owned).into()
     }
 
     fn snapshot_file(&self) -> Option<&str> {

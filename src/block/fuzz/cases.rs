@@ -13,7 +13,7 @@ use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
 /// The variants that generated calls judge.
-const JUDGES: [&str; 5] = [
+pub(super) const JUDGES: [&str; 5] = [
     "SCHEMA-CONSTRAINT-NOT-ENFORCED",
     "SCHEMA-INPUT-NOT-VALIDATED",
     "SCHEMA-MISSING-STRUCTURED",

@@ -146,6 +146,10 @@ impl CaseSource for Fuzz {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }
 
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        cases::JUDGES.map(str::to_owned).into()
+    }
+
     fn generated_calls(&self) -> GeneratedCalls {
         GeneratedCalls::AreCases
     }

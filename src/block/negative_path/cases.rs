@@ -11,7 +11,6 @@ use super::envelope::{Envelope, envelopes};
 use super::forbidden::{self, Derived, Forbidden, derive};
 use super::{NegativeCheck, NegativePath, NegativeTest};
 use crate::event::Reason;
-use crate::generate::Breach;
 use crate::plan::generated::{bare, built, text_node};
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
@@ -27,10 +26,6 @@ const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
 
 /// How many cases a block makes at most, but for those of the last tool.
 const MOST_CASES: usize = 10_000;
-
-/// The variants that calls with wrong, missing, additional or out-of-bounds arguments judge.
-const OF_SHAPES: [&str; 2] = ["SCHEMA-INPUT-NOT-VALIDATED", "TOOL-ERROR-AS-SUCCESS"];
-const OF_BOUNDS: [&str; 2] = ["SCHEMA-CONSTRAINT-NOT-ENFORCED", "TOOL-ERROR-AS-SUCCESS"];
 
 /// The cases of a `negative_path:` block.
 pub(super) fn block_cases(
@@ -102,7 +97,7 @@ impl Deriver<'_> {
 
     fn unknown_tool(&self, witness: Witness) -> Case {
         let call = self.call(UNKNOWN_TOOL, from_json(&json!({}), self.span), &json!(true));
-        self.refused("unknown tool", witness, call, &["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS"])
+        self.refused("unknown tool", witness, call, NegativeCheck::UnknownTool)
     }
 
     /// Checks without a tool.
@@ -112,7 +107,7 @@ impl Deriver<'_> {
             let method = text_node(UNKNOWN_METHOD, self.span);
             let step = self.must_be_refused(Action::Request { method, params: None }, &json!(true));
             let witness = self.alone(Action::List(ListKind::Tools));
-            cases.push(self.refused("unknown method", witness, step, &["PROTO-WRONG-ERROR-CODE"]));
+            cases.push(self.refused("unknown method", witness, step, NegativeCheck::UnknownMethod));
         }
         if self.asks_for(NegativeCheck::MalformedEnvelope) {
             cases.extend(envelopes(offer.revision, self.span).into_iter().map(|envelope| self.envelope(envelope)));
@@ -123,9 +118,8 @@ impl Deriver<'_> {
     fn envelope(&self, envelope: Envelope) -> Case {
         let witness = vec![bare(Action::Alive, self.span)];
         let script = Script { witness, steps: envelope.steps, ..Script::default() };
-        let variants = ["PROTO-MALFORMED-ENVELOPE", "PROTO-BAD-INPUT-FATAL"];
         let name = format!("malformed envelope: {}", envelope.name);
-        let mut case = self.case(&name, Body::Script(Box::new(script)), &variants);
+        let mut case = self.case(&name, Body::Script(Box::new(script)), NegativeCheck::MalformedEnvelope.judges());
         case.session = case.session.max(SessionNeed::InTurn);
         case
     }
@@ -156,10 +150,10 @@ impl Deriver<'_> {
     fn forbidden(&self, tool: &Tool, witness: &Witness, call: Forbidden) -> Case {
         let binding = if call.is_advice { json!("should") } else { json!(true) };
         let step = self.call(&tool.name, call.args, &binding);
-        self.refused(&format!("{} {}", tool.name, call.title), witness.copy(), step, &variants(call.breach))
+        self.refused(&format!("{} {}", tool.name, call.title), witness.copy(), step, forbidden::check_of(call.breach))
     }
 
-    fn refused(&self, name: &str, witness: Witness, bad: Step, variants: &[&str]) -> Case {
+    fn refused(&self, name: &str, witness: Witness, bad: Step, check: NegativeCheck) -> Case {
         let names = witness.names;
         let script = Script {
             setup: witness.setup,
@@ -168,7 +162,7 @@ impl Deriver<'_> {
             teardown: witness.teardown,
             ..Script::default()
         };
-        let mut case = self.case(name, Body::Script(Box::new(script)), variants);
+        let mut case = self.case(name, Body::Script(Box::new(script)), check.judges());
         case.names.extend(names);
         case
     }
@@ -206,16 +200,4 @@ impl Deriver<'_> {
 /// Asks whether the server still answers.
 pub(super) fn sign_of_life(span: Span) -> Step {
     Step { name: Some("a sign of life after it".to_owned()), ..bare(Action::Alive, span) }
-}
-
-fn variants(breach: Breach) -> [&'static str; 2] {
-    match forbidden::check_of(breach) {
-        NegativeCheck::OutOfRange => OF_BOUNDS,
-        NegativeCheck::UnknownTool
-        | NegativeCheck::UnknownMethod
-        | NegativeCheck::MissingRequired
-        | NegativeCheck::WrongType
-        | NegativeCheck::ExtraProperty
-        | NegativeCheck::MalformedEnvelope => OF_SHAPES,
-    }
 }

@@ -105,6 +105,19 @@ enum NegativeCheck {
 }
 
 impl NegativeCheck {
+    /// The variants that its cases judge.
+    fn judges(self) -> &'static [&'static str] {
+        match self {
+            Self::UnknownTool => &["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS"],
+            Self::UnknownMethod => &["PROTO-WRONG-ERROR-CODE"],
+            Self::MissingRequired | Self::WrongType | Self::ExtraProperty => {
+                &["SCHEMA-INPUT-NOT-VALIDATED", "TOOL-ERROR-AS-SUCCESS"]
+            }
+            Self::OutOfRange => &["SCHEMA-CONSTRAINT-NOT-ENFORCED", "TOOL-ERROR-AS-SUCCESS"],
+            Self::MalformedEnvelope => &["PROTO-MALFORMED-ENVELOPE", "PROTO-BAD-INPUT-FATAL"],
+        }
+    }
+
     /// The check of that name.
     fn parse(name: &str) -> Option<Self> {
         Some(match name {
@@ -168,6 +181,10 @@ impl CaseSource for NegativePath {
         cases::block_cases(planner, template, self, offer)
     }
 
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        self.checks.iter().flat_map(|check| check.judges()).map(|variant| (*variant).to_owned()).collect()
+    }
+
     fn generated_calls(&self) -> GeneratedCalls {
         let is_of_tools = self.checks.iter().any(|check| check.is_of_tools());
         if is_of_tools { GeneratedCalls::BeginCases } else { GeneratedCalls::BeginSomeCases }
@@ -183,6 +200,10 @@ impl SuiteSettings for NegativeTest {}
 impl CaseSource for NegativeTest {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
         cases::test_cases(planner, template, self, offer)
+    }
+
+    fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
+        self.settings.variants(planner)
     }
 
     fn generated_calls(&self) -> GeneratedCalls {

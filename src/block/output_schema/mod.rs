@@ -2,9 +2,11 @@
 
 mod cases;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Kind;
+use crate::plan::generated::OUTPUT_SCHEMA_JUDGES;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::Node;
@@ -39,6 +41,10 @@ impl SuiteSettings for OutputSchema {}
 impl CaseSource for OutputSchema {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
         cases::cases(planner, template, &self.tools, offer.catalog)
+    }
+
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into()
     }
 
     fn generated_calls(&self) -> GeneratedCalls {

@@ -8,6 +8,7 @@ mod cases;
 mod check;
 mod measurement;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,8 +118,8 @@ impl CaseSource for Performance {
         self.loads.iter().flat_map(of_load).collect()
     }
 
-    fn variants(&self) -> &'static [&'static str] {
-        &cases::JUDGES
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        cases::JUDGES.map(str::to_owned).into()
     }
 
     fn generated_calls(&self) -> GeneratedCalls {

@@ -4,6 +4,7 @@ mod cases;
 mod check;
 mod review;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Kind;
@@ -144,6 +145,10 @@ impl SuiteSettings for SchemaLint {}
 impl CaseSource for SchemaLint {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
+    }
+
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        self.lints().filter_map(|(lint, _)| lint.variant.map(str::to_owned)).collect()
     }
 
     fn section_of_tools(&self, listed: &ListedTools<'_>) -> Option<Section> {

@@ -51,6 +51,11 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// The revision that is asked for; `None` if the server chooses.
+    pub fn fixed(self) -> Option<Revision> {
+        if let Self::Fixed(revision) = self { Some(revision) } else { None }
+    }
+
     /// The word in a suite and in a case id.
     pub fn as_str(self) -> &'static str {
         match self {
