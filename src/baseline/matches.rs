@@ -153,6 +153,7 @@ fn failed(entry: &BaselineEntry, finding: Finding) -> CaseResult {
         tags: Vec::new(),
         probes: Vec::new(),
         variants: Vec::new(),
+        claims: Vec::new(),
         rule: None,
     };
     CaseResult { findings: vec![finding], ..CaseResult::beside(case, Outcome::Failed, String::new()) }

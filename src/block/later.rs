@@ -1,4 +1,4 @@
-//! Blocks of later versions: what they ask for is planned, so that it counts as declared, and skipped.
+//! Blocks of later versions: what they ask for is planned and skipped, so that it is seen, and declares nothing.
 
 use std::sync::Arc;
 

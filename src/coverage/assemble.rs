@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::taxonomy::score::{Evidence, FamilyScore, LeafScore, Level, Score, Status, Tally, VariantScore};
 use crate::taxonomy::{Family, Leaf, Need, Registry, Variant};
 
-use super::Planned;
+use super::{Claims, Planned};
 
 /// One level of evidence.
 pub(super) struct Setting<'a> {
     pub(super) registry: &'a Registry,
     pub(super) level: Level,
     pub(super) planned: &'a Planned,
+    /// Claims of probes and variants, which count like planned ones.
+    pub(super) claims: &'a Claims,
     /// Whether a variant counts where it can occur.
     pub(super) counts: &'a dyn Fn(&str) -> bool,
     pub(super) evidence: &'a dyn Fn(&str) -> Vec<Evidence>,
@@ -25,6 +27,7 @@ pub(super) fn assemble(setting: &Setting<'_>) -> Score {
     let measured: Vec<(f64, Tally)> =
         applicable.iter().map(|family| (family.weight, family.measured(setting.level))).collect();
     Score {
+        taxonomy: setting.registry.taxonomy.clone(),
         level: setting.level,
         percent: share(ratio(measured.iter().map(|(_, tally)| *tally).sum()), 1.0),
         weighted: share(
@@ -34,7 +37,9 @@ pub(super) fn assemble(setting: &Setting<'_>) -> Score {
         leaves: applicable.iter().map(|family| family.leaves).sum(),
         variants: applicable.iter().map(|family| family.variants).sum(),
         covered: Tally::count(&applicable, |family| family.status == Status::Covered),
-        claimed: setting.claims().cloned().collect(),
+        claimed: setting.claims.probes.iter().cloned().collect(),
+        claimed_variants: setting.claims.variants.iter().cloned().collect(),
+        without_claims: None,
         families,
     }
 }
@@ -65,7 +70,8 @@ impl Setting<'_> {
         };
         let planned: Vec<String> =
             leaf.probes.iter().filter(|probe| self.planned.probes.contains(*probe)).cloned().collect();
-        let claimed: Vec<String> = self.claims().filter(|probe| leaf.probes.contains(probe)).cloned().collect();
+        let claimed: Vec<String> =
+            leaf.probes.iter().filter(|probe| self.claims.probes.contains(*probe)).cloned().collect();
         let is_probed = self.level == Level::Declared && !(planned.is_empty() && claimed.is_empty());
         LeafScore {
             id: leaf.id.clone(),
@@ -75,6 +81,7 @@ impl Setting<'_> {
             probes: leaf.probes.clone(),
             planned,
             claimed,
+            only_claimed: false,
             evidence: self.leaf_evidence(leaf),
             by_variant,
             shared: leaf.shared.clone(),
@@ -129,13 +136,7 @@ impl Setting<'_> {
     fn meets_need(&self, family: &Family) -> bool {
         let Some(Need::Agents) = family.needs else { return true };
         let mut probes = family.leaves.iter().flat_map(|leaf| &leaf.probes);
-        self.planned.agents || probes.any(|p| self.planned.probes.contains(p) || self.claims().any(|claim| claim == p))
-    }
-
-    /// Probes that are claimed rather than planned; claims count as declared and never as evidence of a run.
-    fn claims(&self) -> impl Iterator<Item = &String> {
-        let planned = self.planned;
-        planned.claimed.iter().filter(|claim| self.level == Level::Declared && !planned.probes.contains(*claim))
+        self.planned.agents || probes.any(|p| self.planned.probes.contains(p) || self.claims.probes.contains(p))
     }
 
     fn status(&self, leaves: Tally, variants: Tally) -> Status {

@@ -1,7 +1,8 @@
 //! How much of the registry a plan, a run or a proof covers; arithmetic only.
 //!
 //! [`declared`] scores what is [`Planned`], [`exercised`] what was [`JudgedVariants`], [`proven`] what was [`Proved`], and
-//! [`meets`] compares a score with a threshold.
+//! [`meets`] compares a score with a threshold. [`Claims`] are facts of no kind: [`with_claims`] shows what they would
+//! add, and no threshold counts them.
 //! Knows nothing about suites or sessions: whoever calls says in plain words what was planned and what ran.
 
 mod assemble;
@@ -25,14 +26,31 @@ use self::assemble::{Setting, assemble};
 pub struct Planned {
     /// The probes of the planned cases; cases that are skipped plan nothing.
     pub probes: BTreeSet<String>,
-    /// The probes that were claimed to have run elsewhere.
-    pub claimed: BTreeSet<String>,
     /// The variants that planned cases can judge.
     pub variants: BTreeSet<String>,
     /// Whether a model works with the tools.
     pub agents: bool,
     /// The transports and revisions in use; none where nothing is known, an empty text or `auto` where half is not.
     pub settings: BTreeSet<(String, String)>,
+}
+
+/// What somebody says is checked, without anything that shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// The probes that `--probe` says run elsewhere.
+    pub probes: BTreeSet<String>,
+    /// The variants that hand-written tests name in `judges:`.
+    pub variants: BTreeSet<String>,
+}
+
+impl Claims {
+    /// Those that the plan does not bear out.
+    fn beyond(&self, planned: &Planned) -> Self {
+        Self {
+            probes: self.probes.difference(&planned.probes).cloned().collect(),
+            variants: self.variants.difference(&planned.variants).cloned().collect(),
+        }
+    }
 }
 
 /// The variants that a run judged.
@@ -42,24 +60,47 @@ pub struct JudgedVariants {
     pub by_variant: BTreeMap<String, Vec<Evidence>>,
 }
 
-/// Scores a plan: a leaf counts when a probe of it is planned or claimed, or a planned case can judge a variant of it.
+/// Scores a plan: a leaf counts when a probe of it is planned, or a planned case can judge a variant of it.
 pub fn declared(registry: &Registry, planned: &Planned) -> Score {
+    of_plan(registry, planned, &Claims::default())
+}
+
+/// The same with claims counted and named, and beside them the figures without.
+pub fn with_claims(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
+    let facts = declared(registry, planned);
+    let claims = claims.beyond(planned);
+    if claims == Claims::default() {
+        return facts;
+    }
+    let mut score = of_plan(registry, planned, &claims);
+    score.without_claims = Some(facts.gated());
+    let leaves = |score: Score| score.families.into_iter().flat_map(|family| family.by_leaf);
+    let by_leaf = score.families.iter_mut().flat_map(|family| &mut family.by_leaf);
+    for (leaf, fact) in by_leaf.zip(leaves(facts)) {
+        leaf.only_claimed = leaf.counted && !fact.counted;
+    }
+    score
+}
+
+fn of_plan(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
     assemble(&Setting {
         registry,
         level: Level::Declared,
         planned,
-        counts: &|variant| planned.variants.contains(variant),
+        claims,
+        counts: &|variant| planned.variants.contains(variant) || claims.variants.contains(variant),
         evidence: &|_| Vec::new(),
         is_decidable: &|_| true,
     })
 }
 
-/// Scores a run: a leaf counts when a variant of it was judged; claims count for nothing here.
+/// Scores a run: a leaf counts when a variant of it was judged.
 pub fn exercised(registry: &Registry, planned: &Planned, judged: &JudgedVariants) -> Score {
     assemble(&Setting {
         registry,
         level: Level::Exercised,
         planned,
+        claims: &Claims::default(),
         counts: &|variant| judged.by_variant.get(variant).is_some_and(|cases| !cases.is_empty()),
         evidence: &|variant| judged.by_variant.get(variant).cloned().unwrap_or_default(),
         is_decidable: &|_| true,
@@ -76,6 +117,7 @@ pub fn proven(registry: &Registry, planned: &Planned, proved: &Proved) -> Score 
         registry,
         level: Level::Proven,
         planned,
+        claims: &Claims::default(),
         counts: &|variant| matches!(standing(variant), Some(Standing::Proven(_))),
         evidence: &|variant| match standing(variant) {
             Some(Standing::Proven(kills)) => kills.clone(),

@@ -1,19 +1,21 @@
 //! Whether a score reaches its thresholds.
 
 use crate::event::{Figure, Gate};
-use crate::taxonomy::score::Score;
+use crate::taxonomy::score::{Figures, Score};
 
 /// Sums of thirds and sevenths miss whole numbers by less than this.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether the plain figure reaches a threshold; a score over nothing reaches none, not even 0.
+/// Whether the plain figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets(score: &Score, threshold: f64) -> bool {
-    reaches(score, score.percent, threshold)
+    let gated = score.gated();
+    reaches(gated, gated.percent, threshold)
 }
 
-/// Whether the weighted figure reaches a threshold; a score over nothing reaches none, not even 0.
+/// Whether the weighted figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
-    reaches(score, score.weighted, threshold)
+    let gated = score.gated();
+    reaches(gated, gated.weighted, threshold)
 }
 
 /// The thresholds for the plain and the weighted figure of a score, and whether they are met.
@@ -37,6 +39,6 @@ pub fn parse_threshold(text: &str) -> Result<f64, String> {
     }
 }
 
-fn reaches(score: &Score, figure: f64, threshold: f64) -> bool {
-    score.measured().of > 0 && figure + ROUNDING >= threshold
+fn reaches(gated: Figures, figure: f64, threshold: f64) -> bool {
+    gated.counts.of > 0 && figure + ROUNDING >= threshold
 }

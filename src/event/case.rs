@@ -39,6 +39,9 @@ pub struct CaseInfo {
     pub probes: Vec<String>,
     /// The variants of the fault taxonomy that it can judge.
     pub variants: Vec<String>,
+    /// The variants that its test names in `judges:`, although no expectation in it judges them; they count nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
     /// The rule of the specification for which it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Box<RuleInfo>>,

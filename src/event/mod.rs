@@ -6,6 +6,7 @@
 
 mod case;
 mod check;
+mod coverage;
 mod failure;
 mod identity;
 mod isolation;
@@ -20,11 +21,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::suite::AdHocCommand;
-use crate::taxonomy::score::Score;
 use crate::transport::TransportKind;
 
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
+pub use self::coverage::{Coverage, Figure, Gate, SuiteScore};
 pub use self::failure::{EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 pub use self::identity::{FindingIdentity, NOT_ISOLATED};
 pub use self::isolation::{IsolationReport, Verdicts};
@@ -183,6 +184,7 @@ impl SessionJudged {
             tags: Vec::new(),
             probes: Vec::new(),
             variants: Vec::new(),
+            claims: Vec::new(),
             rule: None,
         }
     }
@@ -235,37 +237,4 @@ impl ServerStarts {
         self.processes += others.processes;
         self.waited_us = self.waited_us.saturating_add(others.waited_us);
     }
-}
-
-/// The fault coverage of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Coverage {
-    /// From the plan.
-    pub declared: Score,
-    /// From what ran.
-    pub exercised: Score,
-    /// The thresholds that were asked for; recordings of before do not know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gates: Vec<Gate>,
-}
-
-/// A threshold for exercised coverage, and whether it was met.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Gate {
-    /// Which figure it is about.
-    pub figure: Figure,
-    /// The least that was asked for, in percent.
-    pub threshold: f64,
-    /// Whether the run reached it.
-    pub met: bool,
-}
-
-/// One of the two figures of a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Figure {
-    /// The share of leaves.
-    Plain,
-    /// The share that is weighted by how often families fail.
-    Weighted,
 }

@@ -24,9 +24,12 @@ impl Event {
                     told.name = change(&told.name);
                 }
                 end.sections.iter_mut().for_each(|section| section.change_texts(change));
-                if let Some(Coverage { declared, exercised, .. }) = &mut end.coverage {
+                if let Some(Coverage { declared, exercised, suites, .. }) = &mut end.coverage {
                     declared.change_cases(change);
                     exercised.change_cases(change);
+                    for suite in suites {
+                        suite.change_cases(change);
+                    }
                 }
                 if let Some(proof) = &mut end.proof {
                     proof.change_texts(change);

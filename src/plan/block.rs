@@ -103,6 +103,7 @@ pub(super) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) ->
     case.span = block.span;
     case.probes = block.probes.iter().map(|probe| (*probe).to_owned()).collect();
     case.variants = block.settings.variants(planner);
+    case.claims.clear();
     case
 }
 

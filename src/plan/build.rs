@@ -7,7 +7,6 @@ use super::block::{self, Block, CaseSource};
 use super::case::{Body, Case, Lane, Plan, SuitePlan};
 use super::planner::Planner;
 use super::{Selection, snapshot};
-use crate::event::Reason;
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{LoadedSuite, Suite, Test};
 use crate::taxonomy::Registry;
@@ -46,21 +45,34 @@ fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
     planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
 }
 
-/// The probes and variants that a plan declares: what the suite says it looks at, whether or not it can run yet.
-pub fn declared(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
-    let counted = plan.cases().filter(|case| match &case.body {
-        Body::Script(_)
-        | Body::Check(_)
-        | Body::Scan(_)
-        | Body::Template(_)
-        | Body::Skipped(Reason::NotAvailable(_)) => true,
+/// The probes and variants that planned cases look at, and what their tests only claim to judge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Declaration {
+    /// The probes.
+    pub probes: BTreeSet<String>,
+    /// The variants that cases can judge.
+    pub variants: BTreeSet<String>,
+    /// The variants that tests name in `judges:`, and that no case can judge.
+    pub claims: BTreeSet<String>,
+}
+
+/// The declaration of cases; those that cannot run declare nothing.
+pub fn declared<'a>(cases: impl Iterator<Item = &'a Case>) -> Declaration {
+    let mut declared = Declaration::default();
+    for case in cases.filter(|case| can_run(&case.body)) {
+        declared.probes.extend(case.probes.iter().cloned());
+        declared.variants.extend(case.variants.iter().cloned());
+        declared.claims.extend(case.claims.iter().cloned());
+    }
+    declared.claims.retain(|variant| !declared.variants.contains(variant));
+    declared
+}
+
+fn can_run(body: &Body) -> bool {
+    match body {
+        Body::Script(_) | Body::Check(_) | Body::Scan(_) | Body::Template(_) => true,
         Body::Failed(_) | Body::Skipped(_) => false,
-    });
-    counted.fold(Default::default(), |(mut probes, mut variants): (BTreeSet<_>, BTreeSet<_>), case| {
-        probes.extend(case.probes.iter().cloned());
-        variants.extend(case.variants.iter().cloned());
-        (probes, variants)
-    })
+    }
 }
 
 fn unknown_variants(loaded: &LoadedSuite<Arc<dyn CaseSource>>, registry: &Registry) -> Vec<Diagnostic> {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::block::Block;
-use super::{Check, Rounds, Selection};
+use super::{Check, Rounds, Selection, planner};
 use crate::event::Reason;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Answers, Handshake, Protocol, Rule, Step, Suite, Test};
+use crate::suite::{Action, Answers, Handshake, Protocol, Rule, Step, Suite, Test};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -90,6 +90,8 @@ pub struct Case {
     pub probes: BTreeSet<String>,
     /// The variants that it can judge.
     pub variants: BTreeSet<String>,
+    /// The variants that its test names in `judges:`, although no expectation in it judges them.
+    pub claims: BTreeSet<String>,
     /// Names that only this case has: its row, its loop variable.
     pub names: Names,
     /// Names that many cases share, since they can be large: what the server offers, and hints.
@@ -113,12 +115,43 @@ pub struct Case {
 }
 
 impl Case {
+    /// The variants that a run of it judged in which so many exchanges of its own steps began.
+    ///
+    /// A case whose valid calls failed has judged nothing; a test that somebody wrote has judged what the steps judge
+    /// that ran. Other cases are about one thing, and their failure is the verdict on it.
+    pub fn judged(&self, exchanges: usize) -> BTreeSet<String> {
+        let Body::Script(script) = &self.body else { return self.variants.clone() };
+        if script.steps.is_empty() {
+            return self.variants.clone();
+        }
+        if exchanges == 0 {
+            return BTreeSet::new();
+        }
+        let is_written = !self.is_derived && self.rule.is_none() && script.rounds.is_none();
+        let ran = steps_begun(&script.steps, exchanges);
+        if !is_written || ran == script.steps.len() {
+            return self.variants.clone();
+        }
+        planner::judged(&script.steps[..ran]).intersection(&self.variants).cloned().collect()
+    }
+
     /// Every name that it has beside those of the suite.
     pub fn all_names(&self) -> Names {
         let mut names = (*self.offered).clone();
         names.extend(self.names.clone());
         names
     }
+}
+
+/// How many steps made so many exchanges; those that run during another step make some of their own.
+fn steps_begun(steps: &[Step], exchanges: usize) -> usize {
+    let mut made = 0;
+    let begun = steps.iter().take_while(|step| {
+        let begins = made < exchanges;
+        made += 1 + if let Action::Http(http) = &step.action { http.during.len() } else { 0 };
+        begins
+    });
+    begun.count()
 }
 
 /// A place as people name it.

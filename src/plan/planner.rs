@@ -11,7 +11,7 @@ use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
-    Action, Answers, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection,
+    Action, Answers, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection, is_builtin,
 };
 use crate::wire::Catalog;
 
@@ -73,17 +73,18 @@ impl Planner<'_> {
         }
         case.variants.extend(judged(&test.steps));
         case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
-        if all_steps(test).any(|step| step.cancel.is_some()) {
+        if !case.variants.is_empty() && all_steps(test).any(|step| step.cancel.is_some()) {
             case.probes.insert("fault-recovery".to_owned());
         }
-        case.variants.extend(test.judges.iter().map(|variant| variant.value.clone()));
-        if test.output_schema.is_some() {
+        let calls = |step: &Step| matches!(step.action, Action::Call { .. });
+        if test.output_schema.is_some() && test.steps.iter().any(calls) {
             case.probes.insert("output-schema".to_owned());
             case.variants.extend(OUTPUT_SCHEMA_JUDGES.map(str::to_owned));
         }
         if test.injects {
             case.probes.insert("fault-recovery".to_owned());
         }
+        self.take_judges(test, &mut case);
         case
     }
 
@@ -96,6 +97,16 @@ impl Planner<'_> {
     pub(crate) fn carrier(&self) -> Option<Carrier> {
         let server = self.suite.servers.get(&self.lane.server)?;
         Some(if let Target::Url(_) = server.target { Carrier::Http } else { Carrier::Stdio })
+    }
+
+    /// Counts `judges:` of a built-in test as fact, since its definition says so, and that of any other as a claim.
+    fn take_judges(&self, test: &Test, case: &mut Case) {
+        let judges = test.judges.iter().map(|variant| variant.value.clone());
+        if judges.len() > 0 && is_builtin(self.sources.file(test.span.source)) {
+            case.variants.extend(judges);
+        } else {
+            case.claims = judges.filter(|variant| !case.variants.contains(variant)).collect();
+        }
     }
 
     fn body_of(&self, test: &Test, body: Body) -> Body {
@@ -150,6 +161,7 @@ impl Planner<'_> {
             tags: Vec::new(),
             probes,
             variants: BTreeSet::new(),
+            claims: BTreeSet::new(),
             names: Names::new(),
             offered: Arc::default(),
             answers: self.suite.answers.clone(),
@@ -243,7 +255,7 @@ fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
 }
 
 /// The variants that the expectations of steps judge.
-fn judged(steps: &[Step]) -> BTreeSet<String> {
+pub(super) fn judged(steps: &[Step]) -> BTreeSet<String> {
     let snapshots =
         steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
     let expectations = steps.iter().enumerate().flat_map(|(at, step)| raw::judged(step, &steps[at + 1..]));

@@ -35,7 +35,7 @@ use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
 use crate::event::{Event, Proof};
-use crate::plan::{Plan, declared};
+use crate::plan::{Declaration, Plan, declared};
 use crate::redact::Redactor;
 use crate::runner::Options;
 use crate::taxonomy::Registry;
@@ -147,11 +147,11 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
 }
 
 fn planned(plan: &Plan, targets: &[RecordedTarget<'_>]) -> Planned {
-    let (probes, variants) = declared(plan);
+    let Declaration { probes, variants, .. } = declared(plan.cases());
     let agents = probes.contains("agent");
     let settings = targets
         .iter()
         .map(|target| (target.recorded.transport.as_str().to_owned(), target.recorded.revision.clone()))
         .collect();
-    Planned { probes, variants, agents, settings, claimed: BTreeSet::new() }
+    Planned { probes, variants, agents, settings }
 }

@@ -22,7 +22,7 @@ impl<'a> MutantSelection<'a> {
         targets: &[RecordedTarget<'_>],
         launch_commands: &LaunchCommands,
     ) -> Self {
-        let has_agents = declared(plan).0.contains("agent");
+        let has_agents = declared(plan.cases()).probes.contains("agent");
         let mut selection = Self::default();
         for family in &settings.registry.families {
             for (leaf, variant) in

@@ -3,36 +3,111 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style as Paint};
+use serde::Serialize;
 
-use crate::event::{Figure, Gate};
-use crate::source::{Color, Style};
-use crate::taxonomy::probe;
-use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
+use crate::event::{Figure, Gate, SuiteScore};
+use crate::source::{Color, Style, visible_line};
+use crate::taxonomy::score::{FamilyScore, Figures, LeafScore, Level, Score, Status};
+use crate::taxonomy::{Probe, probe};
 
 use super::terminal;
 
-/// The output of `fault-coverage`: families, the figure, what is missing, what was claimed.
+/// The output of `fault-coverage`.
+#[derive(Debug)]
+pub struct FaultCoverage {
+    /// The score of all suites together.
+    pub total: Score,
+    /// The thresholds for it, if there is only one suite.
+    pub gates: Vec<Gate>,
+    /// The score of each suite, if there are several.
+    pub suites: Vec<SuiteDeclaration>,
+}
+
+/// What one suite declares.
+#[derive(Debug, Serialize)]
+pub struct SuiteDeclaration {
+    /// The suite's file.
+    pub file: String,
+    /// Its score.
+    pub declared: Score,
+    /// The thresholds for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+}
+
+/// `fault-coverage` as text: the suites if there are several, families, the figure, what is missing, what was claimed.
 /// A figure that misses its gate is not rounded up to it.
-pub fn fault_coverage(score: &Score, gates: &[Gate], style: &Style) -> String {
-    let width = name_width(score);
-    let mut text = format!("{:<width$}  status     leaves\n", "family");
-    for family in &score.families {
-        let status = painted(family.status, format!("{:<9}", family.status.word()), style);
-        let _ = writeln!(text, "{:<width$}  {status}  {}", family.id, family.leaves);
+pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
+    let FaultCoverage { total, gates, suites } = coverage;
+    let mut text = taxonomy_line(total);
+    for SuiteDeclaration { file, declared, gates } in suites {
+        let figure = declared_figure(declared, missed(gates, Figure::Plain));
+        let _ = write!(text, "\n{}: {figure}", visible_line(file));
+        text += &thresholds(gates, Figure::Plain);
+        text += &thresholds(gates, Figure::Weighted);
     }
-    let _ = writeln!(
-        text,
-        "\n{} of applicable faults exercised; {} of {} fully covered",
-        percent(score.percent, missed(gates, Figure::Plain)),
-        score.covered.counted,
-        families(score.covered.of),
-    );
-    let weighted = percent(score.weighted, missed(gates, Figure::Weighted));
-    let _ = writeln!(text, "{weighted} weighted by how often families fail in practice");
-    text.push_str(&missing(score));
-    text.push_str(&conditional(score));
-    text.push_str(&claims(score));
+    if suites.is_empty() {
+        text.push('\n');
+    } else {
+        let _ = write!(text, "\n\ntotal of {} suites, which no threshold is about:\n\n", suites.len());
+    }
+    text.push_str(&families_table(total, style));
+    let (plain, weighted) = (missed(gates, Figure::Plain), missed(gates, Figure::Weighted));
+    let (counted, of) = (total.covered.counted, families(total.covered.of));
+    let _ = writeln!(text, "\n{}; {counted} of {of} fully declared", declared_figure(total, plain));
+    let (all, facts) = with_unclaimed(total, |figures| figures.weighted, weighted);
+    let facts = facts.map(|facts| format!(", {facts} without claims")).unwrap_or_default();
+    let _ = writeln!(text, "{all} weighted by how often families fail in practice{facts}");
+    text.push_str(&missing(total));
+    text.push_str(&conditional(total));
+    text.push_str(&claims(total, style));
     text
+}
+
+fn families_table(score: &Score, style: &Style) -> String {
+    let name_width = score.families.iter().map(|family| terminal::columns(&family.name)).max().unwrap_or(0);
+    let row = |family: &FamilyScore| {
+        let status = painted(family.status, format!("{:<9}", family.status.word()), style);
+        let name = visible_line(&family.name);
+        let gap = " ".repeat(name_width.saturating_sub(terminal::columns(&name)));
+        format!("{status}  {name}{gap}  {} faults  [{}]\n", family.leaves, family.id)
+    };
+    score.families.iter().map(row).collect()
+}
+
+/// `taxonomy 1.0.0`, and a line break.
+fn taxonomy_line(score: &Score) -> String {
+    format!("taxonomy {}\n", visible_line(&score.taxonomy.to_string()))
+}
+
+/// `38% of applicable faults declared, 31% without what `--probe` claims`.
+fn declared_figure(score: &Score, missed: Option<f64>) -> String {
+    let (all, facts) = with_unclaimed(score, |figures| figures.percent, missed);
+    let by = match (score.claimed.is_empty(), score.claimed_variants.is_empty()) {
+        (false, true) => "what `--probe` claims",
+        (true, false) => "what `judges` claims",
+        _ => "what `--probe` and `judges` claim",
+    };
+    let facts = facts.map(|facts| format!(", {facts} without {by}")).unwrap_or_default();
+    format!("{all} of applicable faults declared{facts}")
+}
+
+/// A figure with claims, and the one without, if there are claims; only the latter can miss a threshold then.
+fn with_unclaimed(score: &Score, figure: fn(&Figures) -> f64, missed: Option<f64>) -> (String, Option<String>) {
+    let all = Figures { percent: score.percent, weighted: score.weighted, counts: score.measured() };
+    match &score.without_claims {
+        None => (percent(figure(&all), missed), None),
+        Some(facts) => (percent(figure(&all), None), Some(percent(figure(facts), missed))),
+    }
+}
+
+/// What a score is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One suite on one server.
+    One,
+    /// All suites and servers together.
+    Total,
 }
 
 /// Below this width sentences are broken into lines.
@@ -57,17 +132,47 @@ pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     let widths: Vec<usize> = (0..scores.len()).map(|at| column_width(&rows, at)).collect();
     let names = std::iter::once("").chain(declared.families.iter().map(|family| family.id.as_str()));
     let table: String = names.zip(&rows).map(|(id, cells)| row(&format!("  {id:name$}"), cells, &widths)).collect();
-    table + note + &sentences(scores, gates, style)
+    table + note + &sentences(scores, gates, style) + &format!("  {}", taxonomy_line(declared))
 }
 
-/// The figures of all levels on one line.
-pub fn figures_line(scores: &[&Score], style: &Style) -> String {
-    if scores.is_empty() {
+/// The scores of each suite on each server, which is what thresholds are about.
+pub fn suite_scores(suites: &[SuiteScore], style: &Style) -> String {
+    let line = |suite: &SuiteScore| {
+        let (scores, gates) = (suite.levels(), &suite.gates);
+        let plain = figures(&scores, " of ", |score| score.percent, missed(gates, Figure::Plain));
+        let mut told = format!("{}: {plain}{}", visible_line(&suite.name()), thresholds(gates, Figure::Plain));
+        let weighted = gates.iter().any(|gate| gate.figure == Figure::Weighted);
+        if let Some(last) = scores.last().filter(|_| weighted) {
+            let figure = percent(last.weighted, missed(gates, Figure::Weighted));
+            let _ = write!(told, "; weighted {figure}{}", thresholds(gates, Figure::Weighted));
+        }
+        format!("  {}\n", terminal::wrap(&told, style.width.saturating_sub(4)).join("\n    "))
+    };
+    suites.iter().map(line).collect()
+}
+
+/// The variants that tests claim to judge; nothing without claims.
+pub fn claimed_line(claimed: &[String], style: &Style) -> String {
+    if claimed.is_empty() {
         return String::new();
     }
+    let told = format!("claimed with `judges`, and not counted: {}", claimed.join(", "));
+    format!("  {}\n", terminal::wrap(&told, style.width.saturating_sub(2)).join("\n  "))
+}
+
+/// The figures of all levels on one line; of several suites and servers it is a total.
+pub fn figures_line(scores: &[&Score], scope: Scope, style: &Style) -> String {
+    let [first, ..] = *scores else { return String::new() };
     let plain = figures(scores, " of ", |score| score.percent, None);
     let weighted: Vec<String> = scores.iter().map(|score| percent(score.weighted, None)).collect();
-    let line = format!("coverage: {plain} (weighted {}); `--coverage` shows where", weighted.join(", "));
+    let what = match scope {
+        Scope::One => "coverage",
+        Scope::Total => "coverage, total of all suites and servers",
+    };
+    // The built-in one is named where the families are.
+    let of = first.taxonomy.registry.as_ref().map(|_| format!(", {}", taxonomy_line(first).trim_end()));
+    let (of, weighted) = (of.unwrap_or_default(), weighted.join(", "));
+    let line = format!("{what}: {plain} (weighted {weighted}){of}; `--coverage` shows where");
     format!("  {}\n", terminal::wrap(&line, style.width.saturating_sub(2)).join("\n  "))
 }
 
@@ -95,9 +200,14 @@ fn thresholds(gates: &[Gate], figure: Figure) -> String {
         .concat()
 }
 
-/// A score for machines, with exact figures.
-pub fn to_json(score: &Score) -> serde_json::Value {
-    serde_json::to_value(score).unwrap_or_default()
+/// `fault-coverage` for machines, with exact figures: the score of all suites, and under `suites` that of each if there
+/// are several.
+pub fn to_json(coverage: &FaultCoverage) -> serde_json::Value {
+    let mut json = serde_json::to_value(&coverage.total).unwrap_or_default();
+    if !coverage.suites.is_empty() {
+        json["suites"] = serde_json::to_value(&coverage.suites).unwrap_or_default();
+    }
+    json
 }
 
 fn missing(score: &Score) -> String {
@@ -106,10 +216,16 @@ fn missing(score: &Score) -> String {
         return String::new();
     }
     let width = leaves.iter().map(|leaf| leaf.id.len()).max().unwrap_or(0);
-    let mut text = String::from("\nnot exercised, and the probe that exercises it:\n");
+    let mut text = String::from("\nnot declared, and the probe that declares it:\n");
     for leaf in leaves {
-        let block = leaf.probes.first().and_then(|id| probe(id)).map_or("", |probe| probe.block);
-        let cure = if block.is_empty() { String::new() } else { format!(": add `{block}`") };
+        let known: Vec<&Probe> = leaf.probes.iter().filter_map(|id| probe(id)).collect();
+        let best = known.iter().find(|probe| probe.is_available).or(known.first());
+        let (block, is_available) = best.map_or(("", true), |probe| (probe.block, probe.is_available));
+        let cure = match (block, is_available) {
+            ("", _) => String::new(),
+            (block, true) => format!(": add `{block}`"),
+            (block, false) => format!(": `{block}` cannot run yet"),
+        };
         let _ = writeln!(text, "  {:<width$}  {}{cure}", leaf.id, leaf.probes.join(" or "));
     }
     text
@@ -118,21 +234,29 @@ fn missing(score: &Score) -> String {
 fn conditional(score: &Score) -> String {
     let mut text = String::new();
     for family in score.families.iter().filter(|one| one.status == Status::NotApplicable && one.leaves.of > 0) {
-        let _ = writeln!(text, "\n{} is not applicable: it counts once a suite has `agents:`", family.id);
+        let name = visible_line(&family.name);
+        let _ = writeln!(text, "\n{name} [{}] is not applicable: it counts once `agents:` can run", family.id);
     }
     text
 }
 
-fn claims(score: &Score) -> String {
-    if score.claimed.is_empty() {
+fn claims(score: &Score, style: &Style) -> String {
+    let probes = score.claimed.iter().map(|token| format!("`--probe {token}`"));
+    let variants = Some(&score.claimed_variants).filter(|variants| !variants.is_empty());
+    let variants = variants.map(|variants| format!("`judges` ({})", variants.join(", ")));
+    let claims: Vec<String> = probes.chain(variants).collect();
+    if claims.is_empty() {
         return String::new();
     }
-    let tokens = score.claimed.iter().map(|token| format!("`--probe {token}`")).collect::<Vec<_>>().join(", ");
-    let only: Vec<&str> = score.applicable_leaves().filter(|one| one.counts_by_claim()).map(|one| &*one.id).collect();
+    let sentence = |end: &str| {
+        let told = format!("claimed with {}, not planned; {end}", claims.join(", "));
+        format!("\n{}\n", terminal::wrap(&told, style.width).join("\n"))
+    };
+    let only: Vec<&str> = score.applicable_leaves().filter(|one| one.only_claimed).map(|one| &*one.id).collect();
     if only.is_empty() {
-        return format!("\nclaimed with {tokens}, not planned; no leaf counts for that alone\n");
+        return sentence("no leaf counts for that alone");
     }
-    format!("\nclaimed with {tokens}, not planned; counted for that alone:\n  {}\n", only.join("\n  "))
+    format!("{}  {}\n", sentence("counted for that alone:"), only.join("\n  "))
 }
 
 fn heading(level: Level) -> String {
@@ -220,19 +344,25 @@ fn families(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::coverage::{JudgedVariants, Planned, declared, exercised};
+    use crate::coverage::{Claims, JudgedVariants, Planned, declared, exercised, with_claims};
     use crate::taxonomy::Registry;
     use crate::taxonomy::score::Evidence;
 
     use super::*;
 
-    /// The plan and claims of `examples/negative-path.yml --probe fuzz`.
+    /// The plan of `examples/negative-path.yml`.
     fn example() -> Planned {
-        Planned {
-            probes: ["negative-path".to_owned()].into(),
-            claimed: ["fuzz".to_owned()].into(),
-            ..Planned::default()
-        }
+        Planned { probes: ["negative-path".to_owned()].into(), ..Planned::default() }
+    }
+
+    /// The same with `--probe fuzz`.
+    fn claimed(registry: &Registry) -> Score {
+        let claims = Claims { probes: ["fuzz".to_owned()].into(), ..Claims::default() };
+        with_claims(registry, &example(), &claims)
+    }
+
+    fn shown(total: Score) -> String {
+        fault_coverage(&FaultCoverage { total, gates: Vec::new(), suites: Vec::new() }, &Style::PLAIN)
     }
 
     fn judged(variants: &[&str]) -> JudgedVariants {
@@ -242,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_published_table() {
-        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &example()), &[], &Style::PLAIN));
+        insta::assert_snapshot!(shown(claimed(Registry::builtin())));
     }
 
     #[test]
@@ -261,12 +391,12 @@ mod tests {
     fn everything_covered() {
         let probes = Registry::builtin().probes().map(str::to_owned).collect();
         let planned = Planned { probes, agents: true, ..Planned::default() };
-        insta::assert_snapshot!(fault_coverage(&declared(Registry::builtin(), &planned), &[], &Style::PLAIN));
+        insta::assert_snapshot!(shown(declared(Registry::builtin(), &planned)));
     }
 
     #[test]
     fn an_empty_registry() {
-        insta::assert_snapshot!(fault_coverage(&declared(&Registry::default(), &example()), &[], &Style::PLAIN));
+        insta::assert_snapshot!(shown(claimed(&Registry::default())));
     }
 
     #[test]
@@ -288,14 +418,14 @@ mod tests {
             levels(&[&plan, &run, &proof], &[], &Style::PLAIN)
         );
         assert!(
-            levels(&[&plan], &[], &Style::PLAIN).contains("38% of faults declared; 1 of 7 families fully declared")
+            levels(&[&plan], &[], &Style::PLAIN).contains("31% of faults declared; 0 of 7 families fully declared")
         );
     }
 
     #[test]
     fn json_is_exact_and_reads_back() {
-        let score = declared(Registry::builtin(), &example());
-        let json = to_json(&score);
+        let score = claimed(Registry::builtin());
+        let json = to_json(&FaultCoverage { total: score.clone(), gates: Vec::new(), suites: Vec::new() });
         assert_eq!((json["percent"].as_f64(), json["families"][4]["status"].as_str()), (Some(37.5), Some("n/a")));
         assert_eq!(serde_json::from_value::<Score>(json.clone()).unwrap(), score);
         insta::assert_json_snapshot!(json["families"][1]["by_leaf"][0]);

@@ -47,6 +47,7 @@ fn document(report: &Report) -> Value {
     }
     let program = report.started().map_or("mcprove", |run| run.program.as_str());
     let version = program.strip_prefix("mcprove ").unwrap_or(program);
+    let taxonomy = report.finished().and_then(|run| run.coverage.as_ref()).map(|found| &found.declared.taxonomy);
     let left_out = worst(&mut results);
     let successful = report.finished().is_some_and(|run| !run.interrupted) && report.totals().errored == 0;
     json!({
@@ -56,6 +57,7 @@ fn document(report: &Report) -> Value {
             "tool": {"driver": {"name": "mcprove", "version": version, "rules": rules.listed()}},
             "invocations": [invocation(successful, left_out)],
             "columnKind": "unicodeCodePoints",
+            "properties": {"taxonomy": taxonomy},
             "results": results,
         }],
     })

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use crate::event::{CaseResult, Outcome};
 use crate::source::{Color, Style, visible, visible_line};
+use crate::taxonomy::score::Score;
 
+use super::coverage::percent;
 use super::fold::Report;
 use super::json_text::{self, Layout};
 use super::{Format, limit, proven, terminal, wording};
@@ -34,7 +36,21 @@ fn render(report: &Report) -> String {
         Some(run) if run.interrupted => "Bail out! the run was interrupted\n",
         Some(_) => "",
     };
-    format!("TAP version 14\n{plan}\n{lines}{}{ending}", proof(report))
+    format!("TAP version 14\n{plan}\n{lines}{}{}{ending}", coverage(report), proof(report))
+}
+
+/// A comment for each suite on each server, since a figure is no test.
+fn coverage(report: &Report) -> String {
+    let Some(coverage) = report.finished().and_then(|run| run.coverage.as_ref()) else { return String::new() };
+    let (declared, exercised) = (&coverage.declared, &coverage.exercised);
+    let line = |what: &str, declared: &Score, exercised: &Score| {
+        let (declared, exercised) = (percent(declared.percent, None), percent(exercised.percent, None));
+        format!("# {}\n", escaped(&format!("{what}: {declared} of faults declared, {exercised} exercised")))
+    };
+    let of_suites = coverage.suites.iter().map(|suite| line(&suite.name(), &suite.declared, &suite.exercised));
+    let total = if coverage.suites.is_empty() { "coverage" } else { "total of all suites and servers" };
+    let taxonomy = format!("# taxonomy {}\n", escaped(&declared.taxonomy.to_string()));
+    of_suites.chain([line(total, declared, exercised), taxonomy]).collect()
 }
 
 /// A comment, since a mutant is no test.

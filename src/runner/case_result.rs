@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::target::{SessionError, TargetSessions};
 use super::{finding, isolation, micros, rerun};
 use crate::event::{
-    Attempt, CaseInfo, CaseResult, CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel, RuleInfo,
-    RunEnd,
+    Attempt, CaseInfo, CaseResult, CheckResult, FailureClass, Finding, Outcome, Phase, Reason, RequirementLevel,
+    RuleInfo, RunEnd,
 };
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::source::{Span, duration_text};
@@ -18,6 +18,7 @@ pub(super) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, ear
     let has_judged = matches!(check.outcome, Outcome::Passed | Outcome::Failed) && !check.frames.is_empty();
     // A recorded answer was compared with nothing.
     let judges = has_judged && check.reason != Some(Reason::Recorded);
+    let exchanges = check.exchanges.iter().filter(|exchange| exchange.phase == Phase::Steps).count();
     CaseResult {
         case: info(planned, case),
         outcome: check.outcome,
@@ -29,7 +30,7 @@ pub(super) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, ear
         exchanges: check.exchanges,
         protocol_revision: check.protocol_revision,
         rerun_command: rerun::command(planned, case),
-        judged: if judges { case.variants.iter().cloned().collect() } else { Vec::new() },
+        judged: if judges { case.judged(exchanges).into_iter().collect() } else { Vec::new() },
         frames: check.frames,
     }
 }
@@ -115,6 +116,7 @@ fn beside(plan: &Plan, planned: &SuitePlan, index: usize, span: Span, name: Stri
         tags: Vec::new(),
         probes: Vec::new(),
         variants: Vec::new(),
+        claims: Vec::new(),
         rule: None,
     };
     CaseResult::beside(case, Outcome::Passed, format!("mcprove run {}", shell_words::quote(&suite.file)))
@@ -147,6 +149,7 @@ fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
         tags: case.tags.clone(),
         probes: case.probes.iter().cloned().collect(),
         variants: case.variants.iter().cloned().collect(),
+        claims: case.claims.iter().cloned().collect(),
         rule: case.rule.as_deref().map(|rule| Box::new(rule_info(rule))),
     }
 }

@@ -54,11 +54,10 @@ use self::coverage::CoverageCollector;
 use self::snapshot::{Recordings, SnapshotCheck};
 use self::suite::SuiteRun;
 use crate::baseline;
-use crate::event::{CaseResult, Event, FORMAT, RunFinished, RunStarted, Section, ServerStarts, SuiteInfo};
+use crate::event::{CaseResult, Coverage, Event, FORMAT, RunFinished, RunStarted, Section, ServerStarts, SuiteInfo};
 use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
-use crate::taxonomy::score::Score;
 
 pub use self::fresh::Fresh;
 pub use self::names::{redactor, variables_in};
@@ -84,8 +83,8 @@ pub struct Summary {
     pub interrupted: bool,
     /// How many cases were not begun because of that, or since enough had failed.
     pub not_run: usize,
-    /// The coverage that was declared and exercised.
-    pub coverage: Option<(Score, Score)>,
+    /// The coverage of the run.
+    pub coverage: Option<Coverage>,
     /// The ids of the cases that did not pass; failures that are known are not among them. Behind the suite's file, ids
     /// are without secrets here.
     pub not_passed: Vec<String>,
@@ -183,7 +182,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     collector.summary.not_run = not_run;
     collector.close(&plan, not_run);
     let coverage = collector.judge.score(registry, thresholds);
-    collector.summary.coverage = Some((coverage.declared.clone(), coverage.exercised.clone()));
+    collector.summary.coverage = Some(coverage.clone());
     // Whoever updates is asked about each of them.
     let is_told = collector.recordings.snapshots.purpose == Purpose::Compare;
     let stale = collector.summary.snapshots.stale.iter().filter(|_| is_told);

@@ -1,5 +1,7 @@
 //! Suites that are part of the program, for `include: [builtin:NAME]`.
 
+use crate::source::SourceFile;
+
 /// Name and text of every built-in suite; a file under `suites/` and a line here.
 const BUILTIN: &[(&str, &str)] = &[
     ("compliance", include_str!("../../suites/compliance.yml")),
@@ -67,6 +69,12 @@ pub(crate) fn rule_books() -> &'static [(&'static str, &'static str)] {
 /// The text of a built-in suite.
 pub fn text(name: &str) -> Option<&'static str> {
     BUILTIN.iter().chain(PACKS).chain(RULE_BOOKS).find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// Whether a file is part of the program, and not one of the user that only has its name.
+pub fn is_builtin(file: &SourceFile) -> bool {
+    let name = file.name.strip_prefix("<builtin:").and_then(|name| name.strip_suffix('>'));
+    name.and_then(text).is_some_and(|known| known == file.text)
 }
 
 /// The names of all built-in suites.

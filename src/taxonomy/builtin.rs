@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::source::{SourceFile, Sources};
+use crate::source::{FNV, SourceFile, Sources, fnv};
 
-use super::Registry;
 use super::model::{Mutant, Mutants};
+use super::score::RegistryFile;
+use super::{Registry, decode};
 
 const TEXT: &str = include_str!("registry.yml");
 
@@ -33,11 +34,18 @@ pub(super) fn mutants(variant: &str) -> &'static [Mutant] {
     MUTANTS.get(variant).map(Vec::as_slice).unwrap_or_default()
 }
 
+/// The identity of a file that does not say the same as the built-in registry.
+pub(super) fn file(file: &SourceFile) -> Option<RegistryFile> {
+    // A checkout with other line ends is the same registry.
+    let text = file.text.replace("\r\n", "\n");
+    let hash = || format!("{:016x}", fnv(FNV, text.as_bytes()));
+    (text != TEXT.replace("\r\n", "\n")).then(|| RegistryFile { name: file.name.clone(), hash: hash() })
+}
+
 fn load(text: &str) -> Registry {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("<built-in registry>", text));
-    Registry::load(&sources, source)
-        .unwrap_or_else(|mistakes| panic!("the built-in registry has mistakes: {mistakes:?}"))
+    decode::load(&sources, source).unwrap_or_else(|mistakes| panic!("the built-in registry has mistakes: {mistakes:?}"))
 }
 
 /// The text without the lines below each key `mutants`; reading YAML costs far more than looking at its lines.

@@ -33,6 +33,7 @@ struct RegistryDecoder {
 impl RegistryDecoder {
     fn registry(&mut self, root: &Node) -> Registry {
         let mut registry = Registry { own_probes: self.own_probes(root), ..Registry::default() };
+        registry.taxonomy.version = text(root, "version");
         registry.families = items(root, "families").iter().map(|node| self.family(node)).collect();
         let leaves: Vec<(Span, Leaf)> =
             items(root, "leaves").iter().map(|node| (id_of(node).span, self.leaf(node, &registry))).collect();

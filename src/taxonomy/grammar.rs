@@ -37,6 +37,7 @@ static FILE: Object = Object {
     name: "a registry",
     doc: "The faults that coverage counts.",
     keys: &[&[
+        key("version", Shape::Text, "The version of the registry, such as `1.0.0`; it stands in every report."),
         required(
             "families",
             Shape::List(&Shape::Object(&FAMILY)),

@@ -18,6 +18,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use self::score::Taxonomy;
 use crate::source::{Diagnostic, SourceId, Sources};
 
 pub use self::grammar::{REGISTRY, json_schema};
@@ -30,6 +31,8 @@ pub use self::start::{Alteration, Launch, OnDisk, START, Start};
 /// Every fault that is known, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Registry {
+    /// Its version, and its file unless it is the built-in one.
+    pub taxonomy: Taxonomy,
     /// The families with their leaves.
     pub families: Vec<Family>,
     /// Probes that this registry declares beside [`PROBES`], with their meaning.
@@ -44,7 +47,9 @@ impl Registry {
 
     /// Reads a registry; every mistake at once, in the order of the file.
     pub fn load(sources: &Sources, source: SourceId) -> Result<Self, Vec<Diagnostic>> {
-        decode::load(sources, source)
+        let mut registry = decode::load(sources, source)?;
+        registry.taxonomy.registry = builtin::file(sources.file(source));
+        Ok(registry)
     }
 
     /// Every leaf, in order.

@@ -9,27 +9,29 @@ pub struct Probe {
     pub meaning: &'static str,
     /// The key of a suite that plans it.
     pub block: &'static str,
+    /// Whether this version can run it.
+    pub is_available: bool,
 }
 
 /// The probes that every registry may name.
 pub const PROBES: &[Probe] = &[
     define("compliance", "checks the sentences of the specification one by one", "compliance:"),
     define("conformance", "checks whole sessions against the specification", "compliance:"),
-    define("security", "scans the server and tries known attacks", "security:"),
-    define(
+    later("security", "scans the server and tries known attacks", "security:"),
+    later(
         "trust-boundary",
         "carries data across a security boundary and looks for it on the other side",
         "trust_boundary:",
     ),
-    define("fault-recovery", "breaks the session and watches the recovery", "faults:"),
+    later("fault-recovery", "breaks the session and watches the recovery", "faults:"),
     define("negative-path", "sends calls that the server must refuse", "negative_path:"),
     define("output-schema", "compares results with the declared output schema", "output_schema:"),
     define("test-isolation", "gives every case a fresh server, or compares states", "restart_policy: per_test"),
-    define("agent", "lets a model work with the tools", "agents:"),
-    define("tool-selection", "checks the choice of tools by a model of `agents:`", "trajectory:"),
+    later("agent", "lets a model work with the tools", "agents:"),
+    later("tool-selection", "checks the choice of tools by a model of `agents:`", "trajectory:"),
     define("fuzz", "calls tools with generated arguments", "fuzz:"),
     define("schema-lint", "checks the declared schemas", "schema_lint:"),
-    define("exec-policy", "tries to exceed configured limits", "config:"),
+    later("exec-policy", "tries to exceed configured limits", "config:"),
 ];
 
 /// The common probe with that token.
@@ -38,5 +40,9 @@ pub fn probe(id: &str) -> Option<&'static Probe> {
 }
 
 const fn define(id: &'static str, meaning: &'static str, block: &'static str) -> Probe {
-    Probe { id, meaning, block }
+    Probe { id, meaning, block, is_available: true }
+}
+
+const fn later(id: &'static str, meaning: &'static str, block: &'static str) -> Probe {
+    Probe { id, meaning, block, is_available: false }
 }

@@ -8,6 +8,9 @@ use super::Severity;
 /// Coverage at one level of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
+    /// The registry of faults that is counted.
+    #[serde(default)]
+    pub taxonomy: Taxonomy,
     /// The level at which leaves are counted.
     pub level: Level,
     /// The share that counts, from 0 to 100, exact: of leaves, at the level `proven` of variants.
@@ -22,8 +25,55 @@ pub struct Score {
     pub covered: Tally,
     /// The probes that were claimed to have run elsewhere, rather than planned.
     pub claimed: Vec<String>,
+    /// The variants that tests claim to judge with `judges:`, although no expectation of theirs does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claimed_variants: Vec<String>,
+    /// The figures that thresholds are compared with; absent if the score has no claims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_claims: Option<Figures>,
     /// The families, in the order of the registry.
     pub families: Vec<FamilyScore>,
+}
+
+/// The identity of a registry of faults.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Taxonomy {
+    /// The version that the registry gives itself; empty if it gives none.
+    pub version: String,
+    /// The file, if it is not the registry that comes with mcprove.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry: Option<RegistryFile>,
+}
+
+/// The file of a registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RegistryFile {
+    /// Its name, as the user knows it.
+    pub name: String,
+    /// A hash of its text, with line feeds at the ends of lines: FNV-1a of 64 bits.
+    pub hash: String,
+}
+
+impl std::fmt::Display for Taxonomy {
+    /// The version, with the file and hash of a registry that is not the built-in one.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let version = if self.version.is_empty() { "(no version)" } else { &self.version };
+        match &self.registry {
+            None => formatter.write_str(version),
+            Some(RegistryFile { name, hash }) => write!(formatter, "{version} of {name} (hash {hash})"),
+        }
+    }
+}
+
+/// The figures of a score without what was only claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figures {
+    /// The share that counts, from 0 to 100, exact.
+    pub percent: f64,
+    /// The same, with each family weighted by how often it fails in practice.
+    pub weighted: f64,
+    /// The counts behind the unweighted share.
+    pub counts: Tally,
 }
 
 /// A level of coverage.
@@ -104,6 +154,9 @@ pub struct LeafScore {
     pub planned: Vec<String>,
     /// Those of its probes that were claimed to have run elsewhere, rather than planned.
     pub claimed: Vec<String>,
+    /// Whether it counts for no other reason than a claim.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_claimed: bool,
     /// Variant by variant.
     pub by_variant: Vec<VariantScore>,
     /// Variants of other leaves that count for this one too, without being counted again.
@@ -196,16 +249,6 @@ impl std::fmt::Display for Tally {
     }
 }
 
-impl LeafScore {
-    /// Whether the leaf counts for no other reason than a claim.
-    pub fn counts_by_claim(&self) -> bool {
-        self.counted
-            && self.planned.is_empty()
-            && !self.claimed.is_empty()
-            && self.by_variant.iter().all(|variant| !variant.counted)
-    }
-}
-
 impl FamilyScore {
     /// The counts behind the percentages of that level.
     pub fn measured(&self, level: Level) -> Tally {
@@ -223,6 +266,12 @@ impl Score {
             Level::Declared | Level::Exercised => self.leaves,
             Level::Proven => self.variants,
         }
+    }
+
+    /// The figures without claims, which thresholds are compared with.
+    pub fn gated(&self) -> Figures {
+        let all = Figures { percent: self.percent, weighted: self.weighted, counts: self.measured() };
+        self.without_claims.unwrap_or(all)
     }
 
     /// The leaves of applicable families that could count, in order.

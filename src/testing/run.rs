@@ -75,12 +75,12 @@ impl Run {
 
     /// Which faults the suite looks at.
     pub fn declared(&self) -> Option<&Score> {
-        self.summary.coverage.as_ref().map(|(declared, _)| declared)
+        self.summary.coverage.as_ref().map(|coverage| &coverage.declared)
     }
 
     /// Which faults the run looked at and came to a verdict on.
     pub fn exercised(&self) -> Option<&Score> {
-        self.summary.coverage.as_ref().map(|(_, exercised)| exercised)
+        self.summary.coverage.as_ref().map(|coverage| &coverage.exercised)
     }
 
     /// The text that a terminal shows at the end of the run.

@@ -37,6 +37,9 @@ fn every_fixture_is_the_example_of_a_leaf() {
     }
 }
 
+/// Families that no suite can declare as a fact yet: their blocks do not run, and a claim is none.
+const NEED_LATER_BLOCKS: [&str; 2] = ["FAULT-PROVIDER-", "FAULT-CONFIG-"];
+
 #[test]
 fn every_leaf_has_an_example_that_declares_it() {
     let scene = Scene::new("examples/leaves");
@@ -46,7 +49,8 @@ fn every_leaf_has_an_example_that_declares_it() {
             let seen = scene.run(&format!("fault-coverage {} --format json", suite.display()));
             is_counted(&serde_json::from_str(&seen.stdout).unwrap(), &leaf.id)
         });
-        assert!(is_declared, "no suite in {example} declares {}", leaf.id);
+        let is_due = !NEED_LATER_BLOCKS.iter().any(|family| leaf.id.starts_with(family));
+        assert_eq!(is_declared, is_due, "{example} {}", leaf.id);
     }
 }
 
@@ -74,7 +78,7 @@ fn a_restart_policy_declares_isolation_and_exercises_nothing() {
 fn is_counted(score: &Value, leaf: &str) -> bool {
     let families = score["families"].as_array().into_iter().flatten();
     let mut leaves = families.flat_map(|family| family["by_leaf"].as_array().into_iter().flatten());
-    leaves.any(|scored| scored["id"] == leaf && scored["counted"] == true)
+    leaves.any(|scored| scored["id"] == leaf && scored["counted"] == true && scored["only_claimed"] != true)
 }
 
 #[test]
@@ -83,17 +87,54 @@ fn the_published_table() {
     let example = root().join("examples/negative-path.yml");
     let seen = scene.run(&format!("fault-coverage {} --probe fuzz", example.display()));
     let table = "\
-family    status     leaves
-PROTO     partial    2/3
-TOOL      covered    2/2
-SCHEMA    partial    2/4
-STATE     uncovered  0/2
-PROVIDER  n/a        0/2
-SECURITY  uncovered  0/2
-TIMEOUT   uncovered  0/2
-CONFIG    uncovered  0/1
+taxonomy 1.0.0
 
-38% of applicable faults exercised; 1 of 7 families fully covered
+partial    Protocol interaction  2/3 faults  [PROTO]
+covered    Tool execution        2/2 faults  [TOOL]
+partial    Data and schema       2/4 faults  [SCHEMA]
+uncovered  State and session     0/2 faults  [STATE]
+n/a        Model provider        0/2 faults  [PROVIDER]
+uncovered  Security              0/2 faults  [SECURITY]
+uncovered  Timeout and latency   0/2 faults  [TIMEOUT]
+uncovered  Configuration         0/1 faults  [CONFIG]
+
+38% of applicable faults declared, 31% without what `--probe` claims; 1 of 7 families fully declared
 ";
     assert!(seen.stdout.starts_with(table), "{}", seen.text());
+}
+
+/// Every block that can run, against the demo server.
+const EVERY_BLOCK: &str = r#"suite: Every block
+server: { builtin: demo }
+compliance: {}
+negative_path: { tools: "*" }
+output_schema: { tools: "*" }
+schema_lint: {}
+fuzz: { cases: 20 }
+performance: { tools: [echo], calls: 20, latency: { p95: 5s } }
+"#;
+
+#[test]
+fn what_is_exercised_is_declared_or_scanned() {
+    let scene = Scene::new("examples/exercised");
+    scene.write("every-block.yml", EVERY_BLOCK);
+    let faults = files("examples/faults", "yml").into_iter().map(|path| path.display().to_string());
+    let properties = root().join("examples/properties.yml").display().to_string();
+    for suite in faults.chain([properties, "every-block.yml".to_owned()]) {
+        scene.run(&format!("run {suite} --report json=report.json"));
+        let report: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(scene.folder.join("report.json")).unwrap()).unwrap();
+        let variants = |level: &str| {
+            let families = report["coverage"][level]["families"].as_array().unwrap().iter();
+            let leaves = families.flat_map(|family| family["by_leaf"].as_array().unwrap());
+            leaves.flat_map(|leaf| leaf["by_variant"].as_array().unwrap()).collect::<Vec<_>>()
+        };
+        for (declared, exercised) in variants("declared").into_iter().zip(variants("exercised")) {
+            let is_scanned = |evidence: &serde_json::Value| evidence["case"].as_str().unwrap().starts_with("scan of ");
+            let evidence = exercised["evidence"].as_array().unwrap();
+            let is_explained = declared["counted"] == true || exercised["counted"] == false;
+            let is_explained = is_explained || evidence.iter().all(is_scanned);
+            assert!(is_explained, "{suite}: {} is exercised and not declared by {evidence:?}", exercised["id"]);
+        }
+    }
 }

@@ -9,10 +9,11 @@ use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 
 use crate::cli::suites::{SuiteArgs, registry};
-use crate::coverage::{self, Planned, gates, parse_threshold};
-use crate::event::{Figure, Gate};
-use crate::plan::declared;
+use crate::coverage::{Claims, Planned, gates, parse_threshold, with_claims};
+use crate::event::{Coverage, Figure, Gate};
+use crate::plan::{Declaration, SuitePlan, declared};
 use crate::report;
+use crate::report::coverage::{FaultCoverage, SuiteDeclaration};
 use crate::runner::Thresholds;
 use crate::source::did_you_mean;
 use crate::taxonomy::Registry;
@@ -23,7 +24,7 @@ use crate::taxonomy::score::Score;
 pub(in crate::cli) struct FaultCoverageArgs {
     #[command(flatten)]
     suites: SuiteArgs,
-    /// Counts a probe that runs elsewhere; the report marks it as claimed.
+    /// Claims a probe that runs elsewhere; the report shows the figure with and without it, and thresholds never count it.
     #[arg(long, value_name = "TOKEN", value_delimiter = ',')]
     probe: Vec<String>,
     /// Reads no suite and counts only the probes of `--probe`.
@@ -42,7 +43,7 @@ pub(in crate::cli) struct FaultCoverageArgs {
 /// The least coverage in percent.
 #[derive(Debug, Args)]
 pub(super) struct ThresholdArgs {
-    /// The least coverage in percent, from 0 to 100: of proven faults with `--prove`, of exercised ones in other runs, of declared ones in `fault-coverage`; less ends with exit code 6.
+    /// The least coverage in percent, from 0 to 100: of proven faults with `--prove`, of exercised ones in other runs, of declared ones in `fault-coverage`; it holds for each suite on each server, and less ends with exit code 6.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold: Option<f64>,
     /// The same for the coverage that is weighted by how often faults occur.
@@ -51,23 +52,47 @@ pub(super) struct ThresholdArgs {
 }
 
 pub(in crate::cli) fn fault_coverage(args: &FaultCoverageArgs, console: &Console) -> Result<Exit, Exit> {
-    let score = score(args, console)?;
-    let Thresholds { plain, weighted } = args.thresholds.values();
+    let coverage = coverage(args, console)?;
     let written = console.data(&match args.format {
-        ListFormat::Text => report::coverage::fault_coverage(&score, &gates(&score, plain, weighted), &console.style),
-        ListFormat::Json => format!("{:#}\n", report::coverage::to_json(&score)),
+        ListFormat::Text => report::coverage::fault_coverage(&coverage, &console.style),
+        ListFormat::Json => format!("{:#}\n", report::coverage::to_json(&coverage)),
     });
-    let exit = args.thresholds.gate(&score, console);
+    let exit = if coverage.suites.is_empty() {
+        args.thresholds.gate(&coverage.total, console)
+    } else {
+        let scores = coverage.suites.iter().map(|suite| (suite.file.clone(), &suite.declared));
+        args.thresholds.gate_named(scores, console)
+    };
     Ok(if written == Exit::Passed { exit } else { written })
 }
 
-fn score(args: &FaultCoverageArgs, console: &Console) -> Result<Score, Exit> {
+/// The score of all suites, and of each if there are several.
+fn coverage(args: &FaultCoverageArgs, console: &Console) -> Result<FaultCoverage, Exit> {
     let registry = registry(args.registry.as_deref(), console)?;
     let claimed = claimed(args, registry.get(), console)?;
-    let (probes, variants) =
-        if args.no_suite { Default::default() } else { declared(&args.suites.plan(registry, console)?) };
-    let agents = probes.contains("agent") || claimed.contains("agent");
-    Ok(coverage::declared(registry.get(), &Planned { probes, claimed, variants, agents, settings: BTreeSet::new() }))
+    let score = |Declaration { probes, variants, claims }: Declaration| {
+        let agents = probes.contains("agent");
+        let claims = Claims { probes: claimed.clone(), variants: claims };
+        with_claims(registry.get(), &Planned { probes, variants, agents, settings: BTreeSet::new() }, &claims)
+    };
+    let Thresholds { plain, weighted } = args.thresholds.values();
+    if args.no_suite {
+        let total = score(Declaration::default());
+        return Ok(FaultCoverage { gates: gates(&total, plain, weighted), total, suites: Vec::new() });
+    }
+    let plan = args.suites.plan(registry, console)?;
+    let total = score(declared(plan.cases()));
+    let is_everything = plan.selection.is_everything();
+    let scored: Vec<&SuitePlan> =
+        plan.suites.iter().filter(|planned| is_everything || !planned.cases.is_empty()).collect();
+    if scored.len() <= 1 {
+        return Ok(FaultCoverage { gates: gates(&total, plain, weighted), total, suites: Vec::new() });
+    }
+    let suites = scored.into_iter().map(|planned| {
+        let declared = score(declared(planned.cases.iter().map(AsRef::as_ref)));
+        SuiteDeclaration { file: planned.suite.file.clone(), gates: gates(&declared, plain, weighted), declared }
+    });
+    Ok(FaultCoverage { total, gates: Vec::new(), suites: suites.collect() })
 }
 
 fn claimed(args: &FaultCoverageArgs, registry: &Registry, console: &Console) -> Result<BTreeSet<String>, Exit> {
@@ -90,18 +115,41 @@ impl ThresholdArgs {
 
     /// The exit code of a score; a threshold that is not reached is explained.
     pub(super) fn gate(&self, score: &Score, console: &Console) -> Exit {
+        self.gate_named([(String::new(), score)].into_iter(), console)
+    }
+
+    /// The exit code of a run: every suite must reach the thresholds on every server.
+    pub(super) fn gate_each(&self, coverage: &Coverage, console: &Console) -> Exit {
+        if coverage.suites.is_empty() {
+            return self.gate(&coverage.exercised, console);
+        }
+        self.gate_named(coverage.suites.iter().map(|suite| (suite.name(), &suite.exercised)), console)
+    }
+
+    /// The same for scores with the names that messages begin with.
+    pub(super) fn gate_named<'a>(&self, scores: impl Iterator<Item = (String, &'a Score)>, console: &Console) -> Exit {
         let mut exit = Exit::Passed;
-        let gates = gates(score, self.threshold, self.threshold_weighted).into_iter().filter(|gate| !gate.met);
-        for Gate { figure, threshold, .. } in gates {
-            let (percent, word) = match figure {
-                Figure::Plain => (score.percent, ""),
-                Figure::Weighted => (score.weighted, " weighted"),
-            };
-            let percent = report::coverage::percent(percent, Some(threshold));
-            let (counted, level) = (score.level.counts(), score.level.word());
-            console.note(&format!("error: {percent}{word} of {counted} {level}, below the threshold of {threshold}%"));
-            exit = Exit::Coverage;
+        for (name, score) in scores {
+            let missed = gates(score, self.threshold, self.threshold_weighted).into_iter().filter(|gate| !gate.met);
+            for gate in missed {
+                let name = if name.is_empty() { name.clone() } else { format!("{name}: ") };
+                console.note(&format!("error: {name}{}", below(score, &gate)));
+                exit = Exit::Coverage;
+            }
         }
         exit
     }
+}
+
+/// `31% of faults declared without claims, below the threshold of 60%`.
+fn below(score: &Score, Gate { figure, threshold, .. }: &Gate) -> String {
+    let gated = score.gated();
+    let (percent, word) = match figure {
+        Figure::Plain => (gated.percent, ""),
+        Figure::Weighted => (gated.weighted, " weighted"),
+    };
+    let percent = report::coverage::percent(percent, Some(*threshold));
+    let (counted, level) = (score.level.counts(), score.level.word());
+    let claims = if score.without_claims.is_some() { " without claims" } else { "" };
+    format!("{percent}{word} of {counted} {level}{claims}, below the threshold of {threshold}%")
 }

@@ -72,9 +72,13 @@ fn case_line(planned: &SuitePlan, case: &Case) -> String {
 
 fn details(case: &Case, registry: &Registry) -> String {
     let mut text = format!("      {}\n", session_words(case));
-    for (name, words) in
-        [("probes", join(&case.probes)), ("leaves", join(&leaves(case, registry))), ("judges", join(&case.variants))]
-    {
+    let told = [
+        ("probes", join(&case.probes)),
+        ("leaves", join(&leaves(case, registry))),
+        ("judges", join(&case.variants)),
+        ("claims", join(&case.claims)),
+    ];
+    for (name, words) in told {
         if !words.is_empty() {
             let _ = writeln!(text, "      {name}: {words}");
         }
@@ -136,6 +140,7 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
                 "probes": case.probes,
                 "leaves": leaves(case, registry),
                 "variants": case.variants,
+                "claims": case.claims,
                 "expands": matches!(case.body, Body::Template(_)),
                 "skipped": skipped,
             })

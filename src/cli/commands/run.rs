@@ -308,7 +308,7 @@ impl EndedRun<'_> {
                 nothing("nothing can be proven: no case passes both in the run and from its recording")
             }
             (Some(proof), _) => args.thresholds.gate(&proof.proven, console),
-            (None, Some((_, exercised))) => args.thresholds.gate(exercised, console),
+            (None, Some(coverage)) => args.thresholds.gate_each(coverage, console),
             (None, None) => Exit::Passed,
         }
     }

@@ -14,6 +14,11 @@ fn negative_path() -> Planned {
     Planned { probes: set(&["negative-path"]), ..Planned::default() }
 }
 
+/// What `--probe` claims.
+fn probes(words: &[&str]) -> Claims {
+    Claims { probes: set(words), ..Claims::default() }
+}
+
 fn judged(variants: &[&str]) -> JudgedVariants {
     let case = || vec![Evidence { case: "a.yml::t@s/2025-11-25".to_owned(), frames: vec![3, 4] }];
     JudgedVariants { by_variant: variants.iter().map(|id| ((*id).to_owned(), case())).collect() }
@@ -29,8 +34,7 @@ fn near(figure: f64, wanted: f64) {
 
 #[test]
 fn the_published_example() {
-    let planned = Planned { claimed: set(&["fuzz"]), ..negative_path() };
-    let score = declared(Registry::builtin(), &planned);
+    let score = with_claims(Registry::builtin(), &negative_path(), &probes(&["fuzz"]));
     let rows: Vec<String> =
         score.families.iter().map(|f| format!("{} {} {}", f.id, f.leaves, f.status.word())).collect();
     assert_eq!(
@@ -52,15 +56,32 @@ fn the_published_example() {
 }
 
 #[test]
-fn claims_are_told_apart_and_never_exercise() {
-    let planned = Planned { claimed: set(&["fuzz", "negative-path"]), ..negative_path() };
-    let score = declared(Registry::builtin(), &planned);
-    assert_eq!(score.claimed, ["fuzz"]);
+fn claims_are_shown_apart_and_no_threshold_counts_them() {
+    let claims = Claims { variants: set(&["SECURITY-AUTH-BYPASS"]), ..probes(&["fuzz", "negative-path"]) };
+    let score = with_claims(Registry::builtin(), &negative_path(), &claims);
+    assert_eq!(score.claimed, ["fuzz"], "what is planned needs no claim");
+    assert_eq!(score.claimed_variants, ["SECURITY-AUTH-BYPASS"]);
     let alone: Vec<&str> =
-        score.applicable_leaves().filter(|leaf| leaf.counts_by_claim()).map(|leaf| leaf.id.as_str()).collect();
-    assert_eq!(alone, ["FAULT-TOOL-UNHANDLED-EXCEPTION"]);
-    let run = exercised(Registry::builtin(), &planned, &JudgedVariants::default());
-    assert_eq!((run.leaves.counted, run.claimed.len()), (0, 0));
+        score.applicable_leaves().filter(|leaf| leaf.only_claimed).map(|leaf| leaf.id.as_str()).collect();
+    assert_eq!(alone[0], "FAULT-TOOL-UNHANDLED-EXCEPTION");
+    assert_eq!(alone.len(), 2);
+    near(score.percent, 43.75);
+    let facts = declared(Registry::builtin(), &negative_path());
+    assert_eq!((facts.claimed.len(), facts.without_claims), (0, None));
+    assert_eq!(score.without_claims, Some(facts.gated()));
+    assert!(meets(&score, 31.25) && !meets(&score, 31.26), "the figure without claims is gated");
+}
+
+#[test]
+fn a_family_that_only_a_claim_makes_applicable_counts_for_no_threshold() {
+    let mut sources = Sources::default();
+    let text = "families: [{ id: A, name: a, weight: 1, needs: agents }]\n\
+                leaves: [{ id: FAULT-A-X, meaning: m, probes: [agent], variants: [] }]\n";
+    let source = sources.add(SourceFile::new("own.yml", text));
+    let registry = Registry::load(&sources, source).unwrap();
+    let score = with_claims(&registry, &Planned::default(), &probes(&["agent"]));
+    near(score.percent, 100.0);
+    assert!(!meets(&score, 0.0));
 }
 
 #[test]
@@ -76,7 +97,8 @@ fn a_model_makes_its_family_count() {
     let status = |planned: &Planned| declared(Registry::builtin(), planned).families[4].status;
     assert_eq!(status(&Planned::default()), Status::NotApplicable);
     assert_eq!(status(&Planned { agents: true, ..Planned::default() }), Status::Uncovered);
-    assert_eq!(status(&Planned { claimed: set(&["tool-selection"]), ..Planned::default() }), Status::Partial);
+    let claimed = with_claims(Registry::builtin(), &Planned::default(), &probes(&["tool-selection"]));
+    assert_eq!(claimed.families[4].status, Status::Partial);
     assert_eq!(status(&Planned { probes: set(&["agent"]), ..Planned::default() }), Status::Covered);
     let without = Planned { variants: set(&["PROVIDER-SCHEMA-REJECTED"]), ..Planned::default() };
     let score = declared(Registry::builtin(), &without);

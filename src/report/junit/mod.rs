@@ -7,16 +7,21 @@
 //! - `file` and `line` make GitLab link to the suite and the GitHub actions annotate it; where the suite was made from a
 //!   command line, there are none.
 //! - What could not be judged is `skipped`, never a pass; what a server did outside of any case is a case of its own.
+//! - Coverage stands in the properties of its suite; if the suite has several servers, the name of each ends with one.
 //! - What was proven stands in the properties of every suite, like everything else about the whole run.
 //! - Requests and answers are written for cases that need attention; the JSON report has those of all cases.
 
 mod case;
 mod text;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::DateTime;
 use quick_junit::{Property, TestSuite, XmlString};
+
+use crate::event::{Figure, Gate, SuiteScore};
+use crate::taxonomy::score::Score;
 
 use super::fold::{Report, SuiteReport};
 use super::proven::MutantCounts;
@@ -66,11 +71,53 @@ fn test_suite(report: &Report, suite: &SuiteReport<'_>) -> TestSuite {
         let told = unfinished.iter().filter(|(_, count)| *count > 0);
         element.add_properties(told.map(|(name, count)| property(name, &count.to_string())));
     }
+    element.add_properties(coverage(report, suite.file).iter().map(|(name, value)| property(name, value)));
     element.add_properties(proof(report).into_iter().map(|(name, value)| property(name, &value)));
     let several = suite.has_several_servers();
     element.add_test_cases(suite.sessions.iter().map(|result| case::test_case(result, several)));
     element.add_test_cases(suite.cases.iter().map(|result| case::test_case(result, several)));
     element
+}
+
+/// The coverage of one suite as properties, with the registry of faults that is counted.
+fn coverage(report: &Report, file: &str) -> Vec<(String, String)> {
+    let Some(coverage) = report.finished().and_then(|run| run.coverage.as_ref()) else { return Vec::new() };
+    let of_file: Vec<&SuiteScore> = coverage.suites.iter().filter(|suite| suite.file == file).collect();
+    let mut told = vec![("taxonomy".to_owned(), coverage.declared.taxonomy.to_string())];
+    let claimed: BTreeSet<&str> = match of_file.as_slice() {
+        [] if coverage.suites.is_empty() => coverage.claimed.iter().map(String::as_str).collect(),
+        suites => suites.iter().flat_map(|suite| &suite.claimed).map(String::as_str).collect(),
+    };
+    if !claimed.is_empty() {
+        told.push(("claimed".to_owned(), claimed.into_iter().collect::<Vec<_>>().join(",")));
+    }
+    let figures = |level: &str, score: &Score, server: &str| {
+        [
+            (format!("{level}_percent{server}"), format!("{:.1}", score.percent)),
+            (format!("{level}_percent_weighted{server}"), format!("{:.1}", score.weighted)),
+            (format!("{level}_faults{server}"), score.leaves.to_string()),
+        ]
+    };
+    let mut tell = |declared: &Score, exercised: &Score, gates: &[Gate], server: &str| {
+        told.extend(figures("declared", declared, server));
+        told.extend(figures("exercised", exercised, server));
+        told.extend(gates.iter().map(|gate| {
+            let figure = if gate.figure == Figure::Plain { "threshold" } else { "threshold_weighted" };
+            let met = if gate.met { "met" } else { "not met" };
+            (format!("{figure}{server}"), format!("{} {met}", gate.threshold))
+        }));
+    };
+    match of_file.as_slice() {
+        [] if report.suites().len() == 1 => tell(&coverage.declared, &coverage.exercised, &coverage.gates, ""),
+        [] => {}
+        [one] => tell(&one.declared, &one.exercised, &one.gates, ""),
+        several => {
+            for one in several {
+                tell(&one.declared, &one.exercised, &one.gates, &format!("@{}", one.server));
+            }
+        }
+    }
+    told
 }
 
 /// The result of a proof as properties: a mutant is no test, and would spoil the counts.

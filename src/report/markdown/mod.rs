@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, Figure, Gate, Outcome, RunFinished, Section, SectionPart, SectionTable};
+use crate::event::{CaseResult, Coverage, Figure, Gate, Outcome, RunFinished, Section, SectionPart, SectionTable};
 use crate::source::{Color, Style, duration_text, visible, visible_line};
 use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
@@ -263,7 +263,29 @@ fn coverage(run: &RunFinished) -> String {
         let cells: Vec<String> = std::iter::once(code(&family.id)).chain(cells.flatten()).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
-    text + &figures(run, &scores)
+    text + &figures(run, &scores) + &run.coverage.as_ref().map(suite_scores).unwrap_or_default()
+}
+
+/// The scores of each suite on each server, what is only claimed, and the registry of faults.
+fn suite_scores(coverage: &Coverage) -> String {
+    let mut text = String::new();
+    if !coverage.suites.is_empty() {
+        text += "\nThat is the total of all suites and servers; thresholds are about each of them:\n\n";
+        text += "| suite | server | declared | exercised |\n| --- | --- | ---: | ---: |\n";
+    }
+    for suite in coverage.suites.iter().take(LISTED) {
+        let told = [Figure::Plain, Figure::Weighted].map(|figure| gates(&suite.gates, figure)).concat();
+        let (declared, exercised) = (suite.declared.percent.round(), suite.exercised.percent.round());
+        let names = format!("{} | {}", code(&suite.file), code(&suite.server));
+        let _ = writeln!(text, "| {names} | {declared} % | {exercised} %{told} |");
+    }
+    if !coverage.claimed.is_empty() {
+        let _ = write!(text, "\nClaimed with `judges`, and not counted: {}\n", coverage.claimed.join(", "));
+    }
+    let taxonomy = &coverage.declared.taxonomy;
+    let name = if taxonomy.registry.is_some() { code(&taxonomy.to_string()) } else { taxonomy.to_string() };
+    let _ = write!(text, "\nTaxonomy {name}\n");
+    text
 }
 
 fn cells(family: &FamilyScore, level: Level) -> Vec<String> {

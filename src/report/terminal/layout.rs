@@ -34,7 +34,7 @@ pub(super) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
 }
 
 /// How many columns a text without colours fills.
-pub(super) fn columns(text: &str) -> usize {
+pub(in super::super) fn columns(text: &str) -> usize {
     text.width()
 }
 

@@ -22,7 +22,7 @@ pub use self::failure::failure;
 pub(super) use self::failure::{further, line, mark, said};
 pub(super) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::without_commands;
-pub(super) use self::layout::{crop, plural, wrap};
+pub(super) use self::layout::{columns, crop, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
 pub(super) use self::summary::{counts, hidden_reason, is_trouble, totals_mark};

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Gate, Outcome, Reason, ServerReady};
+use crate::event::{CaseResult, Gate, Outcome, Reason, ServerReady, SuiteScore};
 use crate::source::{Style, duration_text, visible_line};
 use crate::taxonomy::score::Score;
 
-use super::super::coverage::{figures_line, levels};
+use super::super::coverage::{Scope, claimed_line, figures_line, levels, suite_scores};
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::super::wording;
 use super::chosen;
@@ -298,17 +298,28 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 fn coverage(report: &Report, families: Families, style: &Style) -> String {
     let Some(finished) = report.finished() else { return String::new() };
     let mut scores: Vec<&Score> = Vec::new();
-    let mut gates: &[Gate] = &[];
+    let (mut gates, mut claimed, mut suites): (&[Gate], &[String], &[SuiteScore]) = (&[], &[], &[]);
     if let Some(found) = &finished.coverage {
         scores.extend([&found.declared, &found.exercised]);
-        gates = &found.gates;
+        (gates, claimed, suites) = (&found.gates, &found.claimed, &found.suites);
     }
+    let claims = claimed_line(claimed, style);
     let Some(proof) = &finished.proof else {
-        let is_asked = families == Families::Shown || !gates.is_empty();
-        return if is_asked { levels(&scores, gates, style) } else { figures_line(&scores, style) };
+        let is_gated = !gates.is_empty() || suites.iter().any(|suite| !suite.gates.is_empty());
+        let scope = if suites.is_empty() { Scope::One } else { Scope::Total };
+        if families != Families::Shown && !is_gated {
+            return figures_line(&scores, scope, style) + &claims;
+        }
+        return suite_scores(suites, style) + total_heading(suites) + &levels(&scores, gates, style) + &claims;
     };
     scores.push(&proof.proven);
-    levels(&scores, &proof.gates, style) + &proof::figures(proof, style)
+    let shown = suite_scores(suites, style) + total_heading(suites) + &levels(&scores, &proof.gates, style) + &claims;
+    shown + &proof::figures(proof, style)
+}
+
+/// Says that the score below the suites is none of theirs.
+fn total_heading(suites: &[SuiteScore]) -> &'static str {
+    if suites.is_empty() { "" } else { "  total of all suites and servers, which no threshold is about:\n" }
 }
 
 /// The verdicts on the mutants.

@@ -6,7 +6,7 @@ use crate::event::{
     SuiteInfo,
 };
 use crate::source::Quote;
-use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally};
+use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally, Taxonomy};
 use crate::transport::TransportKind;
 
 /// What hostile servers say: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
@@ -52,8 +52,13 @@ pub(super) fn finished() -> RunFinished {
         Gate { figure: Figure::Plain, threshold: 40.0, met: true },
         Gate { figure: Figure::Weighted, threshold: 62.5, met: false },
     ];
-    let coverage =
-        Coverage { declared: score(score::Level::Declared, 2), exercised: score(score::Level::Exercised, 1), gates };
+    let coverage = Coverage {
+        declared: score(score::Level::Declared, 2),
+        exercised: score(score::Level::Exercised, 1),
+        gates,
+        claimed: Vec::new(),
+        suites: Vec::new(),
+    };
     RunFinished {
         duration_us: 12_345_678,
         interrupted: true,
@@ -82,7 +87,19 @@ fn score(level: score::Level, counted: usize) -> Score {
     };
     let covered = Tally { counted: counted / 2, of: 1 };
     let (variants, families) = (family.variants, vec![family]);
-    Score { level, percent, weighted: percent, leaves, variants, covered, claimed: Vec::new(), families }
+    Score {
+        taxonomy: Taxonomy { version: "1.0.0".into(), registry: None },
+        level,
+        percent,
+        weighted: percent,
+        leaves,
+        variants,
+        covered,
+        claimed: Vec::new(),
+        claimed_variants: Vec::new(),
+        without_claims: None,
+        families,
+    }
 }
 
 fn ready(file: &str, server: &str, revision: &str, ready_us: u64) -> Event {
@@ -151,6 +168,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
         tags: vec!["smoke".into()],
         probes: Vec::new(),
         variants: vec!["TOOL-ERROR-AS-SUCCESS".into()],
+        claims: Vec::new(),
         rule: None,
     }
 }

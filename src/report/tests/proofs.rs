@@ -8,7 +8,7 @@ use crate::event::{
 };
 use crate::source::{Color, Style, is_hidden};
 use crate::taxonomy::Severity;
-use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status, Tally, VariantScore};
+use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status, Tally, Taxonomy, VariantScore};
 
 use super::super::{ProofView, Report, Survivors, ndjson, proof, render, schema_of_event, schema_of_report};
 use super::fixture::{self, HOSTILE};
@@ -117,6 +117,7 @@ fn family(id: &str, leaves: &[((&str, &str), &str, bool)]) -> FamilyScore {
         probes: vec![(*probe).into()],
         planned: Vec::new(),
         claimed: Vec::new(),
+        only_claimed: false,
         by_variant: vec![variant(*of, *counted)],
         shared: Vec::new(),
     };
@@ -133,6 +134,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
         [family("SCHEMA", &[(OUTPUT, "output-schema", false)]), family("TIMEOUT", &[(HANG, "fault-recovery", false)])];
     let tally = Tally { counted: 1, of: 4 };
     let proven = Score {
+        taxonomy: Taxonomy { version: "1.0.0".into(), registry: None },
         level: Level::Proven,
         percent: 25.0,
         weighted: 33.3,
@@ -140,6 +142,8 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
         variants: tally,
         covered: Tally { counted: 0, of: 3 },
         claimed: Vec::new(),
+        claimed_variants: Vec::new(),
+        without_claims: None,
         families: std::iter::once(tool).chain(other).collect(),
     };
     let left_out = |id: &str, reason: &str| LeftOut { id: id.into(), reason: reason.into() };
@@ -320,7 +324,7 @@ fn no_server_gives_orders_through_a_proof() {
     check_commands(&of("github"));
     check_markup(&of("markdown"));
     check_sarif(&serde_json::from_str(&of("sarif")).unwrap());
-    assert_eq!(of("tap").lines().count(), 3);
+    assert_eq!(of("tap").lines().count(), 5);
     for name in ["text", "markdown", "tap"] {
         let ordered = of(name)
             .lines()

@@ -94,7 +94,11 @@ fn variants_hold_where_they_can_occur() {
 
 #[test]
 fn a_registry_may_be_empty_and_bring_its_own_probes_and_mutants() {
-    assert_eq!(load("families: []\nleaves: []\n").unwrap(), Registry::default());
+    let empty = load("version: 0.1.0\nfamilies: []\nleaves: []\n").unwrap();
+    assert!(empty.families.is_empty() && empty.own_probes.is_empty());
+    let file = empty.taxonomy.registry.as_ref().unwrap();
+    assert_eq!((&*empty.taxonomy.version, &*file.name, file.hash.len()), ("0.1.0", "faults.yml", 16));
+    assert_eq!(Registry::builtin().taxonomy.registry, None);
     let own = load(include_str!("../testdata/own.yml")).unwrap();
     assert_eq!(own.leaf("FAULT-TOOL-CHAIN-LOOP").unwrap().probes, ["load", "fuzz"]);
     assert_eq!(own.families[1].leaves.len(), 1);

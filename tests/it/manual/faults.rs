@@ -106,7 +106,7 @@ fn probes(registry: &Registry) -> String {
 
 fn family_section(family: &Family, served: &BTreeSet<&str>) -> String {
     let mut page = format!("\n## {}\n\n", family.id);
-    let _ = writeln!(page, "Faults of {}.", family.name);
+    let _ = writeln!(page, "{}.", family.name);
     if let Some(need) = family.needs {
         let _ = writeln!(page, "Counted only where a suite has `{}:`.", need.word());
     }
