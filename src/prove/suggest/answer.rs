@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::recording::RequestKey;
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
-use crate::matching::{Answer as MatchedAnswer, Expectation};
+use crate::matching::{Answer as MatchedAnswer, Expectation, Mismatch, MismatchWeight};
 use crate::source::template::{Names, from_json};
 use crate::source::{SourceFile, Sources, Span};
 use crate::wire::Catalog;
@@ -123,6 +123,7 @@ impl ExpectationChecker<'_> {
             catalog: self.catalog,
             names: self.names,
         };
-        Some(expectation.evaluate(&answer).is_empty())
+        let fails = |mismatch: &Mismatch| matches!(mismatch.weight, MismatchWeight::Fails);
+        Some(!expectation.evaluate(&answer).iter().any(fails))
     }
 }

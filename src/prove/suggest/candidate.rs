@@ -22,7 +22,27 @@ pub(super) struct CandidateExpectation {
     pub(super) may_depend_on_state: bool,
 }
 
+/// Keys of matchers whose value is what was recorded.
+const PINNING: [&str; 6] = ["equals", "contains", "includes", "some", "length", "message"];
+
+/// Whether an expectation says what the server answered, rather than what any healthy server answers.
+fn pins(item: &Value) -> bool {
+    match item {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            let is_bound = name == "length" && value.is_object();
+            PINNING.contains(&name.as_str()) && !is_bound || pins(value)
+        }),
+        Value::Array(items) => items.iter().any(pins),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 impl CandidateExpectation {
+    /// Whether it says what the server answered, so that a person has to confirm it.
+    pub(super) fn is_pinned(&self) -> bool {
+        pins(&self.item)
+    }
+
     pub(super) fn new(item: Value, about: impl Into<String>, could: impl Into<String>) -> Self {
         Self { item, about: about.into(), could: could.into(), may_depend_on_state: false }
     }
@@ -58,6 +78,7 @@ impl SuggestionContext<'_> {
 /// Everything that could be expected, the best first; nothing is known yet of whether it tells the two apart.
 pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = endings(context);
+    found.extend(forbidden(context));
     found.extend(errors(context));
     let schema = schema(context);
     let mut values = values::candidates(context);
@@ -137,6 +158,34 @@ fn errors(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     found
 }
 
+/// Texts that no healthy server sends, for faults that consist of such texts: as the built-in packs look for them.
+const FORBIDDEN: [(&[&str], &str, &[&str]); 2] = [
+    (
+        &["SECURITY-TOOL-POISONING", "SECURITY-RESULT-INJECTION"],
+        "instructions to the model",
+        &[
+            r"(?i)\b(ignore|disregard|forget|override)\s+(all\s+|any\s+|the\s+|your\s+)*(previous|prior|above|earlier)\s+(instructions?|messages?|rules?|prompts?)",
+            r"(?i)<\s*(important|system|secret|hidden|instructions?)\s*>",
+            r"[\x{200B}\x{200D}\x{2060}\x{202A}-\x{202E}]",
+        ],
+    ),
+    (
+        &["SECURITY-SECRET-LEAK"],
+        "secrets",
+        &[r"(?i)\b(password|passwd|secret|token|api_?key)\s*[=:]\s*\S{4,}", r"[a-z]+://[^/\s:@]+:[^/\s@]+@"],
+    ),
+];
+
+/// Texts that have no place in any answer.
+fn forbidden(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
+    let found = FORBIDDEN.iter().filter(|(variants, ..)| variants.contains(&context.survivor.variant));
+    let candidate = |(_, what, patterns): &(&[&str], &str, &[&str])| {
+        let item = json!({"no_text_matching": patterns});
+        CandidateExpectation::new(item, format!("no {what}"), format!("answer with {what}"))
+    };
+    found.map(candidate).collect()
+}
+
 /// The declared schema says it all.
 fn schema(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let tool = context.survivor.exchange.tool().and_then(|tool| context.survivor.catalog.tool(tool));
@@ -144,7 +193,11 @@ fn schema(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
         return Vec::new();
     }
     let could = "answer with something else than its schema promises";
-    vec![CandidateExpectation::new(json!({"output_schema": true}), "the output schema", could)]
+    let same = "answer with a text that contradicts the structured content";
+    let text = CandidateExpectation::new(json!({"structured_text": true}), "the text and the structured content", same);
+    let is_about_text = context.survivor.variant == "SCHEMA-TEXT-DIVERGENCE";
+    let schema = CandidateExpectation::new(json!({"output_schema": true}), "the output schema", could);
+    is_about_text.then_some(text).into_iter().chain([schema]).collect()
 }
 
 /// Times in milliseconds that people write.

@@ -85,7 +85,8 @@ fn text(proof: &Proof, planned: &SuitePlan, path: &Path, here: &Path) -> String 
     }
     let mut text = format!(
         "{MISSING_MARK}`{}` would notice; `mcprove prove` of this file runs both.\n\
-         # The expectations say what the server answered when it was recorded: read them before you keep them.\n{}",
+         # A line `pinned:` above a test names what the server answered when it was recorded: confirm that this is\n\
+         # right before you keep the test.\n{}",
         visible_line(&suite.file),
         yaml::block(&head, 0)
     );

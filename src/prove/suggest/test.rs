@@ -24,7 +24,7 @@ pub(super) struct SuggestedTest {
     /// A list with a test, or a part of a suite.
     pub(super) value: Value,
     /// What whoever reads it should know.
-    pub(super) notes: Vec<&'static str>,
+    pub(super) notes: Vec<String>,
 }
 
 /// The test; `None` where nothing that a suite can say today tells the two apart.
@@ -55,25 +55,21 @@ pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let (healthy, changed, known) = (&healthy, &changed, &prelude.known);
     let context = SuggestionContext { survivor, healthy, changed, others: &others, known, writes, list };
     let candidate = telling(&context, &prelude)?;
-    let may_depend_on_state = candidate.may_depend_on_state;
+    let notes = notes(&prelude, Some(&candidate));
     let could = format!("{} could {}", subject(exchange), candidate.could);
     let name = format!("{}: {}", title(exchange), candidate.about);
     let expect = expectations(&context, candidate);
-    Some(SuggestedTest {
-        could,
-        value: json!([test(survivor, &prelude, &name, expect)]),
-        notes: notes(&prelude, may_depend_on_state),
-    })
+    Some(SuggestedTest { could, value: json!([test(survivor, &prelude, &name, expect)]), notes })
 }
 
-fn notes(prelude: &Prelude, may_depend_on_state: bool) -> Vec<&'static str> {
+fn notes(prelude: &Prelude, candidate: Option<&CandidateExpectation>) -> Vec<String> {
     let cut = "more was done before this when it was recorded, and not all of it can be repeated here";
-    let stateful = "this is what was recorded; it may depend on what was done before";
-    [(prelude.is_cut, cut), (may_depend_on_state, stateful)]
-        .into_iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, note)| note)
-        .collect()
+    let pinned =
+        candidate.filter(|candidate| candidate.is_pinned() || candidate.may_depend_on_state).map(|candidate| {
+            let state = if candidate.may_depend_on_state { ", and does not depend on earlier calls" } else { "" };
+            format!("pinned: confirm that {} is right as recorded{state}", candidate.about)
+        });
+    prelude.is_cut.then(|| cut.to_owned()).into_iter().chain(pinned).collect()
 }
 
 /// The first expectation that holds for the healthy answer and its likes, and not for the changed one.
@@ -210,7 +206,7 @@ fn cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     prelude.step.insert("cancel".to_owned(), when);
     let name = format!("{}: {about}", title(request));
     let value = json!([test(survivor, &prelude, &name, json!([expected]))]);
-    Some(SuggestedTest { could: format!("{} could {could}", subject(request)), value, notes: notes(&prelude, false) })
+    Some(SuggestedTest { could: format!("{} could {could}", subject(request)), value, notes: notes(&prelude, None) })
 }
 
 /// When a request is taken back of whose progress nothing is told.
@@ -221,7 +217,7 @@ impl SuggestedTest {
     pub(super) fn yaml(&self) -> Option<String> {
         let text = yaml::block(&self.value, 0);
         (yaml::read(&text).as_ref() == Some(&self.value)).then(|| {
-            let notes = self.notes.iter().flat_map(|note| ["# ", note, "\n"]);
+            let notes = self.notes.iter().flat_map(|note| ["# ", note.as_str(), "\n"]);
             notes.chain([text.as_str()]).collect()
         })
     }

@@ -203,14 +203,6 @@ pub(super) fn text_matchers(context: &SuggestionContext<'_>, one: &str, other: &
     if !is_fleeting(one) {
         found.push(json!({"length": one.chars().count()}));
     }
-    if let Some(added) = other.strip_prefix(one).or_else(|| other.strip_suffix(one)) {
-        let added: String = added.trim().chars().take(SHORT).collect();
-        if !added.is_empty()
-            && let Some(added) = context.pinned(&added.into())
-        {
-            found.push(json!({"not": {"contains": added}}));
-        }
-    }
     found
 }
 

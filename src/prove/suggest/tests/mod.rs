@@ -104,6 +104,8 @@ impl Trial {
             exchange,
             changed: &changed,
             variant: self.variant,
+            field: "",
+            tool: exchange.tool(),
         };
         let missing = missing(&survivor)?;
         loaded(&in_suite(&missing.yaml));

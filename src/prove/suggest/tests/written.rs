@@ -21,16 +21,15 @@ pub(super) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
         verdict: Verdict::Survived,
         live: false,
         reason: None,
-        places: 1,
         change: Vec::new(),
-        kills: Vec::new(),
-        tools: Vec::new(),
+        mutants: Vec::new(),
         missing: vec![missing],
     });
     Proof {
         control: Control { cases: 1, green: 1, left_out: Vec::new() },
         live: None,
         mutants: mutants.collect(),
+        table: Vec::new(),
         left_out: Vec::new(),
         proven: crate::coverage::declared(Registry::builtin(), &crate::coverage::Planned::default()),
         gates: Vec::new(),
@@ -41,6 +40,7 @@ pub(super) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
 fn suggest(file: &str, yaml: &str) -> Missing {
     Missing {
         tool: Some("get_user".to_owned()),
+        field: String::new(),
         file: file.to_owned(),
         server: "users".to_owned(),
         could: "it could".to_owned(),
