@@ -1,8 +1,8 @@
 //! The verdict of a proof on each variant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{LeftOut, MutantResult, Verdict};
+use crate::event::{FaultAtSubject, LeftOut, MutantResult, Verdict};
 use crate::taxonomy::score::Evidence;
 
 /// The variants of which mutants were tried.
@@ -15,44 +15,46 @@ pub struct Proved {
 /// How a variant stands after its mutants were tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Every mutant that could be planted was killed, and there was one; the case that killed each, first of all.
+    /// The fault is noticed at every tool, prompt, resource and session that it applies to; the cases that noticed it.
     Proven(Vec<Evidence>),
-    /// A mutant survived, was undecided, or met nothing that it could change: the suite is what has to grow.
+    /// At one of them a mutant survived, was undecided, or met nothing that it could change: the suite has to grow.
     Open,
     /// No mutant can be planted, whatever the suite says.
     LeftOut,
 }
 
 impl Proved {
-    /// Reads it off the mutants and off the variants that are left out.
+    /// Reads it off the table of faults, the mutants that are in no table, and the variants that are left out.
     ///
-    /// Mutants that are redundant or need the real server say nothing about the suite; a variant that has no others is
-    /// left out. One that the suite does not reach keeps its variant open, else leaving a test out would raise the figure.
-    pub fn of(mutants: &[MutantResult], left_out: &[LeftOut]) -> Self {
-        let mut tried: BTreeMap<String, Vec<&MutantResult>> = BTreeMap::new();
+    /// A fault that the server shows already, or whose mutants need the real server, says nothing about the suite. A
+    /// fault that the suite does not reach at some tool keeps its variant open, else leaving a test out would raise the
+    /// figure.
+    pub fn of(mutants: &[MutantResult], table: &[FaultAtSubject], left_out: &[LeftOut]) -> Self {
+        let mut verdicts: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();
         for mutant in mutants {
-            tried.entry(mutant.variant.clone()).or_default().push(mutant);
+            verdicts.entry(&mutant.variant).or_default().extend(mutant.mutants.is_empty().then_some(mutant.verdict));
         }
-        let mut by_variant: BTreeMap<String, Standing> =
-            tried.into_iter().map(|(variant, mutants)| (variant, standing(&mutants))).collect();
+        for fault in table {
+            verdicts.entry(&fault.variant).or_default().push(fault.verdict);
+        }
+        let standing = |(variant, verdicts): (&str, Vec<Verdict>)| {
+            let kills = mutants.iter().filter(|mutant| mutant.variant == variant).flat_map(MutantResult::kills);
+            (variant.to_owned(), standing(&verdicts, &mut kills.map(|kill| kill.case.as_str())))
+        };
+        let mut by_variant: BTreeMap<String, Standing> = verdicts.into_iter().map(standing).collect();
         by_variant.extend(left_out.iter().map(|one| (one.id.clone(), Standing::LeftOut)));
         Self { by_variant }
     }
 }
 
-fn standing(mutants: &[&MutantResult]) -> Standing {
-    let any = |verdict: Verdict| mutants.iter().any(|mutant| mutant.verdict == verdict);
-    if any(Verdict::Survived) || any(Verdict::Undecided) || any(Verdict::Unreached) {
+fn standing(verdicts: &[Verdict], kills: &mut dyn Iterator<Item = &str>) -> Standing {
+    let mut counting = verdicts.iter().filter(|verdict| verdict.counts()).peekable();
+    if counting.peek().is_none() {
+        return Standing::LeftOut;
+    }
+    if counting.any(|verdict| *verdict != Verdict::Killed) {
         return Standing::Open;
     }
-    if any(Verdict::Killed) {
-        let mut kills: Vec<Evidence> = Vec::new();
-        for kill in mutants.iter().filter_map(|mutant| mutant.kills.first()) {
-            if !kills.iter().any(|known| known.case == kill.case) {
-                kills.push(Evidence { case: kill.case.clone(), frames: Vec::new() });
-            }
-        }
-        return Standing::Proven(kills);
-    }
-    Standing::LeftOut
+    let cases: BTreeSet<&str> = kills.collect();
+    Standing::Proven(cases.into_iter().map(|case| Evidence { case: case.to_owned(), frames: Vec::new() }).collect())
 }

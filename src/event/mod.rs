@@ -29,7 +29,10 @@ pub use self::coverage::{Coverage, Figure, Gate, SuiteScore};
 pub use self::failure::{EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 pub use self::identity::{FindingIdentity, NOT_ISOLATED};
 pub use self::isolation::{IsolationReport, Verdicts};
-pub use self::proof::{AtTool, By, Control, Kill, LeftOut, Missing, MutantResult, Proof, Verdict};
+pub use self::proof::{
+    By, Control, FaultAtSubject, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant,
+    Proof, SubjectKind, Verdict,
+};
 pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
 pub use self::reproduction::{Doubt, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};
 pub use self::rule::RuleInfo;

@@ -14,8 +14,10 @@ pub struct Proof {
     /// The baseline run against the real servers; absent if none was requested or needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Control>,
-    /// The mutants in the order of the registry.
+    /// The fault operators in the order of the registry, with their mutants.
     pub mutants: Vec<MutantResult>,
+    /// The faults at each tool, prompt, resource and session: the table that the figures are counted from.
+    pub table: Vec<FaultAtSubject>,
     /// Variants that can occur here and stay out of the percentage, with the reason.
     pub left_out: Vec<LeftOut>,
     /// Proven coverage: by variants that can occur here and can be planted.
@@ -25,6 +27,25 @@ pub struct Proof {
     pub gates: Vec<Gate>,
     /// How long proving took, in microseconds.
     pub duration_us: u64,
+}
+
+/// The verdict on one fault at one tool, prompt, resource or session, over all operators that imitate it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultAtSubject {
+    /// The suite file, the server and the revision.
+    pub target: String,
+    /// The offer of the server.
+    pub subject: MutantSubject,
+    /// The fault.
+    pub variant: String,
+    /// The leaf of the fault.
+    pub leaf: String,
+    /// Killed if the fault is proven there.
+    pub verdict: Verdict,
+    /// How many places were changed and the change noticed.
+    pub killed: usize,
+    /// How many places were changed.
+    pub planted: usize,
 }
 
 /// The run without any mutant.
@@ -57,15 +78,19 @@ pub enum Verdict {
     Survived,
     /// The conversation left the recording before anything failed: only the real server can tell.
     Undecided,
+    /// No case calls the tool, gets the prompt or reads the resource.
+    NotCalled,
     /// The suite never says anything to the server that it could change.
     Unreached,
     /// The healthy server does it already.
     Redundant,
+    /// The declaration of the tool leaves no room for it.
+    CannotOccur,
     /// It takes the real server: its start, or a companion.
     LiveOnly,
 }
 
-/// One mutant and what became of it.
+/// A fault operator, and the mutants that it made: one for each tool, prompt, resource or session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MutantResult {
     /// Its id.
@@ -76,7 +101,7 @@ pub struct MutantResult {
     pub variant: String,
     /// The leaf of that fault.
     pub leaf: String,
-    /// The verdict.
+    /// The worst verdict on its mutants: survived, undecided, not called, unreached, killed, or the rest.
     pub verdict: Verdict,
     /// Whether it was tried in front of the real server rather than in the recording.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -84,19 +109,71 @@ pub struct MutantResult {
     /// Why it has no better verdict, as a sentence without a final period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How many exchanges it changed.
-    pub places: usize,
-    /// The first message that it changed, as a diff.
+    /// The changes of the first message that it changed unnoticed, or else of the first that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<String>,
-    /// The cases that turned red, the first failure of each.
-    pub kills: Vec<Kill>,
-    /// The same for each tool, with the mutant planted in the calls of that tool only; empty for what is no tool's.
+    /// Its mutants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<AtTool>,
-    /// For a survivor: what would have noticed it.
+    pub mutants: Vec<PlantedMutant>,
+    /// Tests that would have noticed the survivors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
+}
+
+/// A fault of one tool, prompt, resource or session of one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlantedMutant {
+    /// The suite file, the server and the revision: `users.yml@users/2025-11-25`.
+    pub target: String,
+    /// The offer of the server that has the fault.
+    pub subject: MutantSubject,
+    /// The verdict: killed if the suite notices the fault in every value of one of the recorded answers.
+    pub verdict: Verdict,
+    /// Why it has no better verdict, as a sentence without a final period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The places of the answers that were changed, each alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<MutantPlace>,
+}
+
+/// The offer of a server that has a fault.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct MutantSubject {
+    /// Its kind.
+    pub kind: SubjectKind,
+    /// Its name, its address or its template; empty for a session.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// A kind of offer that can have a fault by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectKind {
+    /// A tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// A resource.
+    Resource,
+    /// A resource template.
+    ResourceTemplate,
+    /// Everything that belongs to no offer of its own.
+    Session,
+}
+
+/// A place of an answer, changed alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MutantPlace {
+    /// The field: `price`, `content[0].text`; empty for a fault that changes an answer as a whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+    /// The verdict there.
+    pub verdict: Verdict,
+    /// The first case that turned red.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kill: Option<Kill>,
 }
 
 /// A case that turned red.
@@ -122,20 +199,14 @@ pub enum By {
     Scan,
 }
 
-/// The verdict on a mutant at one tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AtTool {
-    /// The tool.
-    pub tool: String,
-    /// The verdict there.
-    pub verdict: Verdict,
-}
-
 /// A test that would kill a survivor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// The tool that could be wrong; `None` for what is no tool's.
     pub tool: Option<String>,
+    /// The field that could be wrong; empty if it is no single one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
     /// The suite file and the server that it is about.
     pub file: String,
     /// The server's name in the suite.
@@ -149,6 +220,27 @@ pub struct Missing {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+impl MutantResult {
+    /// The first kill of each place at which it was killed.
+    pub fn kills(&self) -> impl Iterator<Item = &Kill> {
+        self.mutants.iter().flat_map(|mutant| &mutant.places).filter_map(|place| place.kill.as_ref())
+    }
+}
+
+impl MutantSubject {
+    /// The subject of what belongs to a whole session.
+    pub fn session() -> Self {
+        Self { kind: SubjectKind::Session, name: String::new() }
+    }
+}
+
+impl Verdict {
+    /// Whether it says something about the suite, rather than about the server or the means of a proof.
+    pub fn counts(self) -> bool {
+        matches!(self, Self::Killed | Self::Survived | Self::Undecided | Self::NotCalled | Self::Unreached)
+    }
 }
 
 impl Missing {

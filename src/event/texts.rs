@@ -3,7 +3,10 @@
 //! Places, codes and numbers are not among them: they come from the suite. Names and ids of cases are, since cases are
 //! made of what servers list; all of them change in the same way, so that those that were equal stay so.
 
-use super::{Attempt, CaseResult, Coverage, Event, Exchange, Finding, LeftOut, Missing, MutantResult, Proof};
+use super::{
+    Attempt, CaseResult, Coverage, Event, Exchange, FaultAtSubject, Finding, Kill, LeftOut, Missing, MutantResult,
+    Proof,
+};
 use crate::source::map_texts;
 
 impl Event {
@@ -76,6 +79,10 @@ impl Proof {
             *reason = change(reason);
         }
         self.mutants.iter_mut().for_each(|result| mutant(result, change));
+        for FaultAtSubject { target, subject, .. } in &mut self.table {
+            *target = change(target);
+            subject.name = change(&subject.name);
+        }
     }
 }
 
@@ -83,13 +90,22 @@ fn mutant(result: &mut MutantResult, change: &dyn Fn(&str) -> String) {
     result.meaning = change(&result.meaning);
     option(&mut result.reason, change);
     result.change.iter_mut().for_each(|line| *line = change(line));
-    for kill in &mut result.kills {
-        kill.case = change(&kill.case);
-        kill.message = change(&kill.message);
+    for planted in &mut result.mutants {
+        option(&mut planted.reason, change);
+        for text in [&mut planted.target, &mut planted.subject.name] {
+            *text = change(text);
+        }
+        for place in &mut planted.places {
+            place.field = change(&place.field);
+            if let Some(Kill { case, message, .. }) = &mut place.kill {
+                *case = change(case);
+                *message = change(message);
+            }
+        }
     }
-    result.tools.iter_mut().for_each(|at| at.tool = change(&at.tool));
-    for Missing { tool, could, yaml, .. } in &mut result.missing {
+    for Missing { tool, field, could, yaml, .. } in &mut result.missing {
         option(tool, change);
+        *field = change(field);
         *could = change(could);
         *yaml = change(yaml);
     }

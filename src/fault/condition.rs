@@ -9,6 +9,7 @@ use super::parsed_message::{MessageForm, ParsedMessage};
 use super::path_condition::{PathConditions, fits};
 use super::schema_check;
 use super::words::{AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, Occurrence, SearchScope, SentAs, ToolKind};
+use crate::wire::{Catalog, Tool};
 
 /// The conditions on an exchange; keys that are left out match everything.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -189,6 +190,58 @@ impl Match {
             occurrence: exchange.occurrence,
         };
         draw(chance.seed, &key) < chance.share
+    }
+}
+
+/// The offers of a server whose use a condition is about, beside what belongs to a whole session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MatchedSubjects {
+    /// Calls of listed tools.
+    pub tools: bool,
+    /// Requests for prompts.
+    pub prompts: bool,
+    /// Readings of resources.
+    pub resources: bool,
+}
+
+impl Match {
+    /// The offers of which each has the fault by itself. Raw bytes, headers and statuses belong to a session, whatever
+    /// they ask for.
+    pub fn subjects(&self) -> MatchedSubjects {
+        let is_raw = |sent: &SentAs| matches!(sent, SentAs::Raw | SentAs::Broken | SentAs::Unparsable);
+        if self.sent.iter().any(is_raw)
+            || !(self.headers.is_empty() && self.no_headers.is_empty() && self.status.is_empty())
+        {
+            return MatchedSubjects::default();
+        }
+        let has = |method: &str| self.methods.iter().any(|known| known == method);
+        MatchedSubjects {
+            tools: has("tools/call") && !self.tool.contains(&ToolKind::Unknown),
+            prompts: has("prompts/get"),
+            resources: has("resources/read"),
+        }
+    }
+
+    /// Whether a call of a tool can match, as far as the tool's declaration tells.
+    pub fn can_match(&self, tool: &Tool, catalog: &Catalog) -> bool {
+        let takes_refusal = !self.answered.is_empty()
+            && self.answered.iter().all(|answered| {
+                matches!(answered, AnswerCondition::Refused | AnswerCondition::Failed | AnswerCondition::Error)
+            });
+        (self.tool.is_empty() || schema_check::is_kind(catalog, &tool.name, &self.tool))
+            && (self.declares.is_empty() || self.declares.hold(&tool.raw))
+            && (self.arguments.is_empty() || self.arguments.iter().any(|fit| schema_check::can_be(tool, *fit)))
+            && (!takes_refusal || !self.arguments.is_empty() || schema_check::can_be(tool, ArgumentFit::Invalid))
+    }
+
+    /// Whether the condition asks for no values of the answer and for no other exchange.
+    pub(super) fn is_certain(&self) -> bool {
+        self.answer.is_empty()
+            && self.after.is_none()
+            && self.unless_after.is_none()
+            && self.before.is_none()
+            && self.chance.is_none()
+            && self.occurrence.is_none()
     }
 }
 

@@ -40,6 +40,11 @@ pub fn draw(seed: u64, key: &FaultDrawKey<'_>) -> f64 {
     share
 }
 
+/// A number that depends on a text alone.
+pub(super) fn text_draw(text: &str) -> u64 {
+    siphash([0, 0x6d63_7072_6f76_6521], text.as_bytes())
+}
+
 /// SipHash-2-4: short, keyed, and the same on every machine and in every release.
 fn siphash(key: [u64; 2], bytes: &[u8]) -> u64 {
     let mut state = [

@@ -4,7 +4,11 @@
 //! `[*]` is every item of a list, `[name=add]` each of its items with that member, `*` every member of an object, and
 //! `json()` goes into JSON that stands in a text.
 
+use std::fmt::{self, Display};
+
 use serde_json::Value;
+
+use crate::wire::ListKind;
 
 /// A compiled path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +49,75 @@ impl MessagePath {
     /// Whether the path is one of what notifications carry, rather than answers.
     pub fn is_of_notification(&self) -> bool {
         matches!(&self.steps[0], MessagePathStep::Member(name) if name == "params" || name == "method")
+    }
+
+    /// Whether the path may lead to several places.
+    pub fn is_plural(&self) -> bool {
+        self.steps.contains(&MessagePathStep::Each)
+    }
+
+    /// The places that the path leads to in a message, each as a path of its own; the last member may be missing.
+    ///
+    /// Entries of the lists of a server are named by their key instead of counted, so that the path holds on every page.
+    pub(super) fn places(&self, message: &Value) -> Vec<Self> {
+        let mut found = Vec::new();
+        collect_places(&self.steps, message, &mut Vec::new(), &mut found);
+        found
+    }
+
+    /// The values at and below the path, as wanted, each with its path; `into_json` also looks into JSON within texts.
+    pub(super) fn below(
+        &self,
+        message: &Value,
+        into_json: bool,
+        is_wanted: &dyn Fn(&Value) -> bool,
+    ) -> Vec<(Self, Value)> {
+        let mut found = Vec::new();
+        let steps = self.steps.clone();
+        let below = Below { into_json, is_wanted };
+        self.any(message, &mut |value| {
+            below.collect(value, &mut steps.clone(), &mut found);
+            false
+        });
+        found
+    }
+
+    /// The value at the path, where it leads to one.
+    pub fn find(&self, message: &Value) -> Option<Value> {
+        let mut found = None;
+        self.any(message, &mut |value| {
+            found = Some(value.clone());
+            true
+        });
+        found
+    }
+
+    /// The entry of a list of the server that the path leads into.
+    pub(super) fn entry(&self) -> Option<(ListKind, &str)> {
+        let [MessagePathStep::Member(result), MessagePathStep::Member(list), MessagePathStep::Where(_, name), ..] =
+            self.steps.as_slice()
+        else {
+            return None;
+        };
+        let kind = ListKind::ALL.into_iter().find(|kind| kind.member() == list)?;
+        (result == "result").then_some((kind, name))
+    }
+
+    /// The path as a reader of the answer names it: below its entry of a list, or below its structured content; the
+    /// same value in JSON within a text has the same name.
+    pub(super) fn field(&self) -> String {
+        let steps = self.steps.as_slice();
+        let is = |at: usize, name: &str| matches!(&steps[at], MessagePathStep::Member(member) if member == name);
+        let json = steps.iter().rposition(|step| *step == MessagePathStep::Json).map(|at| at + 1);
+        let from = match steps.len() {
+            length if self.entry().is_some() && length > 3 => 3,
+            _ if self.entry().is_some() => return String::new(),
+            length if json.is_some_and(|json| json < length) => json.unwrap_or_default(),
+            length if length > 2 && is(0, "result") && is(1, "structuredContent") => 2,
+            length if length > 1 && is(0, "result") => 1,
+            _ => 0,
+        };
+        written(&steps[from..])
     }
 
     /// Whether something at the path is as wanted.
@@ -106,6 +179,133 @@ impl MessagePath {
     fn at_parents(&self, value: &mut Value, change: &mut dyn FnMut(&mut Value, &MessagePathStep)) {
         if let Some((last, before)) = self.steps.split_last() {
             edit(before, value, &mut |parent| change(parent, last));
+        }
+    }
+}
+
+impl Display for MessagePath {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&written(&self.steps))
+    }
+}
+
+fn written(steps: &[MessagePathStep]) -> String {
+    let mut text = String::new();
+    for step in steps {
+        let dot = if text.is_empty() { "" } else { "." };
+        let part = match step {
+            MessagePathStep::Member(name) if name.contains(['.', '[', '(', ' ', '"']) => format!("[\"{name}\"]"),
+            MessagePathStep::Member(name) => format!("{dot}{name}"),
+            MessagePathStep::Index(index) => format!("[{index}]"),
+            MessagePathStep::Each => "[*]".to_owned(),
+            MessagePathStep::Where(name, value) => format!("[{name}={value}]"),
+            MessagePathStep::Json => format!("{dot}json()"),
+        };
+        text.push_str(&part);
+    }
+    text
+}
+
+/// Follows a path step by step, and splits at every `*`.
+fn collect_places(
+    steps: &[MessagePathStep],
+    value: &Value,
+    before: &mut Vec<MessagePathStep>,
+    found: &mut Vec<MessagePath>,
+) {
+    let Some((step, rest)) = steps.split_first() else {
+        return found.push(MessagePath { steps: before.clone() });
+    };
+    let key = entry_key(before);
+    let mut follow = |step: MessagePathStep, value: &Value, rest: &[MessagePathStep]| {
+        before.push(step);
+        collect_places(rest, value, before, found);
+        before.pop();
+    };
+    match (step, value) {
+        (MessagePathStep::Member(name), Value::Object(members)) => match members.get(name) {
+            Some(member) => follow(step.clone(), member, rest),
+            None if rest.is_empty() => follow(step.clone(), &Value::Null, rest),
+            None => {}
+        },
+        (MessagePathStep::Index(index), Value::Array(items)) => {
+            if let Some(at) = position(*index, items.len()) {
+                follow(step.clone(), &items[at], rest);
+            }
+        }
+        (MessagePathStep::Each, Value::Array(items)) => {
+            for (at, item) in items.iter().enumerate() {
+                follow(item_step(key, at, item), item, rest);
+            }
+        }
+        (MessagePathStep::Each, Value::Object(members)) => {
+            for (name, member) in members {
+                follow(MessagePathStep::Member(name.clone()), member, rest);
+            }
+        }
+        (MessagePathStep::Where(name, text), Value::Array(items)) => {
+            if let Some(item) = items.iter().find(|item| item[name] == **text) {
+                follow(step.clone(), item, rest);
+            }
+        }
+        (MessagePathStep::Json, Value::String(text)) => {
+            if let Ok(inner) = serde_json::from_str::<Value>(text) {
+                follow(step.clone(), &inner, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The member that names the entries of a list of the server, if that is where a path has come to.
+fn entry_key(steps: &[MessagePathStep]) -> Option<&'static str> {
+    let [MessagePathStep::Member(result), MessagePathStep::Member(list)] = steps else { return None };
+    let kind = ListKind::ALL.into_iter().find(|kind| kind.member() == list && result == "result")?;
+    Some(match kind {
+        ListKind::Tools | ListKind::Prompts => "name",
+        ListKind::Resources => "uri",
+        ListKind::ResourceTemplates => "uriTemplate",
+    })
+}
+
+fn item_step(key: Option<&str>, at: usize, item: &Value) -> MessagePathStep {
+    let named = key.and_then(|key| Some(MessagePathStep::Where(key.to_owned(), item[key].as_str()?.to_owned())));
+    named.unwrap_or_else(|| MessagePathStep::Index(i64::try_from(at).unwrap_or(i64::MAX)))
+}
+
+/// A search below a value.
+struct Below<'a> {
+    into_json: bool,
+    is_wanted: &'a dyn Fn(&Value) -> bool,
+}
+
+impl Below<'_> {
+    fn collect(&self, value: &Value, steps: &mut Vec<MessagePathStep>, found: &mut Vec<(MessagePath, Value)>) {
+        let inner =
+            || serde_json::from_str(value.as_str()?).ok().filter(|inner: &Value| inner.is_object() || inner.is_array());
+        let mut follow = |step: MessagePathStep, value: &Value| {
+            steps.push(step);
+            self.collect(value, steps, found);
+            steps.pop();
+        };
+        if let Some(inner) = self.into_json.then(inner).flatten() {
+            return follow(MessagePathStep::Json, &inner);
+        }
+        if (self.is_wanted)(value) {
+            return found.push((MessagePath { steps: steps.clone() }, value.clone()));
+        }
+        match value {
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    follow(item_step(None, at, item), item);
+                }
+            }
+            Value::Object(members) => {
+                for (name, member) in members {
+                    follow(MessagePathStep::Member(name.clone()), member);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 }

@@ -14,12 +14,13 @@ mod message_path;
 mod parsed_message;
 mod path_condition;
 mod path_reader;
+mod place;
 mod schema_check;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use self::condition::Match;
+pub use self::condition::{Match, MatchedSubjects};
 pub use self::decode::{decode, decode_match};
 pub use self::draw::{FaultDrawKey, draw};
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
@@ -27,6 +28,7 @@ pub use self::grammar::{FAULT, HEADERS, MATCH, NUMBERS, TEXTS, VALUES, WANTED, W
 pub use self::message_path::MessagePath;
 pub use self::path_condition::{PathCondition, PathConditions, WantedValue, fits};
 pub use self::path_reader::{PathReader, listed, lower_case};
+pub use self::place::FaultPlace;
 
 use self::effect::{EffectContext, FaultEffect};
 
@@ -81,18 +83,23 @@ impl Fault {
 
     /// The replies of the exchange at that index under the fault, whether it strikes there or not.
     pub fn apply(&self, at: usize, history: &ExchangeHistory<'_>) -> Result<AppliedFault, NotApplied> {
-        let Some(exchange) = history.exchanges.get(at) else { return Err(NotApplied::NoChange) };
-        let mut work = EffectContext::new(at, history);
-        for effect in &self.does {
-            effect.act(&mut work).map_err(NotApplied::NoMaterial)?;
-        }
-        if work.replies == exchange.replies {
-            return Err(NotApplied::NoChange);
-        }
-        let change = description::describe(&exchange.replies, &work.replies);
-        Ok(AppliedFault { replies: work.replies, change })
+        apply(&self.does, at, history)
     }
 
+    /// The same with the fault at one place of the answer.
+    pub fn apply_at(
+        &self,
+        place: &FaultPlace,
+        at: usize,
+        history: &ExchangeHistory<'_>,
+    ) -> Result<AppliedFault, NotApplied> {
+        apply(place.effects(self), at, history)
+    }
+
+    /// The condition on exchanges.
+    pub fn on(&self) -> &Match {
+        &self.on
+    }
     /// When it strikes.
     pub fn timing(&self) -> FaultTiming {
         self.timing
@@ -106,4 +113,17 @@ impl Fault {
         }
         self
     }
+}
+
+fn apply(effects: &[FaultEffect], at: usize, history: &ExchangeHistory<'_>) -> Result<AppliedFault, NotApplied> {
+    let Some(exchange) = history.exchanges.get(at) else { return Err(NotApplied::NoChange) };
+    let mut work = EffectContext::new(at, history);
+    for effect in effects {
+        effect.act(&mut work).map_err(NotApplied::NoMaterial)?;
+    }
+    if work.replies == exchange.replies {
+        return Err(NotApplied::NoChange);
+    }
+    let change = description::describe(&exchange.replies, &work.replies);
+    Ok(AppliedFault { replies: work.replies, change })
 }

@@ -61,6 +61,45 @@ pub(super) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[Argument
     if is_loose { wanted.contains(&ArgumentFit::Loose) } else { errors.any(|error| wanted.contains(&breach(&error))) }
 }
 
+/// Whether arguments of that kind exist for a tool, as far as the top level of its schema tells.
+pub(super) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
+    let schema = &tool.raw["inputSchema"];
+    let properties = || schema["properties"].as_object().into_iter().flatten().map(|(_, property)| property);
+    let has =
+        |keywords: &[&str]| properties().any(|property| keywords.iter().any(|keyword| property.get(keyword).is_some()));
+    let is_missing = schema["required"].as_array().is_some_and(|required| !required.is_empty());
+    let is_mistyped = has(&["type", "enum", "const", "anyOf", "oneOf", "$ref"]);
+    let is_extra = schema["additionalProperties"] == Value::Bool(false);
+    match fit {
+        ArgumentFit::Valid => true,
+        ArgumentFit::Missing => is_missing,
+        ArgumentFit::Mistyped => is_mistyped,
+        ArgumentFit::Extra => is_extra,
+        ArgumentFit::OutOfRange => has(&LIMITS),
+        ArgumentFit::Loose => {
+            properties().any(|property| property["type"].as_str().is_some_and(|name| name != "string"))
+        }
+        ArgumentFit::Invalid => is_missing || is_mistyped || is_extra,
+    }
+}
+
+/// Keywords that leave some values of the right type out.
+const LIMITS: [&str; 13] = [
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minItems",
+    "maxItems",
+];
+
 /// The way in which a value breaks a schema.
 fn breach(error: &ValidationError<'_>) -> ArgumentFit {
     use ValidationErrorKind as Kind;

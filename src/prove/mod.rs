@@ -7,13 +7,14 @@
 
 mod baseline_run;
 mod freeze;
-mod injection;
 mod live;
 mod mutation_runner;
+mod placement;
 mod recording;
 mod replay;
 mod run;
 mod selection;
+mod standing;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -26,18 +27,18 @@ use std::time::Instant;
 
 use self::baseline_run::check_baseline;
 use self::freeze::{frozen, only};
-use self::injection::{RecordedTarget, targets};
 use self::live::{LaunchCommands, decide};
-use self::mutation_runner::MutationRunner;
+use self::mutation_runner::{MutationRunner, Trial};
+use self::placement::{RecordedTarget, targets};
 use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use self::run::{EventCapture, PlanRunner, paused_runtime};
 use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
-use crate::event::{Event, Proof};
+use crate::event::{Event, MutantResult, Proof};
 use crate::plan::{Declaration, Plan, declared};
 use crate::redact::Redactor;
-use crate::runner::Options;
+use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
 
 pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
@@ -112,7 +113,8 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     let indexed = Arc::new(IndexedRecording::new(recording, settings.concealing()));
     let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
     let (runtime, capture) = (&paused_runtime()?, EventCapture::Everything);
-    let plan_runner = PlanRunner { runtime, options: settings.options, registry: settings.registry, capture };
+    let plan_runner =
+        PlanRunner { runtime, options: settings.options, registry: settings.registry, capture, bail: Bail::Never };
     let results = plan_runner.replay(plan.clone(), &server);
     let baseline = check_baseline(&indexed.recording, &results);
     let targets = targets(&indexed.recording);
@@ -126,18 +128,21 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
     let selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
-    let mut mutants =
+    let mut trials: Vec<Trial> =
         each(settings.workers, &settings.options.stop, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
-    let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut mutants)? } else { None };
+    let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut trials)? } else { None };
     if settings.options.stop.is_set() {
         return Err(ProveError::Interrupted);
     }
-    let proved = Proved::of(&mutants, &selection.left_out);
+    let table = standing::table(&trials);
+    let mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
+    let proved = Proved::of(&mutants, &table, &selection.left_out);
     let mut proof = Proof {
         proven: coverage::proven(settings.registry, &planned(&plan, &targets), &proved),
         control: baseline.control.clone(),
         live,
         mutants,
+        table,
         left_out: selection.left_out,
         gates: Vec::new(),
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),

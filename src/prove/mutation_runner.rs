@@ -1,4 +1,4 @@
-//! The run of one mutant: injected everywhere, then at each tool alone.
+//! The trial of a fault operator: its mutants are planted subject by subject and place by place, each alone.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,21 +8,51 @@ use tokio::runtime::Runtime;
 use super::ProveSettings;
 use super::baseline_run::BaselineRun;
 use super::freeze::only;
-use super::injection::{Injection, InjectionSite, RecordedTarget};
+use super::placement::{Injection, Placement, RecordedTarget, SubjectPlacement};
 use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
-use super::run::{EventCapture, PlanRunner};
+use super::run::{EventCapture, PlanRunner, RunResults};
 use super::suggest::{Survivor, missing};
-use super::verdict::{MutantVerdict, judge_run};
-use crate::event::{AtTool, Kill, Missing, MutantResult, Verdict};
+use super::verdict::{MutantVerdict, judge_run, reacting_cases};
+use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, SubjectKind, Verdict};
 use crate::plan::Plan;
-use crate::taxonomy::{Leaf, Mutant, Variant};
+use crate::runner::Bail;
+use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
 
-/// A mutant, and the fault that it imitates.
+/// The most suggested tests for one mutant.
+const MOST_TESTS: usize = 4;
+
+/// A fault operator, and the fault that it imitates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MutantJob<'a> {
     pub(super) leaf: &'a Leaf,
     pub(super) variant: &'a Variant,
-    pub(super) mutant: &'a Mutant,
+    pub(super) mutant: &'a FaultOperator,
+}
+
+/// The result of a fault operator, with the exchanges that its mutants changed.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) result: MutantResult,
+    /// For each of its mutants, where it was planted.
+    pub(super) sites: Vec<MutantSites>,
+}
+
+/// Where a mutant was planted.
+#[derive(Debug, Default)]
+pub(super) struct MutantSites {
+    /// Whether every suite that uses the subject can meet the fault.
+    pub(super) is_certain: bool,
+    /// The changed exchanges of each place, in the order of the places.
+    pub(super) exchanges: Vec<Vec<usize>>,
+}
+
+/// A place at which a mutant survived.
+#[derive(Clone, Copy)]
+pub(super) struct SurvivingPlace<'a> {
+    pub(super) target: &'a RecordedTarget<'a>,
+    pub(super) subject: &'a MutantSubject,
+    pub(super) field: &'a str,
+    pub(super) injection: &'a Injection,
 }
 
 /// Runs mutants one by one.
@@ -37,160 +67,236 @@ pub(super) struct MutationRunner<'a> {
 }
 
 impl MutationRunner<'_> {
-    pub(super) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> MutantResult {
+    pub(super) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> Trial {
         let MutantJob { variant, mutant, .. } = job;
-        let targets: Vec<&RecordedTarget<'_>> =
-            self.targets.iter().filter(|target| can_occur(variant, target)).collect();
         if mutant.start.is_some() {
             return job.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
         }
         if mutant.fault.is_none() {
             return job.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
         }
-        let injection = Injection::new(mutant, &targets, &self.baseline.green);
-        if injection.sites.is_empty() {
-            return job.unplanted(&injection);
+        let mut trial = Trial { result: job.result(), sites: Vec::new() };
+        for target in self.targets.iter().filter(|target| can_occur(variant, target)) {
+            let placement = Placement::new(mutant, target, &self.baseline.green);
+            self.at_target(runtime, job, target, &placement, &mut trial);
         }
-        let whole = self.judge(runtime, &injection.sites.iter().collect::<Vec<_>>(), injection.changes.clone());
-        let tools = injection.tools().into_iter().map(|(tool, sites)| {
-            let verdict = self.at_tool(runtime, &injection, &whole, &sites);
-            AtTool { tool, verdict }
-        });
-        let tools: Vec<AtTool> = tools.collect();
-        MutantResult {
-            missing: self.missing(variant, &injection, whole.verdict, &tools),
-            tools,
-            places: injection.sites.len(),
-            change: injection.change.clone(),
-            kills: whole.kills.clone(),
-            reason: whole.reason.clone(),
-            ..job.result(whole.verdict)
-        }
+        trial.conclude();
+        trial
     }
 
-    /// The verdict on the mutant in the calls of one tool. No run is needed where the mutant is injected nowhere else, or
-    /// where a case that calls no other tool killed it.
-    fn at_tool(
+    fn at_target(
         &self,
         runtime: &Runtime,
-        injection: &Injection,
-        whole: &MutantVerdict,
-        sites: &[&InjectionSite],
-    ) -> Verdict {
-        if sites.len() == injection.sites.len() {
-            return whole.verdict;
-        }
-        let is_alone = |kill: &Kill| {
-            let mut struck = injection.sites.iter().filter(|site| site.owner == kill.case || site.owner.is_empty());
-            struck.clone().count() > 0 && struck.all(|site| sites.contains(&site))
-        };
-        if whole.kills.iter().any(is_alone) {
-            return Verdict::Killed;
-        }
-        self.judge(runtime, sites, injection.at(sites)).verdict
-    }
-
-    /// Tests that kill the mutant: one for every tool at which it survived, and one for exchanges that call no tool.
-    pub(super) fn missing(
-        &self,
-        variant: &Variant,
-        injection: &Injection,
-        whole: Verdict,
-        tools: &[AtTool],
-    ) -> Vec<Missing> {
-        let verdict = |site: &InjectionSite| match &site.tool {
-            Some(tool) => tools.iter().find(|at| at.tool == *tool).map_or(whole, |at| at.verdict),
-            None => whole,
-        };
-        let mut missing_tests: Vec<Missing> = Vec::new();
-        for site in injection.sites.iter().filter(|site| verdict(site) == Verdict::Survived) {
-            let Some(target) = self.targets.iter().find(|target| target.name == site.lane) else { continue };
-            let Some(changed) = injection.changes.get(&site.lane).and_then(|lane| lane.get(&site.at)) else { continue };
-            let lane = target.recorded;
-            let is_suggested =
-                |known: &Missing| known.file == lane.file && known.server == lane.server && known.tool == site.tool;
-            if missing_tests.iter().any(is_suggested) {
-                continue;
+        job: MutantJob<'_>,
+        target: &RecordedTarget<'_>,
+        placement: &Placement,
+        trial: &mut Trial,
+    ) {
+        let entries = self.entries(runtime, target, placement);
+        let is_certain = job.mutant.fault.as_ref().is_some_and(crate::fault::Fault::is_certain);
+        for (subject, planted) in &placement.subjects {
+            let is_entry = planted.places.values().any(Injection::is_of_entry);
+            let mut places = Vec::new();
+            let mut reason = None;
+            for (field, injection) in &planted.places {
+                let judged = match &entries {
+                    Some(Entries::Same(judged)) if is_entry => judged.clone(),
+                    Some(Entries::Of(cases)) if is_entry => {
+                        let plan = only(&self.plan, &|_, case| cases.contains(&case.id));
+                        self.judge_plan(runtime, &plan, injection.mutated(target.name))
+                    }
+                    Some(_) | None => self.judge(runtime, target, injection),
+                };
+                reason = reason.or_else(|| judged.reason.clone());
+                if judged.verdict == Verdict::Survived {
+                    let place = SurvivingPlace { target, subject, field, injection };
+                    self.suggest(job, place, &mut trial.result);
+                }
+                let kill = judged.kills.into_iter().next();
+                places.push(MutantPlace { field: field.clone(), verdict: judged.verdict, kill });
             }
-            let suite = self.plan.suites.iter().find(|planned| planned.suite.file == lane.file);
-            let suggestion = missing(&Survivor {
-                lane,
-                lane_count: suite.map_or(1, |planned| planned.suite.servers.len()),
-                catalog: &target.catalog,
-                exchange: &lane.exchanges[site.at],
-                changed,
-                variant: &variant.id,
-            });
-            // A test that holds a secret cannot be shown.
-            let redactor = &self.settings.redactor;
-            missing_tests.extend(suggestion.filter(|test| redactor.text(&test.yaml) == test.yaml));
+            let (verdict, why) = match places.iter().map(|place| place.verdict).min_by_key(|verdict| rank(*verdict)) {
+                Some(verdict) => (verdict, reason),
+                None => job.absence(subject, planted),
+            };
+            let first = || planted.places.values().next().map(|injection| injection.change.clone());
+            if trial.result.change.is_empty() {
+                trial.result.change = first().unwrap_or_default();
+            }
+            let exchanges = planted.places.values().map(|one| one.sites.iter().map(|site| site.at).collect());
+            trial.sites.push(MutantSites { is_certain, exchanges: exchanges.collect() });
+            let (target, subject) = (target.name.to_owned(), subject.clone());
+            trial.result.mutants.push(PlantedMutant { target, subject, verdict, reason: why, places });
         }
-        missing_tests
+        if placement.subjects.is_empty() {
+            let (verdict, reason) = job.absence(&MutantSubject::session(), &SubjectPlacement::default());
+            let (target, subject) = (target.name.to_owned(), MutantSubject::session());
+            trial.result.mutants.push(PlantedMutant { target, subject, verdict, reason, places: Vec::new() });
+            trial.sites.push(MutantSites { is_certain, exchanges: Vec::new() });
+        }
     }
 
-    /// Runs the cases that a mutant reaches, with the mutant.
-    fn judge(&self, runtime: &Runtime, sites: &[&InjectionSite], changes: MutatedReplies) -> MutantVerdict {
-        let plan = self.reached(sites);
+    /// Changes all entries of a list at once: cases that stay green then stay green for each of them.
+    fn entries(&self, runtime: &Runtime, target: &RecordedTarget<'_>, placement: &Placement) -> Option<Entries> {
+        let count = placement.subjects.values().filter(|one| one.places.values().any(Injection::is_of_entry)).count();
+        if count < 2 {
+            return None;
+        }
+        let plan = self.reached(target, &placement.all_entries);
+        let results = self.replay(runtime, &plan, placement.all_entries.mutated(target.name), Bail::Never);
+        let judged = judge_run(&plan, self.baseline, &results);
+        if matches!(judged.verdict, Verdict::Survived | Verdict::Unreached) {
+            return Some(Entries::Same(judged));
+        }
+        reacting_cases(&plan, self.baseline, &results).map(Entries::Of)
+    }
+
+    /// Adds a test that kills a survivor.
+    pub(super) fn suggest(&self, job: MutantJob<'_>, place: SurvivingPlace<'_>, result: &mut MutantResult) {
+        let SurvivingPlace { target, subject, field, injection } = place;
+        let tool = (subject.kind == SubjectKind::Tool).then_some(subject.name.as_str());
+        let lane = target.recorded;
+        let Some(site) = injection.sites.first() else { return };
+        let exchange = &lane.exchanges[site.at];
+        let is_same =
+            |known: &&Missing| known.file == lane.file && known.server == lane.server && known.tool.as_deref() == tool;
+        if result.missing.iter().filter(is_same).count() >= MOST_TESTS {
+            return;
+        }
+        if result.missing.is_empty() {
+            result.change.clone_from(&injection.change);
+        }
+        let planned = self.plan.suites.iter().find(|planned| planned.suite.file == lane.file);
+        let suggestion = missing(&Survivor {
+            lane,
+            lane_count: planned.map_or(1, |planned| planned.suite.servers.len()),
+            catalog: &target.catalog,
+            exchange,
+            changed: injection.replies.get(&site.at).map(Vec::as_slice).unwrap_or_default(),
+            variant: &job.variant.id,
+            field,
+            tool,
+        });
+        // A test that holds a secret cannot be shown.
+        let redactor = &self.settings.redactor;
+        let suggestion = suggestion.filter(|test| redactor.text(&test.yaml) == test.yaml);
+        result.missing.extend(suggestion.filter(|test| !result.missing.contains(test)));
+    }
+
+    /// Runs the cases that a mutant reaches until one turns red.
+    fn judge(&self, runtime: &Runtime, target: &RecordedTarget<'_>, injection: &Injection) -> MutantVerdict {
+        self.judge_plan(runtime, &self.reached(target, injection), injection.mutated(target.name))
+    }
+
+    fn judge_plan(&self, runtime: &Runtime, plan: &Plan, changes: MutatedReplies) -> MutantVerdict {
+        let results = self.replay(runtime, plan, changes.clone(), Bail::After(1));
+        let judged = judge_run(plan, self.baseline, &results);
+        // The first case that failed may have failed for another reason.
+        let has_stopped = results.cases.values().any(|case| matches!(case.outcome, Outcome::Failed | Outcome::Errored));
+        if judged.verdict == Verdict::Killed || !has_stopped {
+            return judged;
+        }
+        judge_run(plan, self.baseline, &self.replay(runtime, plan, changes, Bail::Never))
+    }
+
+    fn replay(&self, runtime: &Runtime, plan: &Plan, changes: MutatedReplies, bail: Bail) -> RunResults {
         let server = ReplayServer::new(Arc::clone(&self.indexed), changes);
         let (options, registry) = (self.settings.options, self.settings.registry);
-        let plan_runner = PlanRunner { runtime, options, registry, capture: EventCapture::VerdictsOnly };
-        judge_run(&plan, self.baseline, &plan_runner.replay(plan.clone(), &server))
+        let plan_runner = PlanRunner { runtime, options, registry, capture: EventCapture::VerdictsOnly, bail };
+        plan_runner.replay(plan.clone(), &server)
     }
 
     /// The cases that a mutant reaches.
-    pub(super) fn reached(&self, sites: &[&InjectionSite]) -> Plan {
-        let owners: BTreeSet<&str> = sites.iter().map(|site| site.owner.as_str()).collect();
-        let lanes: BTreeSet<&str> =
-            sites.iter().filter(|site| site.owner.is_empty()).map(|site| site.lane.as_str()).collect();
+    pub(super) fn reached(&self, target: &RecordedTarget<'_>, injection: &Injection) -> Plan {
+        let owners: BTreeSet<&str> = injection.sites.iter().map(|site| site.owner.as_str()).collect();
+        let is_everywhere = owners.contains("");
         only(&self.plan, &|planned, case| {
-            owners.contains(case.id.as_str()) || lanes.contains(planned.lane_id(case.lane).as_str())
+            owners.contains(case.id.as_str()) || is_everywhere && planned.lane_id(case.lane) == target.name
         })
     }
 }
 
-/// Whether a variant can occur in a lane.
+/// What the change of all entries of a list shows about each of them.
+enum Entries {
+    /// The same.
+    Same(MutantVerdict),
+    /// Only these cases can notice the change of one.
+    Of(BTreeSet<String>),
+}
+
+/// Whether a variant can occur in a target.
 pub(super) fn can_occur(variant: &Variant, target: &RecordedTarget<'_>) -> bool {
     variant.holds_for(target.recorded.transport.as_str(), &target.recorded.revision)
 }
 
+/// The order of verdicts, the one that calls for action first.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Survived => 0,
+        Verdict::Undecided => 1,
+        Verdict::NotCalled => 2,
+        Verdict::Unreached => 3,
+        Verdict::Killed => 4,
+        Verdict::Redundant => 5,
+        Verdict::CannotOccur => 6,
+        Verdict::LiveOnly => 7,
+    }
+}
+
+impl Trial {
+    /// The verdict on the operator: the worst on its mutants.
+    pub(super) fn conclude(&mut self) {
+        let worst = self.result.mutants.iter().min_by_key(|mutant| rank(mutant.verdict));
+        let (verdict, reason) = worst.map_or((Verdict::Unreached, None), |worst| (worst.verdict, worst.reason.clone()));
+        (self.result.verdict, self.result.reason) = (verdict, reason);
+    }
+}
+
+impl PlantedMutant {
+    /// The verdict on the mutant: the worst at its places.
+    pub(super) fn conclude(&mut self) {
+        let worst = self.places.iter().map(|place| place.verdict).min_by_key(|verdict| rank(*verdict));
+        self.verdict = worst.unwrap_or(self.verdict);
+    }
+}
+
 impl MutantJob<'_> {
-    fn result(&self, verdict: Verdict) -> MutantResult {
+    fn result(&self) -> MutantResult {
         MutantResult {
             id: self.mutant.id.clone(),
             meaning: self.mutant.meaning.clone(),
             variant: self.variant.id.clone(),
             leaf: self.leaf.id.clone(),
-            verdict,
+            verdict: Verdict::Unreached,
             live: false,
             reason: None,
-            places: 0,
             change: Vec::new(),
-            kills: Vec::new(),
-            tools: Vec::new(),
+            mutants: Vec::new(),
             missing: Vec::new(),
         }
     }
 
-    fn without_trial(&self, verdict: Verdict, reason: String) -> MutantResult {
-        MutantResult { reason: Some(reason), ..self.result(verdict) }
+    fn without_trial(&self, verdict: Verdict, reason: String) -> Trial {
+        Trial { result: MutantResult { verdict, reason: Some(reason), ..self.result() }, sites: Vec::new() }
     }
 
-    /// The result of a mutant that could be injected nowhere.
-    fn unplanted(&self, injection: &Injection) -> MutantResult {
-        if let Some(title) = &injection.shown {
-            let reason = format!("the healthy server shows it already, for example in `{title}`");
-            return self.without_trial(Verdict::Redundant, reason);
-        }
-        match &injection.lacks {
-            Some(lacks) => self.without_trial(Verdict::Unreached, lacks.clone()),
-            None if injection.is_idle => {
-                let reason = "it would change nothing in what the server sent".to_owned();
-                self.without_trial(Verdict::Redundant, reason)
+    /// The verdict on a mutant that could be planted nowhere, and the reason.
+    fn absence(&self, subject: &MutantSubject, planted: &SubjectPlacement) -> (Verdict, Option<String>) {
+        let SubjectPlacement { is_used, cannot_occur, shown, lacks, is_idle, .. } = planted;
+        let (verdict, reason) = match (shown, lacks) {
+            (Some(title), _) => {
+                (Verdict::Redundant, format!("the healthy server shows it already, for example in `{title}`"))
             }
-            None => {
-                let reason = format!("no case does what shows it: {}", self.variant.provoke);
-                self.without_trial(Verdict::Unreached, reason)
+            (None, _) if *cannot_occur => (Verdict::CannotOccur, "its declaration leaves no room for it".to_owned()),
+            (None, _) if !is_used && subject.kind != SubjectKind::Session => {
+                (Verdict::NotCalled, "no case that passes uses it".to_owned())
             }
-        }
+            (None, Some(lacks)) => (Verdict::Unreached, lacks.clone()),
+            (None, None) if *is_idle => {
+                (Verdict::Unreached, "it would change nothing in what the server sent".to_owned())
+            }
+            (None, None) => (Verdict::Unreached, format!("no case does what shows it: {}", self.variant.provoke)),
+        };
+        (verdict, Some(reason))
     }
 }

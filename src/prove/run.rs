@@ -43,13 +43,15 @@ pub(super) struct PlanRunner<'a> {
     pub(super) options: &'a Options,
     pub(super) registry: &'a Registry,
     pub(super) capture: EventCapture,
+    pub(super) bail: Bail,
 }
 
 impl PlanRunner<'_> {
     /// Runs cases against a replayed server.
     pub(super) fn replay(&self, plan: Plan, server: &Arc<ReplayServer>) -> RunResults {
         let playing = Arc::clone(server);
-        let options = Options { replay: Some(Replay::new(move |lane| playing.connect(lane))), ..once(self.options) };
+        let replay = Some(Replay::new(move |lane| playing.connect(lane)));
+        let options = Options { replay, bail: self.bail, ..once(self.options) };
         let results = PlanRunner { options: &options, ..*self }.run(plan);
         RunResults { log: server.log(), ..results }
     }

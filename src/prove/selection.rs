@@ -1,9 +1,9 @@
 //! Which mutants are tried, and which variants are not, with the reason.
 
 use super::ProveSettings;
-use super::injection::RecordedTarget;
 use super::live::LaunchCommands;
 use super::mutation_runner::{MutantJob, can_occur};
+use super::placement::RecordedTarget;
 use crate::event::LeftOut;
 use crate::plan::{Plan, declared};
 use crate::taxonomy::{Mutant, Tier, Variant};
@@ -47,14 +47,14 @@ impl<'a> MutantSelection<'a> {
                 } else if jobs.is_empty() {
                     Some(unplantable(variant, settings))
                 } else {
+                    // Its mutants show a part of it: their survivors are worth a test, their death proves nothing.
+                    selection
+                        .left_out
+                        .extend(variant.unplanted.clone().map(|reason| LeftOut { id: variant.id.clone(), reason }));
+                    selection.jobs.extend(jobs);
                     None
                 };
-                match reason {
-                    Some(reason) => {
-                        selection.left_out.push(LeftOut { id: variant.id.clone(), reason });
-                    }
-                    None => selection.jobs.extend(jobs),
-                }
+                selection.left_out.extend(reason.map(|reason| LeftOut { id: variant.id.clone(), reason }));
             }
         }
         selection

@@ -116,7 +116,7 @@ fn a_hundred_replays_end_as_the_run_did() {
     for _ in 0..100 {
         let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
         let (registry, capture) = (Registry::builtin(), EventCapture::VerdictsOnly);
-        let plan_runner = PlanRunner { runtime: &runtime, options: &options, registry, capture };
+        let plan_runner = PlanRunner { runtime: &runtime, options: &options, registry, capture, bail: Bail::Never };
         let again = plan_runner.replay(frozen.clone(), &server);
         let control = check_baseline(&indexed.recording, &again).control;
         let failed: Vec<&str> = control.left_out.iter().map(|left| left.id.as_str()).collect();

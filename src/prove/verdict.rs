@@ -3,6 +3,8 @@
 //! A case kills if it was green without the mutant, fails with it, and fails at or after the change. A server that did
 //! not start kills nothing, unless the suite itself says how long a start may take.
 
+use std::collections::BTreeSet;
+
 use super::baseline_run::{BaselineRun, broken};
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
@@ -11,7 +13,7 @@ use crate::plan::Plan;
 use crate::wire::Scan;
 
 /// The verdict on a mutant in some exchanges.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct MutantVerdict {
     pub(super) verdict: Verdict,
     pub(super) kills: Vec<Kill>,
@@ -47,6 +49,18 @@ pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
         (true, None, None) => (Verdict::Survived, None),
     };
     MutantVerdict { verdict, kills, reason }
+}
+
+/// The cases that did not stay green with a mutant; `None` if any may notice it, since a session broke the protocol.
+pub(super) fn reacting_cases(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> Option<BTreeSet<String>> {
+    if results.judged.iter().flat_map(broken).any(|found| !baseline.known.contains(&found)) {
+        return None;
+    }
+    let is_green = |id: &str| {
+        let result = results.cases.get(id);
+        result.is_none_or(|result| matches!(seen(plan, result, &results.log), CaseReaction::Green))
+    };
+    Some(plan.cases().map(|case| &case.id).filter(|id| !is_green(id)).cloned().collect())
 }
 
 /// The reaction of a case that passed the baseline run.
@@ -116,8 +130,7 @@ fn is_unstarted(result: &CaseResult) -> bool {
 
 /// Whether the suite itself sets the time for a start.
 fn is_bounded(plan: &Plan, result: &CaseResult) -> bool {
-    let is_its = |file: &str| result.case.id.strip_prefix(file).is_some_and(|rest| rest.starts_with("::"));
-    let suite = plan.suites.iter().find(|planned| is_its(&planned.suite.file));
+    let suite = plan.suites.iter().find(|planned| planned.cases.iter().any(|case| case.id == result.case.id));
     suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some())
 }
 

@@ -68,7 +68,8 @@ fn cut_proof(proof: &mut Proof) {
     proof.change_texts(&|text| cut(text).into_owned());
     let controls = std::iter::once(&mut proof.control).chain(&mut proof.live);
     let left_out = controls.flat_map(|control| &mut control.left_out).map(|one| &mut one.id);
-    let kills = proof.mutants.iter_mut().flat_map(|mutant| &mut mutant.kills).map(|kill| &mut kill.case);
+    let places = proof.mutants.iter_mut().flat_map(|result| &mut result.mutants).flat_map(|mutant| &mut mutant.places);
+    let kills = places.filter_map(|place| place.kill.as_mut()).map(|kill| &mut kill.case);
     left_out.chain(kills).for_each(shorten);
 }
 

@@ -8,7 +8,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::{By, Control, Figure, Gate, LeftOut, MutantResult, Proof, Verdict};
+use crate::event::{
+    By, Control, FaultAtSubject, Figure, Gate, LeftOut, MutantResult, MutantSubject, PlantedMutant, Proof, SubjectKind,
+    Verdict,
+};
 use crate::taxonomy::score::{Score, VariantScore};
 
 use super::coverage;
@@ -24,10 +27,10 @@ pub(super) struct ProofDocument<'a> {
     live: Option<&'a Control>,
     /// How many mutants ended in which way.
     totals: MutantCounts,
-    /// The mutants in the order of the registry.
+    /// The fault operators in the order of the registry, with their mutants.
     mutants: &'a [MutantResult],
-    /// Tool by tool, the leaves whose mutants were planted in its calls.
-    tools: Vec<ToolRow>,
+    /// The faults at each tool, prompt, resource and session.
+    table: &'a [FaultAtSubject],
     /// Variants that can occur here and stay out of the percentage, with the reason.
     left_out: &'a [LeftOut],
     /// Proven coverage: by variants that can occur here and can be planted.
@@ -41,14 +44,13 @@ pub(super) struct ProofDocument<'a> {
 impl<'a> ProofDocument<'a> {
     /// Everything about a proof.
     pub(super) fn of(proof: &'a Proof) -> Self {
-        let Proof { control, live, mutants, left_out, proven, gates, duration_us } = proof;
-        let (totals, tools) = (MutantCounts::of(mutants), tool_rows(mutants));
-        let live = live.as_ref();
-        Self { control, live, totals, mutants, tools, left_out, proven, gates, duration_us: *duration_us }
+        let Proof { control, live, mutants, table, left_out, proven, gates, duration_us } = proof;
+        let (totals, live) = (MutantCounts::of(mutants), live.as_ref());
+        Self { control, live, totals, mutants, table, left_out, proven, gates, duration_us: *duration_us }
     }
 }
 
-/// How many mutants ended in which way; every mutant is counted once.
+/// How many mutants ended in which way: one for each operator at each tool, prompt, resource and session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct MutantCounts {
     /// Killed by something that the suite asked for.
@@ -59,10 +61,14 @@ pub(super) struct MutantCounts {
     pub(super) survived: usize,
     /// Left to the real server.
     pub(super) undecided: usize,
+    /// At tools, prompts and resources that no case uses.
+    pub(super) not_called: usize,
     /// Without anything that they could change.
     pub(super) unreached: usize,
     /// Faults that the healthy server has already.
     pub(super) redundant: usize,
+    /// At tools whose declaration leaves no room for them.
+    pub(super) impossible: usize,
     /// Planted with the real server only.
     pub(super) live_only: usize,
 }
@@ -71,8 +77,15 @@ impl MutantCounts {
     /// Counts them.
     pub(super) fn of(mutants: &[MutantResult]) -> Self {
         let mut totals = Self::default();
-        for mutant in mutants {
-            *totals.of_verdict(mutant) += 1;
+        for result in mutants {
+            if result.mutants.is_empty() {
+                *totals.of_verdict(result.verdict, By::Scan) += 1;
+            }
+            for mutant in &result.mutants {
+                let mut kills = mutant.places.iter().filter_map(|place| place.kill.as_ref());
+                let is_expected = kills.any(|kill| kill.by == By::Expectation);
+                *totals.of_verdict(mutant.verdict, if is_expected { By::Expectation } else { By::Scan }) += 1;
+            }
         }
         totals
     }
@@ -90,7 +103,11 @@ impl MutantCounts {
                 format!(" ({suite} by the suite's expectations, {scans} by the scans that every run makes)")
             }
         };
-        let aside = [(self.redundant, ", # redundant"), (self.live_only, ", # for the real server only")];
+        let aside = [
+            (self.redundant, ", # redundant"),
+            (self.impossible, ", # where the fault cannot occur"),
+            (self.live_only, ", # for the real server only"),
+        ];
         format!("{} killed{by}, {}{}", self.killed(), self.alive(), counted(&aside))
     }
 
@@ -100,19 +117,24 @@ impl MutantCounts {
     }
 
     fn alive(&self) -> String {
-        let open = [(self.undecided, ", # undecided"), (self.unreached, ", # never reached")];
+        let open = [
+            (self.undecided, ", # undecided"),
+            (self.not_called, ", # not called"),
+            (self.unreached, ", # never reached"),
+        ];
         format!("{} survived{}", self.survived, counted(&open))
     }
 
-    fn of_verdict(&mut self, mutant: &MutantResult) -> &mut usize {
-        let is_expected = mutant.kills.iter().any(|kill| kill.by == By::Expectation);
-        match mutant.verdict {
-            Verdict::Killed if is_expected => &mut self.killed_by_expectations,
+    fn of_verdict(&mut self, verdict: Verdict, by: By) -> &mut usize {
+        match verdict {
+            Verdict::Killed if by == By::Expectation => &mut self.killed_by_expectations,
             Verdict::Killed => &mut self.killed_by_scans,
             Verdict::Survived => &mut self.survived,
             Verdict::Undecided => &mut self.undecided,
+            Verdict::NotCalled => &mut self.not_called,
             Verdict::Unreached => &mut self.unreached,
             Verdict::Redundant => &mut self.redundant,
+            Verdict::CannotOccur => &mut self.impossible,
             Verdict::LiveOnly => &mut self.live_only,
         }
     }
@@ -131,41 +153,62 @@ fn counted(parts: &[(usize, &str)]) -> String {
     told.map(|(count, word)| word.replace('#', &count.to_string())).collect()
 }
 
-/// The verdicts at one tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct ToolRow {
-    /// The tool.
-    pub(super) tool: String,
-    /// By leaf; one without a mutant that was planted there is left out.
-    pub(super) leaves: BTreeMap<String, Killed>,
+/// The faults at one tool, prompt, resource or session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SubjectRow<'a> {
+    /// The target and the subject.
+    pub(super) target: &'a str,
+    pub(super) subject: &'a MutantSubject,
+    /// By leaf; one of which no fault can occur there is left out.
+    pub(super) leaves: BTreeMap<&'a str, CellCounts>,
 }
 
-/// How many mutants were killed of those that were planted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct Killed {
-    /// How many were killed.
+/// The places that were changed, and those of them at which a case turned red.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct CellCounts {
     pub(super) killed: usize,
-    /// How many were planted: these, those that survived, and those that are undecided.
     pub(super) planted: usize,
+    /// Whether every fault is proven.
+    pub(super) is_proven: bool,
 }
 
-/// The tools in the order in which the mutants name them.
-pub(super) fn tool_rows(mutants: &[MutantResult]) -> Vec<ToolRow> {
-    let mut rows: IndexMap<&str, BTreeMap<String, Killed>> = IndexMap::new();
-    for (mutant, at) in mutants.iter().flat_map(|mutant| mutant.tools.iter().map(move |at| (mutant, at))) {
-        let leaves = rows.entry(&at.tool).or_default();
-        let killed = match at.verdict {
-            Verdict::Killed => 1,
-            Verdict::Survived | Verdict::Undecided => 0,
-            Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => continue,
-        };
-        let cell = leaves.entry(mutant.leaf.clone()).or_default();
-        *cell = Killed { killed: cell.killed + killed, planted: cell.planted + 1 };
+impl CellCounts {
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            killed: self.killed + other.killed,
+            planted: self.planted + other.planted,
+            is_proven: self.is_proven && other.is_proven,
+        }
     }
-    rows.into_iter().map(|(tool, leaves)| ToolRow { tool: tool.to_owned(), leaves }).collect()
 }
 
-/// The survivors, those that imitate the worst faults first.
+/// The tools first, then prompts, resources and sessions, each in the order in which the mutants name them.
+pub(super) fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
+    let mut rows: IndexMap<(&str, &MutantSubject), BTreeMap<&str, CellCounts>> = IndexMap::new();
+    for fault in table.iter().filter(|fault| fault.verdict.counts()) {
+        let leaves = rows.entry((&fault.target, &fault.subject)).or_default();
+        let FaultAtSubject { killed, planted, verdict, .. } = fault;
+        let here = CellCounts { killed: *killed, planted: *planted, is_proven: *verdict == Verdict::Killed };
+        leaves.entry(&fault.leaf).and_modify(|known| *known = known.and(here)).or_insert(here);
+    }
+    let rows = rows.into_iter().map(|((target, subject), leaves)| SubjectRow { target, subject, leaves });
+    let mut rows: Vec<SubjectRow<'_>> = rows.collect();
+    rows.sort_by_key(|row| row.subject.kind);
+    rows
+}
+
+/// How a subject is called in a sentence.
+pub(super) fn subject_text(subject: &MutantSubject) -> String {
+    match subject.kind {
+        SubjectKind::Tool => subject.name.clone(),
+        SubjectKind::Prompt => format!("prompt {}", subject.name),
+        SubjectKind::Resource | SubjectKind::ResourceTemplate => format!("resource {}", subject.name),
+        SubjectKind::Session => "the session".to_owned(),
+    }
+}
+
+/// The operators of which a mutant survived, those that imitate the worst faults first.
 pub(super) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
     let mut found: Vec<&MutantResult> =
         proof.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Survived).collect();
@@ -181,10 +224,22 @@ pub(super) fn variant<'a>(proof: &'a Proof, mutant: &MutantResult) -> Option<&'a
     variants.find(|one| one.id == mutant.variant)
 }
 
-/// The tools at which a mutant survived.
-pub(super) fn survived_at(mutant: &MutantResult) -> impl Iterator<Item = &str> {
-    mutant.tools.iter().filter(|at| at.verdict == Verdict::Survived).map(|at| at.tool.as_str())
+/// The places at which a mutant survived: `get_order: price, total`; a target is named where there are several.
+pub(super) fn survived_at(result: &MutantResult) -> impl Iterator<Item = String> {
+    let survived = |mutant: &&PlantedMutant| mutant.verdict == Verdict::Survived;
+    result.mutants.iter().filter(survived).map(|mutant| {
+        let fields = mutant.places.iter().filter(|place| place.verdict == Verdict::Survived);
+        let fields: Vec<&str> = fields.map(|place| place.field.as_str()).filter(|field| !field.is_empty()).collect();
+        let (shown, more) = (fields.len().min(MOST_FIELDS), fields.len().saturating_sub(MOST_FIELDS));
+        let fields = fields[..shown].join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let colon = if fields.is_empty() { "" } else { ": " };
+        format!("{}{colon}{fields}{more}", subject_text(&mutant.subject))
+    })
 }
+
+/// The most fields that are named for one subject.
+const MOST_FIELDS: usize = 6;
 
 /// The meaning of a survivor: the server's mistake, or the effect of the mutant if that is not known.
 pub(super) fn could(mutant: &MutantResult) -> &str {
@@ -201,40 +256,37 @@ pub(super) fn sentence(proof: &Proof) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{AtTool, Kill};
+    use crate::event::{Kill, MutantPlace};
 
     use super::*;
 
-    fn mutant(leaf: &str, verdict: Verdict, tools: &[(&str, Verdict)]) -> MutantResult {
-        let tools = tools.iter().map(|(tool, verdict)| AtTool { tool: (*tool).into(), verdict: *verdict });
-        MutantResult {
-            id: "m".into(),
-            meaning: "m".into(),
-            variant: "V".into(),
-            leaf: leaf.into(),
-            verdict,
-            live: false,
-            reason: None,
-            places: 1,
-            change: Vec::new(),
-            kills: Vec::new(),
-            tools: tools.collect(),
-            missing: Vec::new(),
-        }
-    }
-
-    fn kill(by: By) -> Kill {
-        Kill { case: "c".into(), by, code: "equals".into(), message: "differs".into() }
+    fn mutant(verdict: Verdict, kills: &[By]) -> PlantedMutant {
+        let kill = |by: &By| Kill { case: "c".into(), by: *by, code: "equals".into(), message: "differs".into() };
+        let place = |by| MutantPlace { field: "f".into(), verdict, kill: Some(kill(by)) };
+        let (target, subject) = ("s.yml@server/2025-11-25".into(), MutantSubject::session());
+        PlantedMutant { target, subject, verdict, reason: None, places: kills.iter().map(place).collect() }
     }
 
     #[test]
     fn a_kill_by_an_expectation_is_one_whatever_else_turned_red() {
-        let killed = |kills: &[By]| MutantResult {
-            kills: kills.iter().copied().map(kill).collect(),
-            ..mutant("L", Verdict::Killed, &[])
+        let mutants = vec![
+            mutant(Verdict::Killed, &[By::Scan]),
+            mutant(Verdict::Killed, &[By::Scan, By::Expectation]),
+            mutant(Verdict::Redundant, &[]),
+        ];
+        let result = MutantResult {
+            id: "m".into(),
+            meaning: "m".into(),
+            variant: "V".into(),
+            leaf: "L".into(),
+            verdict: Verdict::Killed,
+            live: false,
+            reason: None,
+            change: Vec::new(),
+            mutants,
+            missing: Vec::new(),
         };
-        let all = [killed(&[By::Scan]), killed(&[By::Scan, By::Expectation]), mutant("L", Verdict::Redundant, &[])];
-        let totals = MutantCounts::of(&all);
+        let totals = MutantCounts::of(&[result]);
         assert_eq!((totals.killed_by_expectations, totals.killed_by_scans, totals.redundant), (1, 1, 1));
         let told = "2 killed (1 by the suite's expectations, 1 by the scans that every run makes), 0 survived, \
                     1 redundant";
@@ -243,20 +295,28 @@ mod tests {
 
     #[test]
     fn a_cell_counts_what_was_planted() {
-        use Verdict::{Killed as Dead, LiveOnly, Redundant, Survived, Undecided, Unreached};
-        let all = [
-            mutant("A", Survived, &[("one", Dead), ("two", Survived)]),
-            mutant("A", Survived, &[("one", Undecided), ("two", Unreached)]),
-            mutant("B", Redundant, &[("one", Redundant), ("three", LiveOnly)]),
+        let at = |tool: &str, leaf: &str, verdict: Verdict, killed: usize, planted: usize| FaultAtSubject {
+            target: "s.yml@server/2025-11-25".into(),
+            subject: MutantSubject { kind: SubjectKind::Tool, name: tool.into() },
+            variant: "V".into(),
+            leaf: leaf.into(),
+            verdict,
+            killed,
+            planted,
+        };
+        let table = [
+            at("one", "A", Verdict::Killed, 2, 2),
+            at("one", "A", Verdict::Survived, 0, 1),
+            at("two", "A", Verdict::NotCalled, 0, 0),
+            at("two", "B", Verdict::CannotOccur, 0, 0),
         ];
-        let rows = tool_rows(&all);
-        let shown: Vec<String> = rows.iter().map(|row| format!("{} {:?}", row.tool, row.leaves)).collect();
+        let rows = subject_rows(&table);
+        let shown: Vec<String> = rows.iter().map(|row| format!("{} {:?}", row.subject.name, row.leaves)).collect();
         assert_eq!(
             shown,
             [
-                r#"one {"A": Killed { killed: 1, planted: 2 }}"#,
-                r#"two {"A": Killed { killed: 0, planted: 1 }}"#,
-                "three {}",
+                r#"one {"A": CellCounts { killed: 2, planted: 3, is_proven: false }}"#,
+                r#"two {"A": CellCounts { killed: 0, planted: 0, is_proven: false }}"#,
             ]
         );
     }

@@ -148,7 +148,7 @@ fn survivor(report: &Report, mutant: &MutantResult, rules: &mut SarifRules) -> V
         let _ = write!(text, "\nadd:\n{}", limit::cut_to(missing.yaml.trim_end(), VALUE * 4));
     }
     let rule = format!("Nothing in the suite notices this fault of a server: {}.", mutant.variant);
-    let tools: Vec<_> = proven::survived_at(mutant).map(visible).collect();
+    let tools: Vec<String> = proven::survived_at(mutant).map(|at| visible(&at).into_owned()).collect();
     json!({
         "ruleId": mutant.variant,
         "ruleIndex": rules.place(&mutant.variant, || rule),

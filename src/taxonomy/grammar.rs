@@ -86,7 +86,7 @@ static VARIANT: Object = Object {
         required("oracle", Shape::Text, "How a healthy server differs."),
         required("tier", Shape::Choice(Tier::WORDS), "What it takes to imitate it."),
         key("imitation", Shape::Text, "How it is imitated."),
-        key("unplanted", Shape::Text, "Why nothing imitates it yet."),
+        key("unplanted", Shape::Text, "Why no recording can prove it; its mutants, if any, show a part of it."),
         key("also", TEXTS, "Other leaves that it shows too; it is counted once."),
         key("mutants", Shape::List(&Shape::Object(&MUTANT)), "Its imitations one by one."),
     ]],

@@ -1,6 +1,8 @@
 //! The score of a proof, over registries of a few variants.
 
-use crate::event::{By, Kill, LeftOut, MutantResult, Verdict};
+use crate::event::{
+    By, FaultAtSubject, Kill, LeftOut, MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict,
+};
 use crate::taxonomy::score::Status;
 use crate::taxonomy::{Family, Holds, Leaf, Mutant, Mutants, Revisions, Severity, Tier, Transport, Variant};
 
@@ -79,10 +81,18 @@ fn mutant(variant: &str, at: usize, verdict: Verdict) -> MutantResult {
         verdict,
         live: false,
         reason: None,
-        places: 1,
         change: Vec::new(),
-        kills: if verdict == Verdict::Killed { vec![kill] } else { Vec::new() },
-        tools: Vec::new(),
+        mutants: vec![PlantedMutant {
+            target: "s.yml@server/2025-11-25".into(),
+            subject: MutantSubject::session(),
+            verdict,
+            reason: None,
+            places: vec![MutantPlace {
+                field: String::new(),
+                verdict,
+                kill: (verdict == Verdict::Killed).then_some(kill),
+            }],
+        }],
         missing: Vec::new(),
     }
 }
@@ -90,7 +100,25 @@ fn mutant(variant: &str, at: usize, verdict: Verdict) -> MutantResult {
 fn scored(told: &[(&str, &str)], left_out: &[&str]) -> Score {
     let left_out: Vec<LeftOut> = left_out.iter().map(|id| LeftOut { id: (*id).into(), reason: "r".into() }).collect();
     let settings = [("stdio".to_owned(), "2025-11-25".to_owned())].into();
-    proven(&registry(), &Planned { settings, ..Planned::default() }, &Proved::of(&mutants(told), &left_out))
+    proven(
+        &registry(),
+        &Planned { settings, ..Planned::default() },
+        &Proved::of(&mutants(told), &table(told), &left_out),
+    )
+}
+
+/// The faults of the same mutants, each at a subject of its own.
+fn table(told: &[(&str, &str)]) -> Vec<FaultAtSubject> {
+    let fault = |mutant: MutantResult| FaultAtSubject {
+        target: "s.yml@server/2025-11-25".into(),
+        subject: MutantSubject { kind: SubjectKind::Tool, name: mutant.id },
+        variant: mutant.variant,
+        leaf: mutant.leaf,
+        verdict: mutant.verdict,
+        killed: usize::from(mutant.verdict == Verdict::Killed),
+        planted: 1,
+    };
+    mutants(told).into_iter().map(fault).collect()
 }
 
 /// The variants and the leaves, of all families and then of each, with the words for the families.

@@ -21,15 +21,15 @@ pub(super) use self::launch_commands::LaunchCommands;
 use self::start::StartMutant;
 use super::baseline_run::{BaselineRun, check_live_baseline};
 use super::freeze::only;
-use super::injection::{Injection, RecordedTarget};
-use super::mutation_runner::{MutantJob, MutationRunner, can_occur};
+use super::mutation_runner::{MutantJob, MutationRunner, SurvivingPlace, Trial, can_occur};
+use super::placement::{Injection, Placement, RecordedTarget};
 use super::replay::ReplayLog;
 use super::run::{EventCapture, PlanRunner, RunResults, once};
 use super::verdict::{MutantVerdict, judge_run};
-use crate::event::{AtTool, Control, Kill, MutantResult, Verdict};
+use crate::event::{Control, Kill, MutantPlace, PlantedMutant, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
-use crate::runner::{Options, Tamper};
+use crate::runner::{Bail, Options, Tamper};
 use crate::transport::relay::intercept;
 
 /// Tries the mutants that a recording cannot decide, one at a time; returns what the run without any mutant showed, or
@@ -38,12 +38,14 @@ pub(super) fn decide(
     runner: &MutationRunner<'_>,
     jobs: &[MutantJob<'_>],
     launch_commands: &LaunchCommands,
-    mutants: &mut [MutantResult],
+    trials: &mut [Trial],
 ) -> std::io::Result<Option<Control>> {
-    let is_open =
-        |job: &MutantJob<'_>, result: &MutantResult| job.mutant.start.is_some() || result.verdict == Verdict::Undecided;
-    let open: Vec<(&MutantJob<'_>, &mut MutantResult)> =
-        jobs.iter().zip(mutants).filter(|(job, result)| is_open(job, result)).collect();
+    let is_undecided = |mutant: &PlantedMutant| mutant.places.iter().any(|place| place.verdict == Verdict::Undecided);
+    let is_open = |job: &MutantJob<'_>, trial: &Trial| {
+        job.mutant.start.is_some() || trial.result.mutants.iter().any(is_undecided)
+    };
+    let open: Vec<(&MutantJob<'_>, &mut Trial)> =
+        jobs.iter().zip(trials).filter(|(job, trial)| is_open(job, trial)).collect();
     if open.is_empty() {
         return Ok(None);
     }
@@ -51,22 +53,22 @@ pub(super) fn decide(
     for (job, _) in &open {
         cases.extend(match &job.mutant.start {
             Some(start) => start::eligible_cases(runner, StartMutant { job, start }, launch_commands),
-            None => reached(runner, job, &runner.baseline.green).1.cases().map(|case| case.id.clone()).collect(),
+            None => reached(runner, job),
         });
     }
     let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None };
     let plan = only(&runner.plan, &|_, case| cases.contains(&case.id));
     live_runner.baseline = Some(check_live_baseline(runner.baseline, &plan, &live_runner.healthy(&plan)));
-    for (job, result) in open {
+    for (job, trial) in open {
         if runner.settings.options.stop.is_set() {
-            result.reason = Some("the run was stopped before it was tried".to_owned());
+            trial.result.reason = Some("the run was stopped before it was tried".to_owned());
             continue;
         }
         match &job.mutant.start {
-            Some(start) => start::trial(&live_runner, StartMutant { job, start }, launch_commands, result),
-            None => live_runner.trial(job, result),
+            Some(start) => start::trial(&live_runner, StartMutant { job, start }, launch_commands, &mut trial.result),
+            None => live_runner.trial(job, trial),
         }
-        result.live = true;
+        trial.result.live = true;
     }
     Ok(live_runner.baseline.map(|baseline| baseline.control))
 }
@@ -76,22 +78,24 @@ fn runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// Where a mutant would strike, and the cases that it reaches.
-fn reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>, green: &BTreeSet<String>) -> (Injection, Plan) {
-    let targets: Vec<&RecordedTarget<'_>> =
-        runner.targets.iter().filter(|target| can_occur(job.variant, target)).collect();
-    let injection = Injection::new(job.mutant, &targets, green);
-    let plan = runner.reached(&injection.sites.iter().collect::<Vec<_>>());
-    let plan = only(&plan, &|_, case| green.contains(&case.id));
-    (injection, plan)
+/// The cases that the mutants of an operator reach.
+fn reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String> {
+    let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
+    let cases = targets.flat_map(|target| {
+        let placement = Placement::new(job.mutant, target, &runner.baseline.green);
+        let places = placement.subjects.into_values().flat_map(|subject| subject.places.into_values());
+        let reached = places.map(|injection| runner.reached(target, &injection));
+        reached.flat_map(|plan| plan.cases().map(|case| case.id.clone()).collect::<Vec<_>>()).collect::<Vec<_>>()
+    });
+    cases.collect()
 }
 
-/// A mutant with the exchanges that it changes.
+/// A mutant in front of a real server: the fault at one place of one subject of a target.
 #[derive(Clone, Copy)]
 struct InjectedMutant<'a> {
     fault: &'a Fault,
     injection: &'a Injection,
-    job: &'a MutantJob<'a>,
+    target: &'a str,
 }
 
 /// Runs mutants on the real servers, one by one.
@@ -107,26 +111,49 @@ impl LiveRunner<'_> {
         self.baseline.as_ref().unwrap_or(self.runner.baseline)
     }
 
-    /// What becomes of a mutant that the recording left undecided.
-    fn trial(&self, job: &MutantJob<'_>, result: &mut MutantResult) {
-        let (injection, plan) = reached(self.runner, job, &self.baseline().green);
-        let Some(fault) = job.mutant.fault.as_ref().filter(|_| plan.cases().next().is_some()) else {
-            result.reason = Some("no case that it reaches passed in front of the server without it".to_owned());
-            return;
-        };
-        let results = self.run_behind_proxy(&plan, Some(InjectedMutant { fault, injection: &injection, job }));
+    /// Tries the mutants of an operator that the recording left undecided.
+    fn trial(&self, job: &MutantJob<'_>, trial: &mut Trial) {
+        let Some(fault) = &job.mutant.fault else { return };
+        for at in 0..trial.result.mutants.len() {
+            let planted = &trial.result.mutants[at];
+            let Some(target) = self.runner.targets.iter().find(|target| target.name == planted.target) else {
+                continue;
+            };
+            let placement = Placement::new(job.mutant, target, &self.baseline().green);
+            let Some(subject) = placement.subjects.get(&planted.subject) else { continue };
+            for (field, injection) in &subject.places {
+                let place = |place: &&mut MutantPlace| place.field == *field && place.verdict == Verdict::Undecided;
+                let Some(open) = trial.result.mutants[at].places.iter_mut().find(place) else { continue };
+                let judged = self.at_place(fault, target, injection);
+                (open.verdict, open.kill) = (judged.verdict, judged.kills.into_iter().next());
+                trial.result.mutants[at].reason = judged.reason;
+                if judged.verdict == Verdict::Survived {
+                    let subject = &trial.result.mutants[at].subject.clone();
+                    let place = SurvivingPlace { target, subject, field, injection };
+                    self.runner.suggest(*job, place, &mut trial.result);
+                }
+            }
+            trial.result.mutants[at].conclude();
+        }
+        trial.conclude();
+    }
+
+    fn at_place(&self, fault: &Fault, target: &RecordedTarget<'_>, injection: &Injection) -> MutantVerdict {
+        let undecided =
+            |why: &str| MutantVerdict { verdict: Verdict::Undecided, kills: Vec::new(), reason: Some(why.to_owned()) };
+        let plan = self.runner.reached(target, injection);
+        let plan = only(&plan, &|_, case| self.baseline().green.contains(&case.id));
+        if plan.cases().next().is_none() {
+            return undecided("no case that it reaches passed in front of the server without it");
+        }
+        let narrowed = injection.place.as_ref().map(|place| fault.at(place));
+        let fault = narrowed.as_ref().unwrap_or(fault);
+        let results = self.run_behind_proxy(&plan, Some(InjectedMutant { fault, injection, target: target.name }));
         let judged = self.confirmed(&plan, judge_run(&plan, self.baseline(), &results));
-        let survived = result.tools.iter().filter(|at| at.verdict == Verdict::Survived);
-        let survived: BTreeSet<String> = survived.map(|at| at.tool.clone()).collect();
-        for at in &mut result.tools {
-            at.verdict = at_tool(&judged, &injection, &survived, at);
+        if judged.verdict == Verdict::Unreached {
+            return undecided("in front of the real server it met nothing that it could change");
         }
-        result.missing = self.runner.missing(job.variant, &injection, judged.verdict, &result.tools);
-        (result.verdict, result.kills, result.reason) = (judged.verdict, judged.kills, judged.reason);
-        if result.verdict == Verdict::Unreached {
-            result.verdict = Verdict::Undecided;
-            result.reason = Some("in front of the real server it met nothing that it could change".to_owned());
-        }
+        judged
     }
 
     /// Takes back kills by what fails without the mutant as well by now: servers keep what they are told.
@@ -160,8 +187,8 @@ impl LiveRunner<'_> {
             .targets
             .iter()
             .map(|target| {
-                let mutant = mutant.filter(|mutant| can_occur(mutant.job.variant, target));
-                let expected = mutant.and_then(|mutant| mutant.injection.changes.get(target.name).cloned());
+                let mutant = mutant.filter(|mutant| mutant.target == target.name);
+                let expected = mutant.map(|mutant| mutant.injection.replies.keys().copied().collect());
                 let (catalog, capabilities) = (target.catalog.clone(), target.capabilities.clone());
                 let redactor = self.runner.settings.concealing();
                 let recorded =
@@ -169,7 +196,7 @@ impl LiveRunner<'_> {
                 let fault_context = FaultContext {
                     fault: mutant.map(|mutant| mutant.fault.clone()),
                     recorded: Arc::new(recorded),
-                    expected: Arc::new(expected.unwrap_or_default().into_keys().collect()),
+                    expected: Arc::new(expected.unwrap_or_default()),
                     log: Arc::clone(&log),
                 };
                 (target.name.to_owned(), fault_context)
@@ -195,24 +222,6 @@ impl LiveRunner<'_> {
         let settings = self.runner.settings;
         let options = Options { tamper: Some(tamper), ..once(settings.options) };
         let (registry, capture) = (settings.registry, EventCapture::VerdictsOnly);
-        PlanRunner { runtime: &self.runtime, options: &options, registry, capture }.run(plan.clone())
-    }
-}
-
-/// The verdict at one tool that follows from the verdict everywhere, where the mutant survived at some other tools.
-fn at_tool(judged: &MutantVerdict, injection: &Injection, survived: &BTreeSet<String>, at: &AtTool) -> Verdict {
-    let AtTool { tool, verdict: before } = at;
-    let is_due_to_it = |case: &str| {
-        let struck = injection.sites.iter().filter(|site| site.owner == case || site.owner.is_empty());
-        let mut tools = struck.map(|site| site.tool.as_deref()).peekable();
-        tools.peek().is_some()
-            && tools.all(|struck| struck.is_some_and(|struck| struck == *tool || survived.contains(struck)))
-    };
-    match judged.verdict {
-        _ if *before != Verdict::Undecided => *before,
-        Verdict::Killed if judged.kills.iter().any(|kill| is_due_to_it(&kill.case)) => Verdict::Killed,
-        // What nobody noticed everywhere, nobody notices at one tool.
-        Verdict::Survived => Verdict::Survived,
-        Verdict::Killed | Verdict::Undecided | Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => *before,
+        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail: Bail::Never }.run(plan.clone())
     }
 }

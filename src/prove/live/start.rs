@@ -7,7 +7,7 @@ use super::super::mutation_runner::{MutantJob, MutationRunner, can_occur};
 use super::super::replay::ReplayMoment;
 use super::super::verdict::{MutantVerdict, judge_run};
 use super::{LaunchCommands, LiveRunner};
-use crate::event::{By, Kill, MutantResult, Outcome, Verdict};
+use crate::event::{By, Kill, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, Verdict};
 use crate::runner::Tamper;
 use crate::taxonomy::{Alteration, Start};
 
@@ -69,28 +69,38 @@ pub(super) fn trial(
     result: &mut MutantResult,
 ) {
     let mut whole = MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
+    result.mutants.clear();
     let redactor = &live_runner.runner.settings.redactor;
     for AlterableTarget { lane, alterations, cases } in alterable_targets(live_runner.runner, mutant, launch_commands) {
         for alteration in alterations {
             let what = redactor.text(&alteration.what);
             let judged = noticed(live_runner, &lane, alteration, &cases);
-            result.places += 1;
+            result.mutants.push(PlantedMutant {
+                target: lane.clone(),
+                subject: MutantSubject::session(),
+                verdict: judged.verdict,
+                reason: Some(format!("started {what}")),
+                places: vec![MutantPlace {
+                    field: what.clone(),
+                    verdict: judged.verdict,
+                    kill: judged.kills.first().cloned(),
+                }],
+            });
             result.change.push(format!("{lane} started {what}: {}", told(&judged)));
             if rank(judged.verdict) > rank(whole.verdict) {
                 (whole.verdict, whole.reason) =
                     (judged.verdict, judged.reason.map(|why| format!("started {what}: {why}")));
             }
-            whole.kills.extend(judged.kills);
         }
     }
     whole.reason = match whole.verdict {
         Verdict::Killed | Verdict::Survived => None,
         Verdict::Undecided => whole.reason,
-        Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => {
+        Verdict::Unreached | Verdict::NotCalled | Verdict::CannotOccur | Verdict::Redundant | Verdict::LiveOnly => {
             Some(format!("no case that passes does what shows it: {}", mutant.job.variant.provoke))
         }
     };
-    (result.verdict, result.kills, result.reason) = (whole.verdict, whole.kills, whole.reason);
+    (result.verdict, result.reason) = (whole.verdict, whole.reason);
 }
 
 /// Which verdict on one alteration counts for the whole.
@@ -99,7 +109,7 @@ fn rank(verdict: Verdict) -> u8 {
         Verdict::Killed => 3,
         Verdict::Survived => 2,
         Verdict::Undecided => 1,
-        Verdict::Unreached | Verdict::Redundant | Verdict::LiveOnly => 0,
+        Verdict::Unreached | Verdict::NotCalled | Verdict::CannotOccur | Verdict::Redundant | Verdict::LiveOnly => 0,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::answer_path::AnswerPath;
+use super::answer_path::{AnswerPath, AnswerPathStep};
 
 /// How sure it is that a value comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +85,13 @@ pub(super) fn is_fleeting(text: &str) -> bool {
     PATTERNS[0].is_match(text)
 }
 
+/// Whether a value is made anew each time, as far as the names of its field and its form tell.
+pub(in crate::prove) fn is_volatile(field: &str, value: &Value) -> bool {
+    let names = field.split(['.', '[', ']']).filter(|name| !name.is_empty() && name.parse::<usize>().is_err());
+    let path = AnswerPath(names.map(|name| AnswerPathStep::Member(name.to_owned())).collect());
+    confidence(&path, value, CallEffect::Reads) == Confidence::Volatile
+}
+
 /// What can be said of any value like this one, as matchers, the most telling first.
 pub(super) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
     let mut found = Vec::new();
@@ -132,7 +139,6 @@ fn shape(text: &str) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::answer_path::AnswerPathStep;
     use super::*;
 
     #[test]

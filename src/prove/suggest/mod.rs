@@ -24,6 +24,7 @@ use crate::event::Missing;
 use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
 
+pub(super) use self::confidence::is_volatile;
 pub use self::suite_file::{MISSING_MARK, MissingSuite, missing_suites};
 
 /// A survivor at one injection site: the exchange as it was, and as the mutant made it.
@@ -41,13 +42,18 @@ pub(super) struct Survivor<'a> {
     pub(super) changed: &'a [ServerReply],
     /// The fault that the mutant imitates.
     pub(super) variant: &'a str,
+    /// The field that it changed; empty if it changed the answer as a whole.
+    pub(super) field: &'a str,
+    /// The tool that has the fault, if it is one of a tool.
+    pub(super) tool: Option<&'a str>,
 }
 
 /// The test that would have noticed; `None` where nothing that suites can say today tells the two apart.
 pub(super) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
     let suggestion = start_timeout::suggest(survivor).or_else(|| test::suggest(survivor))?;
     Some(Missing {
-        tool: survivor.exchange.tool().map(str::to_owned),
+        tool: survivor.tool.map(str::to_owned),
+        field: survivor.field.to_owned(),
         file: survivor.lane.file.clone(),
         server: survivor.lane.server.clone(),
         could: format!("{}, and no test would notice", suggestion.could),

@@ -64,7 +64,7 @@ fn survivors(found: &[&MutantResult]) -> String {
 
 fn survivor(mutant: &MutantResult) -> String {
     let tools: Vec<String> =
-        proven::survived_at(mutant).take(LISTED).map(|tool| code(&terminal::crop(tool, 80))).collect();
+        proven::survived_at(mutant).take(LISTED).map(|tool| code(&terminal::crop(&tool, 80))).collect();
     let at = if tools.is_empty() { String::new() } else { format!(" at {}", tools.join(", ")) };
     let (id, variant) = (code(&mutant.id), code(&mutant.variant));
     let mut text = format!("\n**survived** {id}, {variant}{at}: {}\n", code(&terminal::crop(&mutant.meaning, 200)));

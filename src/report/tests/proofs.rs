@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::event::{
-    AtTool, By, Control, Event, Figure, Gate, Kill, LeftOut, Missing, MutantResult, Proof, RunFinished, Verdict,
+    By, Control, Event, FaultAtSubject, Figure, Gate, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject,
+    PlantedMutant, Proof, RunFinished, SubjectKind, Verdict,
 };
 use crate::source::{Color, Style, is_hidden};
 use crate::taxonomy::Severity;
@@ -25,10 +26,8 @@ fn mutant(id: &str, (leaf, variant): (&str, &str), verdict: Verdict) -> MutantRe
         verdict,
         live: false,
         reason: None,
-        places: 2,
         change: Vec::new(),
-        kills: Vec::new(),
-        tools: Vec::new(),
+        mutants: Vec::new(),
         missing: Vec::new(),
     }
 }
@@ -41,17 +40,51 @@ const HANG: (&str, &str) = ("TIMEOUT-HANG", "TIMEOUT-NO-ANSWER");
 fn killed(id: &str, of: (&str, &str), by: By) -> MutantResult {
     let case = "examples/users.yml::a user has a name@users/auto".to_owned();
     let kill = Kill { case, by, code: "is_error".into(), message: "the call succeeded".into() };
-    let tools = at(&[("get_user", Verdict::Killed), ("create_user", Verdict::Killed)]);
-    MutantResult { kills: vec![kill], tools, ..mutant(id, of, Verdict::Killed) }
+    let mut mutants = at(&[("get_user", Verdict::Killed), ("create_user", Verdict::Killed)]);
+    mutants.iter_mut().flat_map(|mutant| &mut mutant.places).for_each(|place| place.kill = Some(kill.clone()));
+    MutantResult { mutants, ..mutant(id, of, Verdict::Killed) }
 }
 
-fn at(tools: &[(&str, Verdict)]) -> Vec<AtTool> {
-    tools.iter().map(|(tool, verdict)| AtTool { tool: (*tool).into(), verdict: *verdict }).collect()
+/// Mutants at some tools, each at two places.
+fn at(tools: &[(&str, Verdict)]) -> Vec<PlantedMutant> {
+    let place = |field: &str, verdict| MutantPlace { field: field.into(), verdict, kill: None };
+    let mutant = |(tool, verdict): &(&str, Verdict)| PlantedMutant {
+        target: "examples/users.yml@users/2025-11-25".into(),
+        subject: MutantSubject { kind: SubjectKind::Tool, name: (*tool).into() },
+        verdict: *verdict,
+        reason: None,
+        places: match verdict {
+            Verdict::Killed | Verdict::Survived | Verdict::Undecided => {
+                vec![place("name", *verdict), place("content[0].text", *verdict)]
+            }
+            Verdict::NotCalled | Verdict::Unreached | Verdict::Redundant | Verdict::CannotOccur | Verdict::LiveOnly => {
+                Vec::new()
+            }
+        },
+    };
+    tools.iter().map(mutant).collect()
+}
+
+/// The faults of the mutants, one for each.
+fn table(mutants: &[MutantResult]) -> Vec<FaultAtSubject> {
+    let faults = mutants.iter().flat_map(|result| {
+        result.mutants.iter().map(|mutant| FaultAtSubject {
+            target: mutant.target.clone(),
+            subject: mutant.subject.clone(),
+            variant: result.variant.clone(),
+            leaf: result.leaf.clone(),
+            verdict: mutant.verdict,
+            killed: mutant.places.iter().filter(|place| place.verdict == Verdict::Killed).count(),
+            planted: mutant.places.len(),
+        })
+    });
+    faults.collect()
 }
 
 fn missing(tool: &str, could: &str, yaml: &str) -> Missing {
     Missing {
         tool: Some(tool.into()),
+        field: "name".into(),
         file: "examples/users.yml".into(),
         server: "users".into(),
         could: could.into(),
@@ -63,24 +96,25 @@ fn missing(tool: &str, could: &str, yaml: &str) -> Missing {
 fn survivors() -> Vec<MutantResult> {
     let test = "- name: get_user refuses what it must\n  call: get_user\n  args: { id: nope }\n  expect: [{ is_error: true }]\n";
     let could = "`get_user` could answer unknown ids with a success";
-    let tools = at(&[("get_user", Verdict::Survived), ("create_user", Verdict::Killed), (HOSTILE, Verdict::Survived)]);
+    let mutants =
+        at(&[("get_user", Verdict::Survived), ("create_user", Verdict::Killed), (HOSTILE, Verdict::Survived)]);
     let block = "output_schema: { tools: \"*\" }\n";
     let hostile = MutantResult {
         meaning: HOSTILE.into(),
         change: vec![HOSTILE.into(), "the value `Ann` becomes `Bob`".into()],
-        tools: at(&[(HOSTILE, Verdict::Survived)]),
+        mutants: at(&[(HOSTILE, Verdict::Survived)]),
         missing: vec![missing(HOSTILE, HOSTILE, &format!("- name: x\n  call: \"{HOSTILE}\"\n::error::owned\n"))],
         ..mutant("hostile-value", OUTPUT, Verdict::Survived)
     };
     vec![
         MutantResult {
-            tools,
+            mutants,
             missing: vec![missing("get_user", could, test), missing("create_user", "it could lie", block)],
             ..mutant("error-as-success", PROPAGATION, Verdict::Survived)
         },
         hostile,
         MutantResult {
-            tools: at(&[("get_user", Verdict::Survived), ("list_users", Verdict::Unreached)]),
+            mutants: at(&[("get_user", Verdict::Survived), ("list_users", Verdict::Unreached)]),
             missing: vec![missing("get_user", "a number could be text", block)],
             ..mutant("retyped-output", OUTPUT, Verdict::Survived)
         },
@@ -155,6 +189,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
             left_out: vec![left_out(&case, &format!("it ended differently: {HOSTILE}"))],
         },
         live: None,
+        table: table(&mutants),
         mutants,
         left_out: ["CONFIG-X", "CONFIG-Y"].map(|id| left_out(id, "takes the real server")).into(),
         proven,
@@ -263,12 +298,13 @@ fn no_text_of_a_proof_keeps_a_secret_or_grows_without_end() {
     const SECRET: &str = "hunter2-0123456789";
     let said = || format!("it said {SECRET}");
     let kill = Kill { case: "c".into(), by: By::Scan, code: "equals".into(), message: said() };
+    let mut planted = at(&[(SECRET, Verdict::Survived)]);
+    planted[0].places[0].kill = Some(kill);
     let mut loose = proof_of(vec![MutantResult {
         meaning: said(),
         reason: Some(said()),
         change: vec![said()],
-        kills: vec![kill],
-        tools: at(&[(SECRET, Verdict::Survived)]),
+        mutants: planted,
         missing: vec![missing(SECRET, SECRET, SECRET)],
         ..mutant("m", OUTPUT, Verdict::Survived)
     }]);
@@ -281,10 +317,10 @@ fn no_text_of_a_proof_keeps_a_secret_or_grows_without_end() {
     let mut hidden = Event::RunFinished(Box::new(finished(&loose)));
     hidden.change_texts(&|text| text.replace(SECRET, "[redacted]"));
     let line = ndjson::line(&hidden);
-    assert!(!line.contains(SECRET) && line.matches("[redacted]").count() == 12, "{line}");
+    assert!(!line.contains(SECRET) && line.matches("[redacted]").count() == 13, "{line}");
     loose.change_texts(&|text| text.repeat(10_000));
     let long = ndjson::line(&Event::RunFinished(Box::new(finished(&loose))));
-    assert!(long.len() < 150_000, "{}", long.len());
+    assert!(long.len() < 250_000, "{}", long.len());
 }
 
 #[test]
@@ -309,7 +345,7 @@ fn no_server_gives_orders_through_a_proof() {
             meaning: (*text).into(),
             reason: Some((*text).into()),
             change: vec![(*text).into()],
-            tools: at(&[(text, verdict)]),
+            mutants: at(&[(text, verdict)]),
             missing: vec![Missing { yaml: format!("- {text}\n{text}"), ..missing(text, text, "") }],
             ..mutant(&format!("mutant-{number}"), OUTPUT, verdict)
         }
@@ -338,15 +374,15 @@ fn no_server_gives_orders_through_a_proof() {
 fn many_survivors_end_in_lines_and_then_in_a_number() {
     let survivor = |number: usize| MutantResult {
         missing: vec![missing("t", "it could lie", &format!("- name: test {number}\n"))],
-        tools: at(&[(&format!("tool_{number}"), Verdict::Survived)]),
+        mutants: at(&[(&format!("tool_{number}"), Verdict::Survived)]),
         ..mutant(&format!("mutant-{number}"), PROPAGATION, Verdict::Survived)
     };
     let many = proof_of((0..150).map(survivor).collect());
     let text = proof(&many, &VIEW, &Style::new(Color::Never, 120));
     for told in [
-        "and 40 survivors more",
+        "and 40 more survivors",
         "`mcprove prove examples/users.yml --survivors all` shows a test for each survivor",
-        "and 110 tools more",
+        "and 110 more rows",
     ] {
         assert!(text.contains(told), "{told}\n{text}");
     }
@@ -363,16 +399,17 @@ fn the_table_folds_where_it_does_not_fit() {
     let leaves = leaves.chain(["STATE-SESSION-LEAK", "STATE-CANCEL-RESIDUE", HANG.0, "TIMEOUT-SLOW"]);
     let of = |(number, leaf): (usize, &str)| {
         let verdict = |odd| if (number + odd) % 2 == 0 { Verdict::Killed } else { Verdict::Survived };
-        let tools = at(&[("get_user", verdict(0)), ("create_a_user", verdict(1)), ("ping", Verdict::Unreached)]);
-        MutantResult { tools, ..mutant(&format!("m{number}"), (leaf, "V"), Verdict::Killed) }
+        let mutants = at(&[("get_user", verdict(0)), ("create_a_user", verdict(1)), ("ping", Verdict::Unreached)]);
+        MutantResult { mutants, ..mutant(&format!("m{number}"), (leaf, "V"), Verdict::Killed) }
     };
     let folding = proof_of(leaves.enumerate().map(of).collect());
     for width in [200, 140, 80, 40] {
         let text = proof(&folding, &VIEW, &Style::new(Color::Never, width));
         let widest = text.lines().map(unicode_width::UnicodeWidthStr::width).max();
         assert!(widest <= Some(width), "{text}");
-        let from = text.find("  mutants that were killed").unwrap();
-        assert_snapshot!(format!("proof-table-{width}"), &text[from..]);
+        let from = text.find("  changes that turned").unwrap();
+        let length = text[from..].find("\n\n").unwrap();
+        assert_snapshot!(format!("proof-table-{width}"), &text[from..from + length]);
     }
 }
 

@@ -1,5 +1,5 @@
-//! The result of a proof: the figures, the survivors with what would have noticed them, what is open, and which tool
-//! was watched for which fault.
+//! The result of a proof: the figures, which tool is guarded against which fault, the survivors with tests that notice
+//! them, and the mutants that are open.
 //!
 //! `~` survived, `?` undecided, `-` took no part or met nothing. Start reading in [`proof`].
 
@@ -56,9 +56,9 @@ pub(super) fn figures(proof: &Proof, style: &Style) -> String {
 
 /// Everything about single mutants.
 pub(super) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
-    let mut parts = survivors::survivors(proof, view, style);
+    let mut parts = vec![table::table(proof, view.survivors, style)];
+    parts.extend(survivors::survivors(proof, view, style));
     parts.push(open::mutants(proof, view, style));
-    parts.push(table::table(proof, view.survivors, style));
     parts
 }
 
@@ -66,7 +66,9 @@ fn verdict(proof: &Proof, style: &Style) -> String {
     let totals = MutantCounts::of(&proof.mutants);
     let (mark, look) = match totals {
         _ if proof.gates.iter().any(|gate| !gate.met) => ("✗", RED),
-        MutantCounts { survived: 0, undecided: 0, unreached: 0, .. } if totals.killed() > 0 => ("✓", GREEN),
+        MutantCounts { survived: 0, undecided: 0, not_called: 0, unreached: 0, .. } if totals.killed() > 0 => {
+            ("✓", GREEN)
+        }
         MutantCounts { .. } => ("~", YELLOW),
     };
     let lines = layout::wrap(&sentence(proof), style.width - 2);

@@ -1,9 +1,11 @@
 //! The open ends of a proof: undecided and unreached mutants with their cure, and mutants that take no part.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
 use crate::block::KINDS;
-use crate::event::{Control, LeftOut, MutantResult, Proof, Verdict};
+use crate::event::{Control, LeftOut, MutantResult, Proof, SubjectKind, Verdict};
 use crate::source::Style;
 use crate::taxonomy::probe;
 
@@ -62,7 +64,7 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             format!("for real servers only; {live} injects those that can be injected there"),
         ),
     ];
-    let mut text = String::new();
+    let mut text = unused(proof, style);
     for (mark, verdict, live, told) in kinds {
         let found: Vec<&MutantResult> = of(verdict, live).collect();
         if found.is_empty() {
@@ -71,13 +73,34 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
         text += &item(mark, &format!("{} {told}", found.len()), 3, style);
         let reason = |mutant: &&MutantResult| match verdict {
             Verdict::Unreached => suggested_test(proof, mutant),
-            Verdict::Killed | Verdict::Survived | Verdict::Undecided | Verdict::Redundant | Verdict::LiveOnly => {
-                plain(mutant)
-            }
+            Verdict::Killed
+            | Verdict::Survived
+            | Verdict::Undecided
+            | Verdict::NotCalled
+            | Verdict::Redundant
+            | Verdict::CannotOccur
+            | Verdict::LiveOnly => plain(mutant),
         };
         text += &names(found.iter().map(|mutant| (reason(mutant), mutant.id.as_str())), style);
     }
     text
+}
+
+/// The tools, prompts and resources that no case uses.
+fn unused(proof: &Proof, style: &Style) -> String {
+    let kinds = [
+        (SubjectKind::Tool, "tool", "calls"),
+        (SubjectKind::Prompt, "prompt", "gets"),
+        (SubjectKind::Resource, "resource", "reads"),
+    ];
+    let line = |(kind, noun, verb): (SubjectKind, &str, &str)| {
+        let unused = proof.table.iter().filter(|one| one.subject.kind == kind && one.verdict == Verdict::NotCalled);
+        let names: BTreeSet<&str> = unused.map(|one| one.subject.name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let told = format!("no case that passes {verb} {}: {}", layout::plural(names.len(), noun), listed(&names));
+        if names.is_empty() { String::new() } else { item("-", &told, 4, style) }
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// The test to write so that the suite says something that a mutant could change.

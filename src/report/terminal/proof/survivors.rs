@@ -80,14 +80,14 @@ fn title(proof: &Proof, mutant: &MutantResult, style: &Style) -> String {
     format!("{mark} {name}{}\n", layout::paint(&fault, DIM, style))
 }
 
-/// The tools at which nobody noticed it.
+/// The tools and fields at which nobody noticed it.
 fn at(mutant: &MutantResult) -> String {
-    let tools: Vec<&str> = survived_at(mutant).collect();
-    let named: Vec<String> = tools.iter().take(TOOLS).map(|tool| format!("`{}`", layout::crop(tool, 40))).collect();
-    match (named.as_slice(), tools.len().saturating_sub(TOOLS)) {
+    let at: Vec<String> = survived_at(mutant).collect();
+    let named: Vec<String> = at.iter().take(TOOLS).map(|tool| layout::crop(tool, 100)).collect();
+    match (named.as_slice(), at.len().saturating_sub(TOOLS)) {
         ([], _) => String::new(),
-        (_, 0) => format!("; survived at {}", named.join(", ")),
-        (_, more) => format!("; survived at {} and {more} more", named.join(", ")),
+        (_, 0) => format!("; survived at {}", named.join("; ")),
+        (_, more) => format!("; survived at {}; and at {more} more", named.join("; ")),
     }
 }
 
@@ -120,7 +120,7 @@ fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &S
     let mut text = String::new();
     let unshown = found.len().saturating_sub(in_full + AT_ALL);
     if unshown > 0 {
-        text += &item("~", &format!("and {} more", layout::plural(unshown, "survivor")), 1, style);
+        text += &item("~", &format!("and {}", layout::plural(unshown, "more survivor")), 1, style);
     }
     if found.len() > in_full {
         let told = format!("`{} --survivors all` shows a test for each survivor", view.command);

@@ -1,11 +1,14 @@
-//! Which tool was watched for which fault: rows are tools, columns leaves, or families where leaves do not fit.
+//! Which tool is guarded against which fault: rows are tools, prompts, resources and sessions, columns leaves, or
+//! families where leaves do not fit.
+
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
 use crate::event::Proof;
 use crate::source::{Style, visible_line};
 
-use super::super::super::proven::{Killed, ToolRow, tool_rows};
+use super::super::super::proven::{CellCounts, SubjectRow, subject_rows, subject_text};
 use super::super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::{Survivors, below, item};
 
@@ -23,9 +26,15 @@ struct Column<'a> {
     leaves: Vec<&'a str>,
 }
 
-/// Shows what was killed of what was planted; nothing where no mutant belongs to a tool.
+/// A row as it is shown.
+struct Row<'a> {
+    name: String,
+    leaves: BTreeMap<&'a str, CellCounts>,
+}
+
+/// Shows what was killed of what was planted; nothing where no fault can occur.
 pub(super) fn table(proof: &Proof, survivors: Survivors, style: &Style) -> String {
-    let rows = tool_rows(&proof.mutants);
+    let rows = rows(proof);
     let leaves = leaves(proof, &rows);
     if leaves.is_empty() {
         return String::new();
@@ -35,33 +44,41 @@ pub(super) fn table(proof: &Proof, survivors: Survivors, style: &Style) -> Strin
         Survivors::All => rows.len(),
     };
     let families = families(&leaves);
-    let title = "mutants that were killed, of those that were planted in the calls of a tool:";
     let (rows, hidden) = rows.split_at(shown);
     let told = grid(&leaves, rows, LEAST, style).unwrap_or_else(|| {
         let text = grid(&families, rows, LEAST / 2, style).unwrap_or_else(|| list(&families, rows, style));
-        let told =
-            "faults are put together by family; `--report json=FILE` has every fault, and so has a wider terminal";
+        let told = "faults are shown by family; a wider terminal or `--report json=FILE` shows each fault";
         text + &item("-", told, 3, style)
     });
-    let text = layout::indent(&layout::wrap_some(title, style.width - 2, 3), "  ") + &told;
+    let text = layout::indent(&layout::wrap_some(TITLE, style.width - 2, 3), "  ") + &told;
     match hidden.len() {
         0 => text,
         more => {
-            text + &item(
-                "-",
-                &format!("and {} more; `--survivors all` shows all", layout::plural(more, "tool")),
-                2,
-                style,
-            )
+            let more = layout::plural(more, "more row");
+            text + &item("-", &format!("and {more}; `--survivors all` shows all"), 2, style)
         }
     }
 }
 
+const TITLE: &str = "changes that turned a case red, of all that were made at each tool; `none` where no case does \
+                     what would show the fault, `·` where it cannot occur:";
+
+/// The rows; the target is named where there are several.
+fn rows(proof: &Proof) -> Vec<Row<'_>> {
+    let rows = subject_rows(&proof.table);
+    let has_several = rows.iter().any(|row| row.target != rows[0].target);
+    let name = |row: &SubjectRow<'_>| {
+        let name = subject_text(row.subject);
+        if has_several { format!("{name} @ {}", row.target) } else { name }
+    };
+    rows.into_iter().map(|row| Row { name: name(&row), leaves: row.leaves }).collect()
+}
+
 /// The leaves that any mutant was planted for, in the order of the registry.
-fn leaves<'a>(proof: &'a Proof, rows: &[ToolRow]) -> Vec<Column<'a>> {
+fn leaves<'a>(proof: &'a Proof, rows: &[Row<'_>]) -> Vec<Column<'a>> {
     let mut found: IndexMap<&str, Column<'a>> = IndexMap::new();
     for mutant in &proof.mutants {
-        if rows.iter().any(|row| row.leaves.contains_key(&mutant.leaf)) {
+        if rows.iter().any(|row| row.leaves.contains_key(mutant.leaf.as_str())) {
             let short = mutant.leaf.strip_prefix("FAULT-").unwrap_or(&mutant.leaf);
             let (family, name) = short.split_once('-').unwrap_or((short, short));
             found.entry(&mutant.leaf).or_insert(Column { family, name, leaves: vec![&mutant.leaf] });
@@ -80,8 +97,8 @@ fn families<'a>(leaves: &[Column<'a>]) -> Vec<Column<'a>> {
 }
 
 /// The table; `None` where headings would be shorter than that, or two of them the same.
-fn grid(columns: &[Column<'_>], rows: &[ToolRow], least: usize, style: &Style) -> Option<String> {
-    let tools = rows.iter().map(|row| layout::columns(&visible_line(&row.tool)));
+fn grid(columns: &[Column<'_>], rows: &[Row<'_>], least: usize, style: &Style) -> Option<String> {
+    let tools = rows.iter().map(|row| layout::columns(&visible_line(&row.name)));
     let first = tools.max().unwrap_or(0).max("tool".len()).min(style.width / 3);
     let room = style.width.saturating_sub(2 + first) / columns.len().max(1);
     let width = |column: &Column<'_>| wanted(column, rows).min(room.saturating_sub(GAP));
@@ -100,7 +117,7 @@ fn grid(columns: &[Column<'_>], rows: &[ToolRow], least: usize, style: &Style) -
     text += &line("tool", &headings, &widths);
     for row in rows {
         let cells: Vec<String> = columns.iter().map(|column| painted(cell(column, row), style)).collect();
-        text += &line(&layout::crop(&row.tool, first), &cells, &widths);
+        text += &line(&layout::crop(&row.name, first), &cells, &widths);
     }
     Some(text)
 }
@@ -124,36 +141,37 @@ fn line(name: &str, cells: &[String], widths: &[usize]) -> String {
 }
 
 /// The same in words, where no table fits.
-fn list(columns: &[Column<'_>], rows: &[ToolRow], style: &Style) -> String {
-    let row = |row: &ToolRow| {
-        let cells = columns.iter().map(|column| (column.name, cell(column, row))).filter(|(_, cell)| cell.planted > 0);
-        let told: Vec<String> = cells.map(|(name, cell)| format!("{name} {}/{}", cell.killed, cell.planted)).collect();
-        let told = if told.is_empty() { "no mutants".to_owned() } else { told.join(", ") };
-        format!("  {}\n{}", layout::crop(&row.tool, style.width - 2), below(&told, 4, style))
+fn list(columns: &[Column<'_>], rows: &[Row<'_>], style: &Style) -> String {
+    let row = |row: &Row<'_>| {
+        let cells = columns.iter().filter_map(|column| Some((column.name, cell(column, row)?)));
+        let told = cells.map(|(name, cell)| format!("{name} {}", cell_text(cell))).collect::<Vec<_>>().join(", ");
+        format!("  {}\n{}", layout::crop(&row.name, style.width - 2), below(&told, 4, style))
     };
     rows.iter().map(row).collect()
 }
 
-fn cell(column: &Column<'_>, row: &ToolRow) -> Killed {
-    column.leaves.iter().filter_map(|leaf| row.leaves.get(*leaf)).fold(Killed::default(), |sum, one| Killed {
-        killed: sum.killed + one.killed,
-        planted: sum.planted + one.planted,
-    })
+/// The cell; `None` where no fault of the column can occur.
+fn cell(column: &Column<'_>, row: &Row<'_>) -> Option<CellCounts> {
+    column.leaves.iter().filter_map(|leaf| row.leaves.get(*leaf)).copied().reduce(CellCounts::and)
 }
 
-fn painted(cell: Killed, style: &Style) -> String {
-    let text = format!("{}/{}", cell.killed, cell.planted);
-    match cell {
-        Killed { planted: 0, .. } => layout::paint("·", DIM, style),
-        Killed { killed: 0, .. } => layout::paint(&text, RED, style),
-        Killed { killed, planted } if killed == planted => layout::paint(&text, GREEN, style),
-        Killed { .. } => layout::paint(&text, YELLOW, style),
-    }
+fn cell_text(cell: CellCounts) -> String {
+    if cell.planted == 0 { "none".to_owned() } else { format!("{}/{}", cell.killed, cell.planted) }
+}
+
+fn painted(cell: Option<CellCounts>, style: &Style) -> String {
+    let Some(cell) = cell else { return layout::paint("·", DIM, style) };
+    let color = match cell {
+        CellCounts { is_proven: true, .. } => GREEN,
+        CellCounts { killed: 0, .. } => RED,
+        CellCounts { .. } => YELLOW,
+    };
+    layout::paint(&cell_text(cell), color, style)
 }
 
 /// How wide a column would like to be.
-fn wanted(column: &Column<'_>, rows: &[ToolRow]) -> usize {
-    let cells = rows.iter().map(|row| cell(column, row)).map(|cell| format!("{}/{}", cell.killed, cell.planted).len());
+fn wanted(column: &Column<'_>, rows: &[Row<'_>]) -> usize {
+    let cells = rows.iter().filter_map(|row| cell(column, row)).map(|cell| cell_text(cell).len());
     cells.max().unwrap_or(0).max(layout::columns(column.name)).max(layout::columns(column.family))
 }
 

@@ -1,0 +1,232 @@
+//! The places of an answer at which a fault can be planted alone.
+//!
+//! A fault that names several places, or that changes whatever value it finds below a place, is as many faults as there
+//! are places: a suite that guards one of them may be blind to the others.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::Fault;
+use super::draw::text_draw;
+use super::effect::FaultEffect;
+use super::exchange::{ExchangeHistory, ReplyContent};
+use super::message_path::MessagePath;
+use super::parsed_message::ParsedMessage;
+use super::words::ValueEdit;
+use crate::wire::ListKind;
+
+/// The most places of one entry or of one answer; of more, these are drawn by their names.
+const MOST_PLACES: usize = 16;
+
+/// A place of an answer, and the effect of a fault on this place alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FaultPlace {
+    /// The entry of a list of the server that holds the place, such as a tool; `None` in other answers.
+    pub entry: Option<(ListKind, String)>,
+    /// The place below its entry, its structured content, or the result: `price`, `content[0].text`; empty for a fault
+    /// that changes an answer as a whole.
+    pub field: String,
+    /// The value there, if the fault changes a value into another one.
+    pub value: Option<Value>,
+    effects: Option<FaultEffect>,
+}
+
+/// An entry of a list of a server: the list, and the name or the address of the entry.
+pub(super) type ListEntry = (ListKind, String);
+
+impl Fault {
+    /// The places of the answer of an exchange, each of which the fault can change alone.
+    pub fn places(&self, at: usize, history: &ExchangeHistory<'_>) -> Vec<FaultPlace> {
+        let whole = FaultPlace { entry: None, field: String::new(), value: None, effects: None };
+        let (Some(exchange), [effect]) = (history.exchanges.get(at), self.does.as_slice()) else { return vec![whole] };
+        let answer = ParsedMessage::of(exchange).answer(&exchange.replies).map(|at| &exchange.replies[at].content);
+        let Some(ReplyContent::Message(message)) = answer else { return vec![whole] };
+        effect.places(message).map_or_else(|| vec![whole], sample)
+    }
+
+    /// The fault at one place only.
+    #[must_use]
+    pub fn at(&self, place: &FaultPlace) -> Self {
+        let does = place.effects.as_ref().map_or_else(|| self.does.clone(), |effect| vec![effect.clone()]);
+        Self { does, ..self.clone() }
+    }
+
+    /// Whether the fault shows in every answer that it matches, whatever values the answer has.
+    pub fn is_certain(&self) -> bool {
+        self.on.is_certain() && self.does.iter().all(FaultEffect::is_certain)
+    }
+}
+
+impl FaultPlace {
+    pub(super) fn effects<'a>(&'a self, fault: &'a Fault) -> &'a [FaultEffect] {
+        self.effects.as_ref().map_or(fault.does.as_slice(), std::slice::from_ref)
+    }
+}
+
+impl FaultEffect {
+    /// The effect at each place alone; `None` if it changes the answer as a whole.
+    fn places(&self, message: &Value) -> Option<Vec<FaultPlace>> {
+        match self {
+            Self::Set(pairs) => pair_places(pairs, message, Self::Set),
+            Self::Append(pairs) => pair_places(pairs, message, Self::Append),
+            Self::Pad(pairs) => pair_places(pairs, message, Self::Pad),
+            Self::Rename(pairs) => pair_places(pairs, message, Self::Rename),
+            Self::Edit(edit, paths) => edit_places(*edit, paths, message),
+            Self::Plain(_)
+            | Self::Add(_)
+            | Self::Clone(_)
+            | Self::Mark(_)
+            | Self::Echo(_)
+            | Self::Give(_)
+            | Self::Mix(_)
+            | Self::Error { .. }
+            | Self::Failure(_)
+            | Self::Misshape(_)
+            | Self::Delay(_)
+            | Self::Noise(..)
+            | Self::Stderr(_)
+            | Self::Garbage(_)
+            | Self::Reid(_)
+            | Self::Notify { .. }
+            | Self::Swallow(_)
+            | Self::Repeat { .. }
+            | Self::Late(_)
+            | Self::Status(_)
+            | Self::Header(_)
+            | Self::End(_) => None,
+        }
+    }
+
+    fn is_certain(&self) -> bool {
+        match self {
+            Self::Set(pairs) => !pairs.iter().any(|(path, _)| path.is_plural()),
+            Self::Edit(edit, paths) => !edit.looks_below() && !paths.iter().any(MessagePath::is_plural),
+            Self::Append(_)
+            | Self::Pad(_)
+            | Self::Rename(_)
+            | Self::Echo(_)
+            | Self::Give(_)
+            | Self::Mix(_)
+            | Self::Misshape(_)
+            | Self::Reid(_)
+            | Self::Swallow(_)
+            | Self::Repeat { .. }
+            | Self::Late(_)
+            | Self::Mark(_) => false,
+            Self::Plain(_)
+            | Self::Add(_)
+            | Self::Clone(_)
+            | Self::Error { .. }
+            | Self::Failure(_)
+            | Self::Delay(_)
+            | Self::Noise(..)
+            | Self::Stderr(_)
+            | Self::Garbage(_)
+            | Self::Notify { .. }
+            | Self::Status(_)
+            | Self::Header(_)
+            | Self::End(_) => true,
+        }
+    }
+}
+
+impl ValueEdit {
+    /// Whether the edit changes single values below a place, rather than what is at the place.
+    fn looks_below(self) -> bool {
+        self.wanted().is_some()
+    }
+
+    /// The values that the edit changes one by one.
+    fn wanted(self) -> Option<fn(&Value) -> bool> {
+        let is_value = |value: &Value| match value {
+            Value::Bool(_) | Value::Number(_) => true,
+            Value::String(text) => !text.is_empty(),
+            Value::Null | Value::Array(_) | Value::Object(_) => false,
+        };
+        let is_long = |value: &Value| match value {
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        };
+        match self {
+            Self::Change => Some(is_value),
+            Self::Cut => Some(is_long),
+            Self::Double => Some(|value| value.as_array().is_some_and(|items| !items.is_empty())),
+            Self::Ascii => Some(|value| value.as_str().is_some_and(|text| !text.is_ascii())),
+            Self::Remove | Self::Null | Self::Retype | Self::Empty | Self::Wrap | Self::Reverse => None,
+        }
+    }
+}
+
+fn pair_places<T: Clone>(
+    pairs: &[(MessagePath, T)],
+    message: &Value,
+    effect: fn(Vec<(MessagePath, T)>) -> FaultEffect,
+) -> Option<Vec<FaultPlace>> {
+    if !pairs.iter().any(|(path, _)| path.is_plural()) {
+        return None;
+    }
+    let found =
+        pairs.iter().flat_map(|(path, with)| path.places(message).into_iter().map(move |path| (path, with.clone())));
+    Some(grouped(found.map(|pair| (pair, None)), |(path, _)| path, effect))
+}
+
+fn edit_places(edit: ValueEdit, paths: &[MessagePath], message: &Value) -> Option<Vec<FaultPlace>> {
+    let make = |paths| FaultEffect::Edit(edit, paths);
+    if let Some(is_wanted) = edit.wanted() {
+        // A text is cut as a whole; values are changed in the JSON that a text may hold.
+        let into_json = edit != ValueEdit::Cut;
+        let found = paths.iter().flat_map(|path| path.places(message));
+        let found = found.flat_map(|path| path.below(message, into_json, &is_wanted));
+        let is_change = edit == ValueEdit::Change;
+        let found = found.map(|(path, value)| (path, is_change.then_some(value)));
+        return Some(grouped(found, |path| path, make));
+    }
+    if !paths.iter().any(MessagePath::is_plural) {
+        return None;
+    }
+    let found = paths.iter().flat_map(|path| path.places(message)).filter(|path| path.find(message).is_some());
+    Some(grouped(found.map(|path| (path, None)), |path| path, make))
+}
+
+/// Puts what has the same name together: a value in the structured content, and the same one in the text.
+fn grouped<T>(
+    found: impl Iterator<Item = (T, Option<Value>)>,
+    path: impl Fn(&T) -> &MessagePath,
+    effect: impl Fn(Vec<T>) -> FaultEffect,
+) -> Vec<FaultPlace> {
+    type PlaceName = (Option<ListEntry>, String);
+    type Group<T> = (Vec<T>, Option<Value>);
+    let mut groups: IndexMap<PlaceName, Group<T>> = IndexMap::new();
+    for (item, value) in found {
+        let entry = path(&item).entry().map(|(kind, name)| (kind, name.to_owned()));
+        let group = groups.entry((entry, path(&item).field())).or_default();
+        group.0.push(item);
+        group.1 = group.1.take().or(value);
+    }
+    let places = groups.into_iter().map(|((entry, field), (items, value))| FaultPlace {
+        entry,
+        field,
+        value,
+        effects: Some(effect(items)),
+    });
+    places.collect()
+}
+
+/// Keeps some places of each entry, or of an answer: those whose names draw the lowest numbers, so that a place is
+/// chosen whatever else was recorded.
+fn sample(places: Vec<FaultPlace>) -> Vec<FaultPlace> {
+    if places.len() <= MOST_PLACES {
+        return places;
+    }
+    let mut by_entry: IndexMap<Option<ListEntry>, Vec<FaultPlace>> = IndexMap::new();
+    for place in places {
+        by_entry.entry(place.entry.clone()).or_default().push(place);
+    }
+    for places in by_entry.values_mut().filter(|places| places.len() > MOST_PLACES) {
+        places.sort_by_cached_key(|place| text_draw(&place.field));
+        places.truncate(MOST_PLACES);
+        places.sort_by(|one, other| one.field.cmp(&other.field));
+    }
+    by_entry.into_values().flatten().collect()
+}

@@ -1,0 +1,301 @@
+//! The mutants of a recording: which exchanges a fault changes, subject by subject and place by place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::recording::{ExchangeKey, RunRecording, TargetRecording};
+use super::replay::MutatedReplies;
+use super::suggest::is_volatile;
+use crate::event::{MutantSubject, SubjectKind};
+use crate::fault::{
+    AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, MessagePath, NotApplied,
+    ReplyContent, ServerReply,
+};
+use crate::taxonomy::Mutant;
+use crate::wire::{Catalog, ListKind};
+
+/// A recorded lane, with what its server offers.
+#[derive(Debug)]
+pub(super) struct RecordedTarget<'a> {
+    pub(super) name: &'a str,
+    pub(super) recorded: &'a TargetRecording,
+    pub(super) catalog: Catalog,
+    pub(super) capabilities: Value,
+    /// For each exchange whose request was made more than once, the first and the last of them.
+    same_requests: BTreeMap<usize, (usize, usize)>,
+}
+
+/// The lanes of a recording.
+pub(super) fn targets(recording: &RunRecording) -> Vec<RecordedTarget<'_>> {
+    let lanes = recording.lanes.iter();
+    lanes
+        .map(|(name, recorded)| RecordedTarget {
+            name,
+            recorded,
+            catalog: recorded.catalog(),
+            capabilities: recorded.capabilities(),
+            same_requests: same_requests(&recorded.exchanges),
+        })
+        .collect()
+}
+
+/// What an exchange is about: a tool, or else a method.
+fn place_of(exchange: &MessageExchange) -> (String, String) {
+    let method = exchange.method().unwrap_or_default().to_owned();
+    (method, exchange.tool().unwrap_or_default().to_owned())
+}
+
+impl RecordedTarget<'_> {
+    /// Where the server shows what a mutant would plant.
+    fn shown(&self, shown_by: &Match) -> BTreeSet<(String, String)> {
+        let known = self.known();
+        let shown = (0..known.exchanges.len()).filter(|at| shown_by.holds(*at, &known));
+        shown.map(|at| place_of(&known.exchanges[at])).collect()
+    }
+
+    /// The tool of that name, unless it is one that the server does not have.
+    fn offered(&self, tool: Option<&str>) -> Option<String> {
+        let mut tools = self.catalog.tools.iter();
+        tool.filter(|name| tools.any(|tool| tool.name == **name)).map(str::to_owned)
+    }
+
+    pub(super) fn known(&self) -> ExchangeHistory<'_> {
+        ExchangeHistory {
+            catalog: &self.catalog,
+            capabilities: &self.capabilities,
+            exchanges: &self.recorded.exchanges,
+        }
+    }
+}
+
+/// The mutants that a fault operator makes of the recording of one target, one for each subject.
+#[derive(Debug, Default)]
+pub(super) struct Placement {
+    pub(super) subjects: IndexMap<MutantSubject, SubjectPlacement>,
+    /// The changes of all entries of a list at once, where the fault is one of entries.
+    pub(super) all_entries: Injection,
+}
+
+/// A mutant: a fault of one subject.
+#[derive(Debug, Default)]
+pub(super) struct SubjectPlacement {
+    /// By field, the changes of every exchange that has it.
+    pub(super) places: IndexMap<String, Injection>,
+    /// Whether a passed case uses the subject.
+    pub(super) is_used: bool,
+    /// Whether the declaration of the subject leaves no room for the fault.
+    pub(super) cannot_occur: bool,
+    /// An exchange in which the healthy server does the same, so that nothing was injected.
+    pub(super) shown: Option<String>,
+    /// Why the fault could not be made where it would strike.
+    pub(super) lacks: Option<String>,
+    /// Whether the fault would strike and change nothing.
+    pub(super) is_idle: bool,
+}
+
+/// The changes at one place of the answers of one target.
+#[derive(Debug, Default)]
+pub(super) struct Injection {
+    pub(super) sites: Vec<InjectionSite>,
+    pub(super) replies: BTreeMap<usize, Vec<ServerReply>>,
+    /// The difference at the first site.
+    pub(super) change: Vec<String>,
+    /// The place at the first site.
+    pub(super) place: Option<FaultPlace>,
+}
+
+/// An exchange that a mutant changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InjectionSite {
+    /// The index of the exchange in the target.
+    pub(super) at: usize,
+    /// The case; empty for handshakes and discovery.
+    pub(super) owner: String,
+}
+
+/// The most prompts, resources or templates that are looked at; all tools are.
+const MOST_OFFERS: usize = 100;
+
+impl Placement {
+    /// Injects a fault into every exchange that it matches and whose case passed the baseline run, subject by subject.
+    ///
+    /// A subject at which the healthy server already shows the fault is left out; the others are not.
+    pub(super) fn new(mutant: &Mutant, target: &RecordedTarget<'_>, green: &BTreeSet<String>) -> Self {
+        let mut placement = Self::default();
+        let Some(fault) = &mutant.fault else { return placement };
+        let known = target.known();
+        let covered = fault.on().subjects();
+        placement.add_offers(fault, target, covered);
+        let shown = mutant.shown_by.as_ref().map(|shown_by| target.shown(shown_by)).unwrap_or_default();
+        for (at, exchange) in target.recorded.exchanges.iter().enumerate() {
+            // A suite's setup that goes wrong is no verdict on the server.
+            let counts =
+                if exchange.owner.is_empty() { is_discovery(exchange) } else { green.contains(&exchange.owner) };
+            if !counts {
+                continue;
+            }
+            let subject = target.subject(exchange, covered);
+            if let Some(offer) = placement.subjects.get_mut(&subject) {
+                offer.is_used = true;
+            }
+            if !fault.strikes(at, &known) {
+                continue;
+            }
+            if shown.contains(&place_of(exchange)) {
+                let found = placement.subjects.entry(subject).or_default();
+                found.shown.get_or_insert_with(|| super::recording::title(exchange));
+                continue;
+            }
+            placement.inject(fault, at, &subject, target);
+        }
+        placement
+    }
+
+    /// Every offer that may have the fault, used or not.
+    fn add_offers(&mut self, fault: &Fault, target: &RecordedTarget<'_>, covered: MatchedSubjects) {
+        let catalog = &target.catalog;
+        let mut add = |kind, name: &str, cannot_occur| {
+            let subject = MutantSubject { kind, name: name.to_owned() };
+            self.subjects.insert(subject, SubjectPlacement { cannot_occur, ..SubjectPlacement::default() });
+        };
+        for tool in catalog.tools.iter().filter(|_| covered.tools) {
+            add(SubjectKind::Tool, &tool.name, !fault.on().can_match(tool, catalog));
+        }
+        for prompt in catalog.prompts.iter().filter(|_| covered.prompts).take(MOST_OFFERS) {
+            add(SubjectKind::Prompt, prompt["name"].as_str().unwrap_or_default(), false);
+        }
+        for resource in catalog.resources.iter().filter(|_| covered.resources).take(MOST_OFFERS) {
+            add(SubjectKind::Resource, resource["uri"].as_str().unwrap_or_default(), false);
+        }
+    }
+
+    fn inject(&mut self, fault: &Fault, at: usize, subject: &MutantSubject, target: &RecordedTarget<'_>) {
+        let known = target.known();
+        let exchange = &target.recorded.exchanges[at];
+        let site = || InjectionSite { at, owner: exchange.owner.clone() };
+        let places = fault.places(at, &known);
+        if places.iter().any(|place| place.entry.is_some())
+            && let Ok(struck) = fault.apply(at, &known)
+        {
+            self.all_entries.add(site(), struck, None);
+        }
+        if places.is_empty() {
+            self.subjects.entry(subject.clone()).or_default().is_idle = true;
+        }
+        for place in places {
+            let struck = match &place.value {
+                Some(value) if !target.is_reliable(at, &place.field, value) => Err(NotApplied::NoChange),
+                _ => fault.apply_at(&place, at, &known),
+            };
+            let subject =
+                place.entry.as_ref().map_or_else(|| subject.clone(), |(kind, name)| entry_subject(*kind, name));
+            let found = self.subjects.entry(subject).or_default();
+            found.is_used = true;
+            match struck {
+                Ok(struck) => found.places.entry(place.field.clone()).or_default().add(site(), struck, Some(place)),
+                Err(NotApplied::NoChange) => found.is_idle = true,
+                Err(NotApplied::NoMaterial(reason)) => drop(found.lacks.get_or_insert(reason)),
+            }
+        }
+    }
+}
+
+impl Injection {
+    fn add(&mut self, site: InjectionSite, struck: AppliedFault, place: Option<FaultPlace>) {
+        if self.sites.is_empty() {
+            (self.change, self.place) = (struck.change, place);
+        }
+        self.replies.insert(site.at, struck.replies);
+        self.sites.push(site);
+    }
+
+    /// Whether it changes an entry of a list.
+    pub(super) fn is_of_entry(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.entry.is_some())
+    }
+
+    /// The changed replies, as a replay of this target takes them.
+    pub(super) fn mutated(&self, target: &str) -> MutatedReplies {
+        MutatedReplies::from([(target.to_owned(), self.replies.clone())])
+    }
+}
+
+impl RecordedTarget<'_> {
+    /// The offer that an exchange uses, if the fault is one of such offers.
+    fn subject(&self, exchange: &MessageExchange, covered: MatchedSubjects) -> MutantSubject {
+        let params = exchange.params();
+        let named =
+            |kind, name: &str| MutantSubject { kind, name: params[name].as_str().unwrap_or_default().to_owned() };
+        match exchange.method() {
+            Some("tools/call") if covered.tools && self.offered(exchange.tool()).is_some() => {
+                named(SubjectKind::Tool, "name")
+            }
+            Some("prompts/get") if covered.prompts => named(SubjectKind::Prompt, "name"),
+            Some("resources/read") if covered.resources => self.resource(params["uri"].as_str().unwrap_or_default()),
+            _ => MutantSubject::session(),
+        }
+    }
+
+    /// The listed resource of that address, or else the template that it was made from.
+    fn resource(&self, uri: &str) -> MutantSubject {
+        let subject = |kind, name: &str| MutantSubject { kind, name: name.to_owned() };
+        let is_listed = self.catalog.resources.iter().any(|resource| resource["uri"] == uri);
+        let templates = self.catalog.resource_templates.iter().filter_map(|template| template["uriTemplate"].as_str());
+        let fixed = |template: &&str| template.find('{').unwrap_or(template.len());
+        let fitting = templates.filter(|template| uri.starts_with(&template[..fixed(template)])).max_by_key(fixed);
+        match fitting {
+            Some(template) if !is_listed => subject(SubjectKind::ResourceTemplate, template),
+            _ => subject(SubjectKind::Resource, uri),
+        }
+    }
+
+    /// Whether a client could rely on a value: it is not made anew each time, as far as its name, its form and the
+    /// answer to the same request elsewhere tell.
+    fn is_reliable(&self, at: usize, field: &str, value: &Value) -> bool {
+        !is_volatile(field, value) && !self.is_answered_otherwise(at, field, value)
+    }
+
+    fn is_answered_otherwise(&self, at: usize, field: &str, value: &Value) -> bool {
+        let exchanges = &self.recorded.exchanges;
+        let Some((first, last)) = self.same_requests.get(&at) else { return false };
+        [*first, *last].into_iter().filter(|other| *other != at).any(|other| {
+            let found = answer_value(&exchanges[other], field);
+            found.is_some_and(|found| found != *value)
+        })
+    }
+}
+
+/// The value of a field of an answer: in its structured content, or in its result.
+fn answer_value(exchange: &MessageExchange, field: &str) -> Option<Value> {
+    let ReplyContent::Message(message) = &exchange.replies[exchange.answer()?].content else { return None };
+    let place = |prefix: &str| MessagePath::parse(&format!("{prefix}{field}")).ok()?.find(message);
+    place("result.structuredContent.").or_else(|| place("result.content[0].text.json().")).or_else(|| place("result."))
+}
+
+/// Requests that were made more than once: the first and the last exchange of each.
+fn same_requests(exchanges: &[MessageExchange]) -> BTreeMap<usize, (usize, usize)> {
+    let mut by_request: BTreeMap<ExchangeKey, Vec<usize>> = BTreeMap::new();
+    for (at, exchange) in exchanges.iter().enumerate().filter(|(_, exchange)| exchange.tool().is_some()) {
+        by_request.entry(ExchangeKey::of("", &exchange.sent)).or_default().push(at);
+    }
+    let repeated = by_request.into_values().filter(|same| same.len() > 1);
+    repeated.flat_map(|same| same.clone().into_iter().map(move |at| (at, (same[0], same[same.len() - 1])))).collect()
+}
+
+fn entry_subject(kind: ListKind, name: &str) -> MutantSubject {
+    let kind = match kind {
+        ListKind::Tools => SubjectKind::Tool,
+        ListKind::Resources => SubjectKind::Resource,
+        ListKind::ResourceTemplates => SubjectKind::ResourceTemplate,
+        ListKind::Prompts => SubjectKind::Prompt,
+    };
+    MutantSubject { kind, name: name.to_owned() }
+}
+
+/// Whether an exchange that belongs to no case is part of a handshake or of the question what is offered.
+fn is_discovery(exchange: &MessageExchange) -> bool {
+    let method = exchange.method().unwrap_or_default();
+    matches!(method, "initialize" | "server/discover" | "notifications/initialized") || method.ends_with("/list")
+}

@@ -1,0 +1,94 @@
+//! The verdict on a fault at each tool, prompt, resource and session: whether the suite would notice it there.
+//!
+//! A fault is proven at a subject if the suite notices it in every value of one of the recorded answers, and in the same
+//! way every operator that shows in any answer. A further test adds answers and kills, so it never takes a proof away.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+
+use super::mutation_runner::{MutantSites, Trial};
+use crate::event::{FaultAtSubject, MutantSubject, PlantedMutant, Verdict};
+
+/// The verdicts on every fault at every subject, in the order of the trials.
+pub(super) fn table(trials: &[Trial]) -> Vec<FaultAtSubject> {
+    let mut mutants: IndexMap<Cell<'_>, Vec<SitedMutant<'_>>> = IndexMap::new();
+    for Trial { result, sites } in trials {
+        for (mutant, sites) in result.mutants.iter().zip(sites) {
+            let PlantedMutant { target, subject, .. } = mutant;
+            let cell = Cell { target, subject, variant: &result.variant, leaf: &result.leaf };
+            mutants.entry(cell).or_default().push(SitedMutant { mutant, sites });
+        }
+    }
+    mutants.into_iter().map(|(cell, mutants)| cell.judge(&mutants)).collect()
+}
+
+/// A fault at a subject of a target.
+#[derive(PartialEq, Eq, Hash)]
+struct Cell<'a> {
+    target: &'a str,
+    subject: &'a MutantSubject,
+    variant: &'a str,
+    leaf: &'a str,
+}
+
+#[derive(Clone, Copy)]
+struct SitedMutant<'a> {
+    mutant: &'a PlantedMutant,
+    sites: &'a MutantSites,
+}
+
+impl Cell<'_> {
+    fn judge(&self, mutants: &[SitedMutant<'_>]) -> FaultAtSubject {
+        let places = || mutants.iter().flat_map(|one| &one.mutant.places);
+        FaultAtSubject {
+            target: self.target.to_owned(),
+            subject: self.subject.clone(),
+            variant: self.variant.to_owned(),
+            leaf: self.leaf.to_owned(),
+            verdict: verdict(mutants),
+            killed: places().filter(|place| place.verdict == Verdict::Killed).count(),
+            planted: places().count(),
+        }
+    }
+}
+
+fn verdict(mutants: &[SitedMutant<'_>]) -> Verdict {
+    let relevant: Vec<SitedMutant<'_>> = mutants.iter().filter(|one| one.mutant.verdict.counts()).copied().collect();
+    let Some(first) = relevant.first() else {
+        return mutants.first().map_or(Verdict::CannotOccur, |one| one.mutant.verdict);
+    };
+    let is_met = |one: &SitedMutant<'_>| one.is_noticed_in_an_answer();
+    let certain = || relevant.iter().filter(|one| one.sites.is_certain);
+    if certain().all(is_met) && has_guarded_answer(&relevant) {
+        return Verdict::Killed;
+    }
+    let any = |verdict: Verdict| {
+        relevant
+            .iter()
+            .any(|one| one.mutant.verdict == verdict || one.mutant.places.iter().any(|p| p.verdict == verdict))
+    };
+    let open = [Verdict::Survived, Verdict::Undecided, Verdict::NotCalled, Verdict::Unreached];
+    open.into_iter().find(|verdict| any(*verdict)).unwrap_or(first.mutant.verdict)
+}
+
+impl SitedMutant<'_> {
+    /// Whether the suite notices the mutant in every place of one exchange.
+    fn is_noticed_in_an_answer(&self) -> bool {
+        has_guarded_answer(std::slice::from_ref(self))
+    }
+}
+
+/// Whether there is an exchange in which every change of these mutants is noticed.
+fn has_guarded_answer(mutants: &[SitedMutant<'_>]) -> bool {
+    let (mut changed, mut unguarded) = (BTreeSet::<usize>::new(), BTreeSet::<usize>::new());
+    for SitedMutant { mutant, sites } in mutants {
+        for (place, exchanges) in mutant.places.iter().zip(&sites.exchanges) {
+            changed.extend(exchanges);
+            if place.verdict != Verdict::Killed {
+                unguarded.extend(exchanges);
+            }
+        }
+    }
+    changed.difference(&unguarded).next().is_some()
+}
