@@ -128,3 +128,57 @@ fn a_hundred_replays_end_as_the_run_did() {
         assert!(again.judged.is_empty() && again.log.struck.is_empty());
     }
 }
+
+/// Tests of different thoroughness on the same tools.
+const POOL: [&str; 9] = [
+    "  - { name: sum, call: add, args: { a: 1, b: 2 }, expect: [{ at: result.structuredContent.sum, equals: 3 }] }\n",
+    "  - { name: polite, call: add, args: { a: 4, b: 2 }, expect: [] }\n",
+    "  - { name: exact, call: echo, args: { message: hi }, expect: [{ at: result, includes: { structuredContent: { message: hi } } }, { structured_text: true }] }\n",
+    "  - { name: long, call: echo, args: { message: 'a word' }, expect: [{ text: { contains: word } }] }\n",
+    "  - { name: nobody, call: get_user, args: { id: nobody }, expect: [{ is_error: true }] }\n",
+    "  - { name: no number, call: add, args: { a: x, b: 2 }, expect: [{ is_error: true }, { output_schema: true }] }\n",
+    "  - { name: all, call: list_users, expect: [{ at: result.structuredContent.total, at_least: 0 }] }\n",
+    "  - { name: found, call: search_users, args: { query: zzz }, expect: [{ at: result.structuredContent.users, length: 0 }, { output_schema: true }] }\n",
+    "  - { name: listed, list: tools, expect: [{ tools: { count: 9 } }] }\n",
+];
+
+/// The variants that a suite of some tests of the pool proves, and the figure.
+fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
+    let plan = plan(&format!("tests:\n{}", tests.concat()));
+    let options = options();
+    let picks = ["TOOL-", "SCHEMA-", "TIMEOUT-HANG", "SECURITY-TOOL"];
+    let mutants = Registry::builtin().variants().filter(|variant| picks.iter().any(|pick| variant.id.starts_with(pick)));
+    let settings = ProveSettings {
+        plan: &plan,
+        options: &options,
+        registry: Registry::builtin(),
+        redactor: Redactor::default(),
+        secrets: RecordedSecrets::Kept,
+        workers: 2,
+        picks: Some(mutants.flat_map(|variant| variant.mutants()).map(|mutant| mutant.id.clone()).collect()),
+        live: false,
+    };
+    let proof = prove(recorded(&plan, &options), &settings).unwrap().proof;
+    let variants = proof.proven.families.iter().flat_map(|family| &family.by_leaf).flat_map(|leaf| &leaf.by_variant);
+    (variants.filter(|one| one.counted).map(|one| one.id.clone()).collect(), proof.proven.percent)
+}
+
+/// The faults at single tools that a suite proves: these, too, are never fewer with one more test.
+#[test]
+fn leaving_tests_out_never_raises_a_figure() {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut draw = |bound: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % bound
+    };
+    for _ in 0..6 {
+        let whole: Vec<&str> = POOL.into_iter().filter(|_| draw(4) > 0).collect();
+        let part: Vec<&str> = whole.iter().copied().filter(|_| draw(3) > 0).collect();
+        if part.is_empty() {
+            continue;
+        }
+        let (with, without) = (proven_by(&whole), proven_by(&part));
+        assert!(without.0.is_subset(&with.0), "{part:#?} proves more than {whole:#?}");
+        assert!(without.1 <= with.1, "{} {}: {part:#?} {whole:#?}", without.1, with.1);
+    }
+}

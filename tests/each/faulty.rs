@@ -1,7 +1,8 @@
 //! The faulty servers against suites, over both transports: which turn red, and by which finding. The correct server
 //! stays green.
 //!
-//! `tests/faulty/generic.yml` knows nothing about the server, `tests/faulty/written.yml` knows the demo server.
+//! In `tests/faulty/`, `thin.yml` looks at little, `generic.yml` knows nothing about the server, `written.yml` knows the
+//! demo server, and `thorough.yml` looks at nearly everything that it answers.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use crate::golden::{Golden, cells};
 use crate::harness::{Scene, root, snapshot};
 use crate::test;
 
-const SUITES: [&str; 2] = ["generic", "written"];
+const SUITES: [&str; 4] = ["thin", "generic", "written", "thorough"];
 
 /// What a suite says about a server: the exit code, the codes of the findings, and how many cases have no verdict.
 struct Verdict {
@@ -28,7 +29,7 @@ struct Verdict {
 
 /// Which suites notice which fault.
 pub(crate) const VERDICTS: Golden =
-    Golden { file: "tests/faulty/verdicts.md", heading: "# What two suites say of faulty servers" };
+    Golden { file: "tests/faulty/verdicts.md", heading: "# What four suites say of faulty servers" };
 
 pub(crate) fn tests() -> Vec<Trial> {
     let keys: Arc<[String]> = rows().map(|(variant, over)| cells(&[variant, over.word()])).collect();
