@@ -29,7 +29,11 @@ impl Proved {
     /// A fault that the server shows already, or whose mutants need the real server, says nothing about the suite. A
     /// fault that the suite does not reach at some tool keeps its variant open, else leaving a test out would raise the
     /// figure.
-    pub fn of(mutants: &[MutantResult], table: &[FaultAtSubject], left_out: &[LeftOut]) -> Self {
+    pub fn of<'a>(
+        mutants: &[MutantResult],
+        table: impl Iterator<Item = &'a FaultAtSubject>,
+        left_out: &[LeftOut],
+    ) -> Self {
         let mut verdicts: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();
         for mutant in mutants {
             verdicts.entry(&mutant.variant).or_default().extend(mutant.mutants.is_empty().then_some(mutant.verdict));

@@ -31,7 +31,7 @@ pub use self::identity::{FindingIdentity, NOT_ISOLATED};
 pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{
     By, Control, FaultAtSubject, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant,
-    Proof, SubjectKind, Verdict,
+    Proof, ProvenSuite, SubjectKind, Verdict,
 };
 pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
 pub use self::reproduction::{Doubt, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Gate;
+use super::{Gate, SuiteScore};
 use crate::taxonomy::score::Score;
 
 /// The verdict on every mutant.
@@ -22,11 +22,28 @@ pub struct Proof {
     pub left_out: Vec<LeftOut>,
     /// Proven coverage: by variants that can occur here and can be planted.
     pub proven: Score,
-    /// The thresholds that were asked for.
+    /// The same for each suite on each server, if there are several; thresholds are about these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suites: Vec<ProvenSuite>,
+    /// The thresholds that were asked for, if there is one suite on one server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
     /// How long proving took, in microseconds.
     pub duration_us: u64,
+}
+
+/// The proven coverage of one suite on one server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProvenSuite {
+    /// The suite's file.
+    pub file: String,
+    /// The server's name in the suite.
+    pub server: String,
+    /// By variants that can occur here and can be planted.
+    pub proven: Score,
+    /// The thresholds that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
 }
 
 /// The verdict on one fault at one tool, prompt, resource or session, over all operators that imitate it.
@@ -220,6 +237,23 @@ pub struct Missing {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+impl Proof {
+    /// Every threshold, those of single suites and servers included.
+    pub fn all_gates(&self) -> impl Iterator<Item = &Gate> {
+        self.gates.iter().chain(self.suites.iter().flat_map(|suite| &suite.gates))
+    }
+
+    /// Adds the proven scores of suites and servers to their other scores.
+    pub fn complete(&self, suites: &mut [SuiteScore]) {
+        for suite in suites {
+            let is_same = |proven: &&ProvenSuite| proven.file == suite.file && proven.server == suite.server;
+            if let Some(found) = self.suites.iter().find(is_same) {
+                (suite.proven, suite.gates) = (Some(found.proven.clone()), found.gates.clone());
+            }
+        }
+    }
 }
 
 impl MutantResult {

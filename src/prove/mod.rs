@@ -25,6 +25,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use indexmap::IndexMap;
+
 use self::baseline_run::check_baseline;
 use self::freeze::{frozen, only};
 use self::live::{LaunchCommands, decide};
@@ -35,8 +37,8 @@ use self::run::{EventCapture, PlanRunner, paused_runtime};
 use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
-use crate::event::{Event, MutantResult, Proof};
-use crate::plan::{Declaration, Plan, declared};
+use crate::event::{Event, MutantResult, Proof, ProvenSuite};
+use crate::plan::{Case, Declaration, Plan, SuitePlan, declared};
 use crate::redact::Redactor;
 use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
@@ -136,9 +138,20 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     }
     let table = standing::table(&trials);
     let mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
-    let proved = Proved::of(&mutants, &table, &selection.left_out);
+    let proven = |targets: &[&RecordedTarget<'_>]| {
+        let table = table.iter().filter(|fault| targets.iter().any(|target| target.name == fault.target));
+        let proved = Proved::of(&mutants, table, &selection.left_out);
+        coverage::proven(settings.registry, &planned(&plan, targets), &proved)
+    };
+    let by_suite = by_suite(settings.plan, &targets);
+    let suite = |((file, server), targets): (&(&str, &str), &Vec<&RecordedTarget<'_>>)| {
+        let (file, server) = ((*file).to_owned(), (*server).to_owned());
+        ProvenSuite { file, server, proven: proven(targets), gates: Vec::new() }
+    };
+    let suites = if by_suite.len() > 1 { by_suite.iter().map(suite).collect() } else { Vec::new() };
     let mut proof = Proof {
-        proven: coverage::proven(settings.registry, &planned(&plan, &targets), &proved),
+        proven: proven(&targets.iter().collect::<Vec<_>>()),
+        suites,
         control: baseline.control.clone(),
         live,
         mutants,
@@ -151,8 +164,26 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     Ok(ProveResult { proof, events: results.events })
 }
 
-fn planned(plan: &Plan, targets: &[RecordedTarget<'_>]) -> Planned {
-    let Declaration { probes, variants, .. } = declared(plan.cases());
+/// The targets of each suite on each server, whatever the revision; a server without a case has none.
+fn by_suite<'a>(
+    plan: &'a Plan,
+    targets: &'a [RecordedTarget<'a>],
+) -> IndexMap<(&'a str, &'a str), Vec<&'a RecordedTarget<'a>>> {
+    let mut suites: IndexMap<(&str, &str), Vec<&RecordedTarget<'_>>> = IndexMap::new();
+    for planned in plan.suites.iter().filter(|_| plan.selection.is_everything()) {
+        let servers = planned.lanes.iter().map(|lane| (planned.suite.file.as_str(), lane.server.as_str()));
+        suites.extend(servers.map(|name| (name, Vec::new())));
+    }
+    for target in targets {
+        suites.entry((&target.recorded.file, &target.recorded.server)).or_default().push(target);
+    }
+    suites
+}
+
+fn planned(plan: &Plan, targets: &[&RecordedTarget<'_>]) -> Planned {
+    let is_of =
+        |planned: &SuitePlan, case: &Case| targets.iter().any(|target| target.name == planned.lane_id(case.lane));
+    let Declaration { probes, variants, .. } = declared(only(plan, &is_of).cases());
     let agents = probes.contains("agent");
     let settings = targets
         .iter()

@@ -147,7 +147,8 @@ fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
     let plan = plan(&format!("tests:\n{}", tests.concat()));
     let options = options();
     let picks = ["TOOL-", "SCHEMA-", "TIMEOUT-HANG", "SECURITY-TOOL"];
-    let mutants = Registry::builtin().variants().filter(|variant| picks.iter().any(|pick| variant.id.starts_with(pick)));
+    let mutants =
+        Registry::builtin().variants().filter(|variant| picks.iter().any(|pick| variant.id.starts_with(pick)));
     let settings = ProveSettings {
         plan: &plan,
         options: &options,

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    By, Control, FaultAtSubject, Figure, Gate, LeftOut, MutantResult, MutantSubject, PlantedMutant, Proof, SubjectKind,
-    Verdict,
+    By, Control, FaultAtSubject, Figure, Gate, LeftOut, MutantResult, MutantSubject, PlantedMutant, Proof, ProvenSuite,
+    SubjectKind, Verdict,
 };
 use crate::taxonomy::score::{Score, VariantScore};
 
@@ -35,6 +35,9 @@ pub(super) struct ProofDocument<'a> {
     left_out: &'a [LeftOut],
     /// Proven coverage: by variants that can occur here and can be planted.
     proven: &'a Score,
+    /// The same for each suite on each server, if there are several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    suites: &'a [ProvenSuite],
     /// The thresholds that were asked for.
     gates: &'a [Gate],
     /// How long proving took, in microseconds.
@@ -44,9 +47,9 @@ pub(super) struct ProofDocument<'a> {
 impl<'a> ProofDocument<'a> {
     /// Everything about a proof.
     pub(super) fn of(proof: &'a Proof) -> Self {
-        let Proof { control, live, mutants, table, left_out, proven, gates, duration_us } = proof;
+        let Proof { control, live, mutants, table, left_out, proven, suites, gates, duration_us } = proof;
         let (totals, live) = (MutantCounts::of(mutants), live.as_ref());
-        Self { control, live, totals, mutants, table, left_out, proven, gates, duration_us: *duration_us }
+        Self { control, live, totals, mutants, table, left_out, proven, suites, gates, duration_us: *duration_us }
     }
 }
 

@@ -53,7 +53,11 @@ fn which_block_kills_which_mutant() {
         let blocks = if at == 0 { &blocks[..1] } else { &blocks[..] };
         scene.write("suite.yml", &suite(blocks));
         for (id, mutant) in mutants(&scene, "prove suite.yml") {
-            let kills = mutant["mutants"].as_array().unwrap().iter().flat_map(|one| one["places"].as_array().into_iter().flatten());
+            let kills = mutant["mutants"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|one| one["places"].as_array().into_iter().flatten());
             let by_scan = kills.filter_map(|place| place.get("kill")).all(|kill| kill["by"] == "scan");
             let by = if by_scan { "scan" } else { "killed" };
             let cell = match mutant["verdict"].as_str().unwrap() {

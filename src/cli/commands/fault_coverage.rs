@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 
 use crate::cli::suites::{SuiteArgs, registry};
 use crate::coverage::{Claims, Planned, gates, parse_threshold, with_claims};
-use crate::event::{Coverage, Figure, Gate};
+use crate::event::{Coverage, Figure, Gate, Proof, ProvenSuite};
 use crate::plan::{Declaration, SuitePlan, declared};
 use crate::report;
 use crate::report::coverage::{FaultCoverage, SuiteDeclaration};
@@ -124,6 +124,15 @@ impl ThresholdArgs {
             return self.gate(&coverage.exercised, console);
         }
         self.gate_named(coverage.suites.iter().map(|suite| (suite.name(), &suite.exercised)), console)
+    }
+
+    /// The exit code of a proof: the same for what is proven.
+    pub(super) fn gate_proof(&self, proof: &Proof, console: &Console) -> Exit {
+        if proof.suites.is_empty() {
+            return self.gate(&proof.proven, console);
+        }
+        let named = |suite: &ProvenSuite| format!("{} on {}", suite.file, suite.server);
+        self.gate_named(proof.suites.iter().map(|suite| (named(suite), &suite.proven)), console)
     }
 
     /// The same for scores with the names that messages begin with.

@@ -60,6 +60,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let has_failed = proven.events.iter().any(is_failure);
     for mut event in proven.events {
         if let Event::RunFinished(finished) = &mut event {
+            finished.coverage.iter_mut().for_each(|coverage| proof.complete(&mut coverage.suites));
             finished.proof = Some(proof.clone());
         }
         watch.event(&event);
@@ -70,6 +71,6 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     if proof.control.green == 0 {
         return Err(console.fail(Exit::Nothing, "nothing can be proven: no case of the recording passes", None));
     }
-    let exit = if has_failed { Exit::Findings } else { args.thresholds.gate(&proof.proven, console) };
+    let exit = if has_failed { Exit::Findings } else { args.thresholds.gate_proof(&proof, console) };
     Ok(if reported.and(missing).is_ok() || exit != Exit::Passed { exit } else { Exit::Environment })
 }

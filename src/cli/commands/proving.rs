@@ -154,7 +154,13 @@ impl ProvingArgs {
             console.fail(exit, format!("nothing was proven: {error}"), None)
         })?;
         let Thresholds { plain, weighted } = thresholds.values();
-        proven.proof.gates = gates(&proven.proof.proven, plain, weighted);
+        let proof = &mut proven.proof;
+        if proof.suites.is_empty() {
+            proof.gates = gates(&proof.proven, plain, weighted);
+        }
+        for suite in &mut proof.suites {
+            suite.gates = gates(&suite.proven, plain, weighted);
+        }
         Ok(proven)
     }
 

@@ -307,7 +307,7 @@ impl EndedRun<'_> {
             (Some(proof), _) if proof.control.green == 0 => {
                 nothing("nothing can be proven: no case passes both in the run and from its recording")
             }
-            (Some(proof), _) => args.thresholds.gate(&proof.proven, console),
+            (Some(proof), _) => args.thresholds.gate_proof(proof, console),
             (None, Some(coverage)) => args.thresholds.gate_each(coverage, console),
             (None, None) => Exit::Passed,
         }

@@ -131,7 +131,11 @@ impl RunWatch {
         self.recorder = None;
         if let Some(finished) = self.held.take() {
             let interrupted = finished.interrupted || stop.is_set();
-            self.event(&Event::RunFinished(Box::new(RunFinished { interrupted, proof, ..finished })));
+            let mut finished = RunFinished { interrupted, proof, ..finished };
+            if let (Some(proof), Some(coverage)) = (&finished.proof, &mut finished.coverage) {
+                proof.complete(&mut coverage.suites);
+            }
+            self.event(&Event::RunFinished(Box::new(finished)));
         }
     }
 

@@ -103,7 +103,7 @@ fn scored(told: &[(&str, &str)], left_out: &[&str]) -> Score {
     proven(
         &registry(),
         &Planned { settings, ..Planned::default() },
-        &Proved::of(&mutants(told), &table(told), &left_out),
+        &Proved::of(&mutants(told), table(told).iter(), &left_out),
     )
 }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{Property, TestSuite, XmlString};
 
-use crate::event::{Figure, Gate, SuiteScore};
+use crate::event::{Figure, Gate, ProvenSuite, SuiteScore};
 use crate::taxonomy::score::Score;
 
 use super::fold::{Report, SuiteReport};
@@ -72,7 +72,7 @@ fn test_suite(report: &Report, suite: &SuiteReport<'_>) -> TestSuite {
         element.add_properties(told.map(|(name, count)| property(name, &count.to_string())));
     }
     element.add_properties(coverage(report, suite.file).iter().map(|(name, value)| property(name, value)));
-    element.add_properties(proof(report).into_iter().map(|(name, value)| property(name, &value)));
+    element.add_properties(proof(report, suite.file).iter().map(|(name, value)| property(name, value)));
     let several = suite.has_several_servers();
     element.add_test_cases(suite.sessions.iter().map(|result| case::test_case(result, several)));
     element.add_test_cases(suite.cases.iter().map(|result| case::test_case(result, several)));
@@ -121,19 +121,31 @@ fn coverage(report: &Report, file: &str) -> Vec<(String, String)> {
 }
 
 /// The result of a proof as properties: a mutant is no test, and would spoil the counts.
-fn proof(report: &Report) -> Vec<(&'static str, String)> {
+fn proof(report: &Report, file: &str) -> Vec<(String, String)> {
     let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return Vec::new() };
-    let (score, mutants) = (&proof.proven, MutantCounts::of(&proof.mutants));
-    vec![
-        ("proven_percent", format!("{:.1}", score.percent)),
-        ("proven_percent_weighted", format!("{:.1}", score.weighted)),
-        ("proven_variants", score.variants.to_string()),
+    let of_file: Vec<&ProvenSuite> = proof.suites.iter().filter(|suite| suite.file == file).collect();
+    let scores: Vec<(String, &Score)> = match of_file.as_slice() {
+        [] if proof.suites.is_empty() => vec![(String::new(), &proof.proven)],
+        [one] => vec![(String::new(), &one.proven)],
+        several => several.iter().map(|one| (format!("@{}", one.server), &one.proven)).collect(),
+    };
+    let figures = scores.into_iter().flat_map(|(server, score)| {
+        [
+            (format!("proven_percent{server}"), format!("{:.1}", score.percent)),
+            (format!("proven_percent_weighted{server}"), format!("{:.1}", score.weighted)),
+            (format!("proven_variants{server}"), score.variants.to_string()),
+        ]
+    });
+    let mutants = MutantCounts::of(&proof.mutants);
+    let counts = [
         ("mutants_killed", mutants.killed().to_string()),
         ("mutants_killed_by_scans", mutants.killed_by_scans.to_string()),
         ("mutants_survived", mutants.survived.to_string()),
         ("mutants_undecided", mutants.undecided.to_string()),
+        ("mutants_not_called", mutants.not_called.to_string()),
         ("mutants_unreached", mutants.unreached.to_string()),
-    ]
+    ];
+    figures.chain(counts.map(|(name, count)| (name.to_owned(), count))).collect()
 }
 
 fn property(name: &str, value: &str) -> Property {

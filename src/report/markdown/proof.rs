@@ -13,10 +13,10 @@ const SURVIVORS: usize = 150 * 1024;
 
 /// The mark and the sentence of a proof that has no run around it.
 pub(super) fn verdict(proof: &Proof) -> (&'static str, String) {
-    let mark = match proof.gates.as_slice() {
-        [] => "➖",
-        gates if gates.iter().all(|gate| gate.met) => "✅",
-        _ => "❌",
+    let mark = match proof.all_gates().all(|gate| gate.met) {
+        _ if proof.all_gates().next().is_none() => "➖",
+        true => "✅",
+        false => "❌",
     };
     (mark, proven::sentence(proof))
 }

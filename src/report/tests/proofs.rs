@@ -193,6 +193,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
         mutants,
         left_out: ["CONFIG-X", "CONFIG-Y"].map(|id| left_out(id, "takes the real server")).into(),
         proven,
+        suites: Vec::new(),
         gates: vec![Gate { figure: Figure::Plain, threshold: 60.0, met: false }],
         duration_us: 320_000,
     }

@@ -65,7 +65,7 @@ pub(super) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<S
 fn verdict(proof: &Proof, style: &Style) -> String {
     let totals = MutantCounts::of(&proof.mutants);
     let (mark, look) = match totals {
-        _ if proof.gates.iter().any(|gate| !gate.met) => ("✗", RED),
+        _ if proof.all_gates().any(|gate| !gate.met) => ("✗", RED),
         MutantCounts { survived: 0, undecided: 0, not_called: 0, unreached: 0, .. } if totals.killed() > 0 => {
             ("✓", GREEN)
         }
