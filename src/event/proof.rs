@@ -280,6 +280,8 @@ impl Verdict {
 impl Missing {
     /// Whether the YAML is an entry of `tests:`, rather than a block of the suite.
     pub fn is_test(&self) -> bool {
-        self.yaml.trim_start().starts_with("- ")
+        let mut lines =
+            self.yaml.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines.next().is_some_and(|line| line.starts_with("- "))
     }
 }

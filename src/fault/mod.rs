@@ -62,8 +62,13 @@ pub enum FaultTiming {
 pub struct AppliedFault {
     /// Everything that comes now, in order.
     pub replies: Vec<ServerReply>,
-    /// The changes of messages and times, one line each.
-    pub change: Vec<String>,
+}
+
+impl AppliedFault {
+    /// The changes of messages and times, one line each, against what was recorded.
+    pub fn changes(&self, exchange: &MessageExchange) -> Vec<String> {
+        description::describe(&exchange.replies, &self.replies)
+    }
 }
 
 /// Why a fault that matches changed nothing.
@@ -124,6 +129,5 @@ fn apply(effects: &[FaultEffect], at: usize, history: &ExchangeHistory<'_>) -> R
     if work.replies == exchange.replies {
         return Err(NotApplied::NoChange);
     }
-    let change = description::describe(&exchange.replies, &work.replies);
-    Ok(AppliedFault { replies: work.replies, change })
+    Ok(AppliedFault { replies: work.replies })
 }

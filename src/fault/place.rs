@@ -32,7 +32,7 @@ pub struct FaultPlace {
 }
 
 /// An entry of a list of a server: the list, and the name or the address of the entry.
-pub(super) type ListEntry = (ListKind, String);
+pub(super) type EntryName = (ListKind, String);
 
 impl Fault {
     /// The places of the answer of an exchange, each of which the fault can change alone.
@@ -195,7 +195,7 @@ fn grouped<T>(
     path: impl Fn(&T) -> &MessagePath,
     effect: impl Fn(Vec<T>) -> FaultEffect,
 ) -> Vec<FaultPlace> {
-    type PlaceName = (Option<ListEntry>, String);
+    type PlaceName = (Option<EntryName>, String);
     type Group<T> = (Vec<T>, Option<Value>);
     let mut groups: IndexMap<PlaceName, Group<T>> = IndexMap::new();
     for (item, value) in found {
@@ -219,7 +219,7 @@ fn sample(places: Vec<FaultPlace>) -> Vec<FaultPlace> {
     if places.len() <= MOST_PLACES {
         return places;
     }
-    let mut by_entry: IndexMap<Option<ListEntry>, Vec<FaultPlace>> = IndexMap::new();
+    let mut by_entry: IndexMap<Option<EntryName>, Vec<FaultPlace>> = IndexMap::new();
     for place in places {
         by_entry.entry(place.entry.clone()).or_default().push(place);
     }

@@ -30,7 +30,7 @@ use indexmap::IndexMap;
 use self::baseline_run::check_baseline;
 use self::freeze::{frozen, only};
 use self::live::{LaunchCommands, decide};
-use self::mutation_runner::{MutationRunner, Trial};
+use self::mutation_runner::{MutationRunner, OperatorTrial};
 use self::placement::{RecordedTarget, targets};
 use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use self::run::{EventCapture, PlanRunner, paused_runtime};
@@ -130,7 +130,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
     let selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
-    let mut trials: Vec<Trial> =
+    let mut trials: Vec<OperatorTrial> =
         each(settings.workers, &settings.options.stop, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
     let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut trials)? } else { None };
     if settings.options.stop.is_set() {

@@ -31,7 +31,7 @@ pub(super) struct MutantJob<'a> {
 
 /// The result of a fault operator, with the exchanges that its mutants changed.
 #[derive(Debug)]
-pub(super) struct Trial {
+pub(super) struct OperatorTrial {
     pub(super) result: MutantResult,
     /// For each of its mutants, where it was planted.
     pub(super) sites: Vec<MutantSites>,
@@ -67,7 +67,7 @@ pub(super) struct MutationRunner<'a> {
 }
 
 impl MutationRunner<'_> {
-    pub(super) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> Trial {
+    pub(super) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> OperatorTrial {
         let MutantJob { variant, mutant, .. } = job;
         if mutant.start.is_some() {
             return job.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
@@ -75,7 +75,7 @@ impl MutationRunner<'_> {
         if mutant.fault.is_none() {
             return job.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
         }
-        let mut trial = Trial { result: job.result(), sites: Vec::new() };
+        let mut trial = OperatorTrial { result: job.result(), sites: Vec::new() };
         for target in self.targets.iter().filter(|target| can_occur(variant, target)) {
             let placement = Placement::new(mutant, target, &self.baseline.green);
             self.at_target(runtime, job, target, &placement, &mut trial);
@@ -90,7 +90,7 @@ impl MutationRunner<'_> {
         job: MutantJob<'_>,
         target: &RecordedTarget<'_>,
         placement: &Placement,
-        trial: &mut Trial,
+        trial: &mut OperatorTrial,
     ) {
         let entries = self.entries(runtime, target, placement);
         let is_certain = job.mutant.fault.as_ref().is_some_and(crate::fault::Fault::is_certain);
@@ -124,7 +124,8 @@ impl MutationRunner<'_> {
                 trial.result.change = first().unwrap_or_default();
             }
             let exchanges = planted.places.values().map(|one| one.sites.iter().map(|site| site.at).collect());
-            trial.sites.push(MutantSites { is_certain, exchanges: exchanges.collect() });
+            // Every server is asked for its lists.
+            trial.sites.push(MutantSites { is_certain: is_certain || is_entry, exchanges: exchanges.collect() });
             let (target, subject) = (target.name.to_owned(), subject.clone());
             trial.result.mutants.push(PlantedMutant { target, subject, verdict, reason: why, places });
         }
@@ -243,7 +244,7 @@ fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-impl Trial {
+impl OperatorTrial {
     /// The verdict on the operator: the worst on its mutants.
     pub(super) fn conclude(&mut self) {
         let worst = self.result.mutants.iter().min_by_key(|mutant| rank(mutant.verdict));
@@ -276,8 +277,8 @@ impl MutantJob<'_> {
         }
     }
 
-    fn without_trial(&self, verdict: Verdict, reason: String) -> Trial {
-        Trial { result: MutantResult { verdict, reason: Some(reason), ..self.result() }, sites: Vec::new() }
+    fn without_trial(&self, verdict: Verdict, reason: String) -> OperatorTrial {
+        OperatorTrial { result: MutantResult { verdict, reason: Some(reason), ..self.result() }, sites: Vec::new() }
     }
 
     /// The verdict on a mutant that could be planted nowhere, and the reason.

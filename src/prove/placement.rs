@@ -174,12 +174,11 @@ impl Placement {
     fn inject(&mut self, fault: &Fault, at: usize, subject: &MutantSubject, target: &RecordedTarget<'_>) {
         let known = target.known();
         let exchange = &target.recorded.exchanges[at];
-        let site = || InjectionSite { at, owner: exchange.owner.clone() };
         let places = fault.places(at, &known);
         if places.iter().any(|place| place.entry.is_some())
             && let Ok(struck) = fault.apply(at, &known)
         {
-            self.all_entries.add(site(), struck, None);
+            self.all_entries.add(at, exchange, struck, None);
         }
         if places.is_empty() {
             self.subjects.entry(subject.clone()).or_default().is_idle = true;
@@ -194,7 +193,9 @@ impl Placement {
             let found = self.subjects.entry(subject).or_default();
             found.is_used = true;
             match struck {
-                Ok(struck) => found.places.entry(place.field.clone()).or_default().add(site(), struck, Some(place)),
+                Ok(struck) => {
+                    found.places.entry(place.field.clone()).or_default().add(at, exchange, struck, Some(place));
+                }
                 Err(NotApplied::NoChange) => found.is_idle = true,
                 Err(NotApplied::NoMaterial(reason)) => drop(found.lacks.get_or_insert(reason)),
             }
@@ -203,12 +204,12 @@ impl Placement {
 }
 
 impl Injection {
-    fn add(&mut self, site: InjectionSite, struck: AppliedFault, place: Option<FaultPlace>) {
+    fn add(&mut self, at: usize, exchange: &MessageExchange, struck: AppliedFault, place: Option<FaultPlace>) {
         if self.sites.is_empty() {
-            (self.change, self.place) = (struck.change, place);
+            (self.change, self.place) = (struck.changes(exchange), place);
         }
-        self.replies.insert(site.at, struck.replies);
-        self.sites.push(site);
+        self.replies.insert(at, struck.replies);
+        self.sites.push(InjectionSite { at, owner: exchange.owner.clone() });
     }
 
     /// Whether it changes an entry of a list.

@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use super::mutation_runner::{MutantSites, Trial};
+use super::mutation_runner::{MutantSites, OperatorTrial};
 use crate::event::{FaultAtSubject, MutantSubject, PlantedMutant, Verdict};
 
 /// The verdicts on every fault at every subject, in the order of the trials.
-pub(super) fn table(trials: &[Trial]) -> Vec<FaultAtSubject> {
-    let mut mutants: IndexMap<Cell<'_>, Vec<SitedMutant<'_>>> = IndexMap::new();
-    for Trial { result, sites } in trials {
+pub(super) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
+    let mut mutants: IndexMap<FaultSite<'_>, Vec<SitedMutant<'_>>> = IndexMap::new();
+    for OperatorTrial { result, sites } in trials {
         for (mutant, sites) in result.mutants.iter().zip(sites) {
             let PlantedMutant { target, subject, .. } = mutant;
-            let cell = Cell { target, subject, variant: &result.variant, leaf: &result.leaf };
+            let cell = FaultSite { target, subject, variant: &result.variant, leaf: &result.leaf };
             mutants.entry(cell).or_default().push(SitedMutant { mutant, sites });
         }
     }
@@ -25,7 +25,7 @@ pub(super) fn table(trials: &[Trial]) -> Vec<FaultAtSubject> {
 
 /// A fault at a subject of a target.
 #[derive(PartialEq, Eq, Hash)]
-struct Cell<'a> {
+struct FaultSite<'a> {
     target: &'a str,
     subject: &'a MutantSubject,
     variant: &'a str,
@@ -38,7 +38,7 @@ struct SitedMutant<'a> {
     sites: &'a MutantSites,
 }
 
-impl Cell<'_> {
+impl FaultSite<'_> {
     fn judge(&self, mutants: &[SitedMutant<'_>]) -> FaultAtSubject {
         let places = || mutants.iter().flat_map(|one| &one.mutant.places);
         FaultAtSubject {

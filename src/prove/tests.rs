@@ -156,7 +156,7 @@ fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
         redactor: Redactor::default(),
         secrets: RecordedSecrets::Kept,
         workers: 2,
-        picks: Some(mutants.flat_map(|variant| variant.mutants()).map(|mutant| mutant.id.clone()).collect()),
+        picks: Some(mutants.flat_map(crate::taxonomy::Variant::mutants).map(|mutant| mutant.id.clone()).collect()),
         live: false,
     };
     let proof = prove(recorded(&plan, &options), &settings).unwrap().proof;

@@ -21,7 +21,7 @@ use crate::source::{Node, beginning_of_json};
 /// How much of a message is shown, in characters.
 const SHOWN: usize = 600;
 
-/// Calls a tool under load, and compares what is measured with the bounds.
+/// LoadCalls a tool under load, and compares what is measured with the bounds.
 #[derive(Debug)]
 pub(super) struct LoadCheck {
     pub(super) load: Arc<Load>,
@@ -49,7 +49,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
         }
     };
     let protocol_revision = session.server.revision.to_string();
-    let caller = Arc::new(Caller {
+    let caller = Arc::new(LoadCaller {
         session,
         owner: context.owner.to_owned(),
         params: json!({"name": check.tool, "arguments": arguments}),
@@ -78,7 +78,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
 }
 
 /// Makes one call after the other.
-struct Caller {
+struct LoadCaller {
     session: Session,
     owner: String,
     params: Value,
@@ -87,7 +87,7 @@ struct Caller {
 
 /// The calls that were made.
 #[derive(Default)]
-struct Calls {
+struct LoadCalls {
     /// How long each served call took.
     times: Vec<Duration>,
     refused: usize,
@@ -98,10 +98,10 @@ struct Calls {
 }
 
 /// Makes the calls of a load; returns them, and how long those took that are measured.
-async fn under_load(caller: &Arc<Caller>, load: &Load) -> (Calls, Duration) {
+async fn under_load(caller: &Arc<LoadCaller>, load: &Load) -> (LoadCalls, Duration) {
     let warm_up = caller.call(&AtomicUsize::new(0), load.warm_up, Instant::now() + load.time).await;
     if warm_up.failure.is_some() || (load.warm_up > 0 && warm_up.times.is_empty()) {
-        return (Calls { times: Vec::new(), ..warm_up }, Duration::ZERO);
+        return (LoadCalls { times: Vec::new(), ..warm_up }, Duration::ZERO);
     }
     let begun = Instant::now();
     let (deadline, most) = (begun + load.time, load.calls);
@@ -111,14 +111,14 @@ async fn under_load(caller: &Arc<Caller>, load: &Load) -> (Calls, Duration) {
         let (caller, next) = (Arc::clone(caller), Arc::clone(&next));
         workers.spawn(async move { caller.call(&next, most, deadline).await });
     }
-    let calls = workers.join_all().await.into_iter().fold(Calls::default(), Calls::and);
+    let calls = workers.join_all().await.into_iter().fold(LoadCalls::default(), LoadCalls::and);
     (calls, begun.elapsed())
 }
 
-impl Caller {
-    /// Calls one after the other until so many calls were made by all who share the number, the time is over, or a call fails.
-    async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> Calls {
-        let mut calls = Calls::default();
+impl LoadCaller {
+    /// LoadCalls one after the other until so many calls were made by all who share the number, the time is over, or a call fails.
+    async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> LoadCalls {
+        let mut calls = LoadCalls::default();
         while Instant::now() < deadline && next.fetch_add(1, Ordering::Relaxed) < most {
             let request = SessionRequest {
                 owner: &self.owner,
@@ -140,7 +140,7 @@ impl Caller {
     }
 }
 
-impl Calls {
+impl LoadCalls {
     fn count(&mut self, reply: SessionReply) {
         if reply.message.get("result").is_none_or(|result| result["isError"] == true) {
             self.refused += 1;
@@ -165,7 +165,7 @@ impl Calls {
     }
 }
 
-fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: Calls, measurement: &Measurement) -> CheckResult {
+fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, measurement: &Measurement) -> CheckResult {
     let LoadCheck { load, tool, .. } = check;
     let mut shown = Shown { tool, result: CheckResult::new(Outcome::Passed) };
     if let Some(failure) = &calls.failure {

@@ -6,7 +6,7 @@ fn check(does: &str, exchanges: &[(Value, Value)], expected: &[&str]) {
     let fault = fault(&format!("does: [{does}]")).unwrap_or_else(|shown| panic!("{shown}"));
     let scene = scene(exchanges);
     let changed = match fault.apply(exchanges.len() - 1, &scene.known()) {
-        Ok(struck) => struck.change,
+        Ok(struck) => struck.changes(&scene.known().exchanges[exchanges.len() - 1]),
         Err(NotApplied::NoChange) => vec!["-".to_owned()],
         Err(NotApplied::NoMaterial(reason)) => vec![format!("[{reason}]")],
     };

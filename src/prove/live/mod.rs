@@ -21,7 +21,7 @@ pub(super) use self::launch_commands::LaunchCommands;
 use self::start::StartMutant;
 use super::baseline_run::{BaselineRun, check_live_baseline};
 use super::freeze::only;
-use super::mutation_runner::{MutantJob, MutationRunner, SurvivingPlace, Trial, can_occur};
+use super::mutation_runner::{MutantJob, MutationRunner, OperatorTrial, SurvivingPlace, can_occur};
 use super::placement::{Injection, Placement, RecordedTarget};
 use super::replay::ReplayLog;
 use super::run::{EventCapture, PlanRunner, RunResults, once};
@@ -38,13 +38,13 @@ pub(super) fn decide(
     runner: &MutationRunner<'_>,
     jobs: &[MutantJob<'_>],
     launch_commands: &LaunchCommands,
-    trials: &mut [Trial],
+    trials: &mut [OperatorTrial],
 ) -> std::io::Result<Option<Control>> {
     let is_undecided = |mutant: &PlantedMutant| mutant.places.iter().any(|place| place.verdict == Verdict::Undecided);
-    let is_open = |job: &MutantJob<'_>, trial: &Trial| {
+    let is_open = |job: &MutantJob<'_>, trial: &OperatorTrial| {
         job.mutant.start.is_some() || trial.result.mutants.iter().any(is_undecided)
     };
-    let open: Vec<(&MutantJob<'_>, &mut Trial)> =
+    let open: Vec<(&MutantJob<'_>, &mut OperatorTrial)> =
         jobs.iter().zip(trials).filter(|(job, trial)| is_open(job, trial)).collect();
     if open.is_empty() {
         return Ok(None);
@@ -112,7 +112,7 @@ impl LiveRunner<'_> {
     }
 
     /// Tries the mutants of an operator that the recording left undecided.
-    fn trial(&self, job: &MutantJob<'_>, trial: &mut Trial) {
+    fn trial(&self, job: &MutantJob<'_>, trial: &mut OperatorTrial) {
         let Some(fault) = &job.mutant.fault else { return };
         for at in 0..trial.result.mutants.len() {
             let planted = &trial.result.mutants[at];

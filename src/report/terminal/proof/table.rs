@@ -27,7 +27,7 @@ struct Column<'a> {
 }
 
 /// A row as it is shown.
-struct Row<'a> {
+struct TableRow<'a> {
     name: String,
     leaves: BTreeMap<&'a str, CellCounts>,
 }
@@ -64,18 +64,18 @@ const TITLE: &str = "changes that turned a case red, of all that were made at ea
                      what would show the fault, `·` where it cannot occur:";
 
 /// The rows; the target is named where there are several.
-fn rows(proof: &Proof) -> Vec<Row<'_>> {
+fn rows(proof: &Proof) -> Vec<TableRow<'_>> {
     let rows = subject_rows(&proof.table);
     let has_several = rows.iter().any(|row| row.target != rows[0].target);
     let name = |row: &SubjectRow<'_>| {
         let name = subject_text(row.subject);
         if has_several { format!("{name} @ {}", row.target) } else { name }
     };
-    rows.into_iter().map(|row| Row { name: name(&row), leaves: row.leaves }).collect()
+    rows.into_iter().map(|row| TableRow { name: name(&row), leaves: row.leaves }).collect()
 }
 
 /// The leaves that any mutant was planted for, in the order of the registry.
-fn leaves<'a>(proof: &'a Proof, rows: &[Row<'_>]) -> Vec<Column<'a>> {
+fn leaves<'a>(proof: &'a Proof, rows: &[TableRow<'_>]) -> Vec<Column<'a>> {
     let mut found: IndexMap<&str, Column<'a>> = IndexMap::new();
     for mutant in &proof.mutants {
         if rows.iter().any(|row| row.leaves.contains_key(mutant.leaf.as_str())) {
@@ -97,7 +97,7 @@ fn families<'a>(leaves: &[Column<'a>]) -> Vec<Column<'a>> {
 }
 
 /// The table; `None` where headings would be shorter than that, or two of them the same.
-fn grid(columns: &[Column<'_>], rows: &[Row<'_>], least: usize, style: &Style) -> Option<String> {
+fn grid(columns: &[Column<'_>], rows: &[TableRow<'_>], least: usize, style: &Style) -> Option<String> {
     let tools = rows.iter().map(|row| layout::columns(&visible_line(&row.name)));
     let first = tools.max().unwrap_or(0).max("tool".len()).min(style.width / 3);
     let room = style.width.saturating_sub(2 + first) / columns.len().max(1);
@@ -141,8 +141,8 @@ fn line(name: &str, cells: &[String], widths: &[usize]) -> String {
 }
 
 /// The same in words, where no table fits.
-fn list(columns: &[Column<'_>], rows: &[Row<'_>], style: &Style) -> String {
-    let row = |row: &Row<'_>| {
+fn list(columns: &[Column<'_>], rows: &[TableRow<'_>], style: &Style) -> String {
+    let row = |row: &TableRow<'_>| {
         let cells = columns.iter().filter_map(|column| Some((column.name, cell(column, row)?)));
         let told = cells.map(|(name, cell)| format!("{name} {}", cell_text(cell))).collect::<Vec<_>>().join(", ");
         format!("  {}\n{}", layout::crop(&row.name, style.width - 2), below(&told, 4, style))
@@ -151,7 +151,7 @@ fn list(columns: &[Column<'_>], rows: &[Row<'_>], style: &Style) -> String {
 }
 
 /// The cell; `None` where no fault of the column can occur.
-fn cell(column: &Column<'_>, row: &Row<'_>) -> Option<CellCounts> {
+fn cell(column: &Column<'_>, row: &TableRow<'_>) -> Option<CellCounts> {
     column.leaves.iter().filter_map(|leaf| row.leaves.get(*leaf)).copied().reduce(CellCounts::and)
 }
 
@@ -170,7 +170,7 @@ fn painted(cell: Option<CellCounts>, style: &Style) -> String {
 }
 
 /// How wide a column would like to be.
-fn wanted(column: &Column<'_>, rows: &[Row<'_>]) -> usize {
+fn wanted(column: &Column<'_>, rows: &[TableRow<'_>]) -> usize {
     let cells = rows.iter().filter_map(|row| cell(column, row)).map(|cell| cell_text(cell).len());
     cells.max().unwrap_or(0).max(layout::columns(column.name)).max(layout::columns(column.family))
 }
