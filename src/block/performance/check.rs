@@ -21,7 +21,7 @@ use crate::source::{Node, beginning_of_json};
 /// How much of a message is shown, in characters.
 const SHOWN: usize = 600;
 
-/// LoadCalls a tool under load, and compares what is measured with the bounds.
+/// Calls a tool under load, and compares what is measured with the bounds.
 #[derive(Debug)]
 pub(super) struct LoadCheck {
     pub(super) load: Arc<Load>,
@@ -116,7 +116,7 @@ async fn under_load(caller: &Arc<LoadCaller>, load: &Load) -> (LoadCalls, Durati
 }
 
 impl LoadCaller {
-    /// LoadCalls one after the other until so many calls were made by all who share the number, the time is over, or a call fails.
+    /// Calls one after the other until so many calls were made by all who share the number, the time is over, or a call fails.
     async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> LoadCalls {
         let mut calls = LoadCalls::default();
         while Instant::now() < deadline && next.fetch_add(1, Ordering::Relaxed) < most {
