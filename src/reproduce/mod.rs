@@ -1,6 +1,6 @@
 //! Makes the requests of a finding again, and searches for the requests that it needs.
 //!
-//! A [`Player`] sends requests one after another in a session; [`ddmin`] leaves out requests. Blocks use both while a run
+//! A [`Player`] sends requests one after another in a session; `ddmin` leaves out requests. Blocks use both while a run
 //! lasts, and replays of kept findings use them later.
 
 mod ddmin;

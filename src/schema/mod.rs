@@ -1,6 +1,6 @@
 //! JSON Schema: keywords, references, types and equality, and schemas as rules that are easy to ask.
 //!
-//! Values are validated by the `jsonschema` crate, guarded by [`Judge`]; [`Schemas`] reads a schema into an arena of
+//! Values are validated by the `jsonschema` crate, guarded by [`Judge`]; `Schemas` reads a schema into an arena of
 //! subschemas with their references resolved. Knows nothing about making or comparing schemas and values.
 
 mod cost;

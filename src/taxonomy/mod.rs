@@ -2,8 +2,7 @@
 //!
 //! `registry.yml` beside this file is the only place that says so; [`Registry::builtin`] is that file, read once and
 //! only when somebody asks, and [`Registry::load`] reads a customised copy.
-//! [`PROBES`] are the kinds of checks that exercise leaves, [`score`] is what coverage is reported as, and [`manual()`]
-//! writes `docs/reference/faults.md`.
+//! [`PROBES`] are the kinds of checks that exercise leaves, and [`score`] is what coverage is reported as.
 //! Knows nothing about suites, plans or runs. Start reading in `registry.yml`.
 
 mod builtin;

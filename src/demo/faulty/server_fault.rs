@@ -19,7 +19,7 @@ use crate::demo::store::SharedStore;
 
 /// The fault of a server, if it has one.
 ///
-/// All conversations of a server share it. Whatever carries bytes asks [`ServerFault::heard`], and ends when
+/// All conversations of a server share it. Whatever carries bytes asks `answer_at_once`, and ends when
 /// [`ServerFault::crashed`] does. A [`Flaw`] stands around all of it.
 pub struct ServerFault {
     hooks: &'static Hooks,
