@@ -164,7 +164,6 @@ fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
     (variants.filter(|one| one.counted).map(|one| one.id.clone()).collect(), proof.proven.percent)
 }
 
-/// The faults at single tools that a suite proves: these, too, are never fewer with one more test.
 #[test]
 fn leaving_tests_out_never_raises_a_figure() {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
