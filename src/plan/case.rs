@@ -27,6 +27,15 @@ impl Plan {
         self.suites.iter().flat_map(|suite| suite.cases.iter().map(AsRef::as_ref))
     }
 
+    /// The same without the cases of which `is_out` is true.
+    #[must_use]
+    pub fn without_cases(mut self, is_out: impl Fn(&Case) -> bool) -> Self {
+        for planned in &mut self.suites {
+            planned.cases.retain(|case| !is_out(case));
+        }
+        self
+    }
+
     /// The same, calling only tools that change nothing.
     #[must_use]
     pub fn reading_only(mut self) -> Self {

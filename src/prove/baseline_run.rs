@@ -42,8 +42,9 @@ pub(super) fn check_baseline(recording: &RunRecording, results: &RunResults) -> 
             (Outcome::Failed, _) => {
                 Some("it failed against the server itself, so no mutant can make it fail".to_owned())
             }
+            _ if recording.unplayable(&recorded.id).is_some() => recording.unplayable(&recorded.id).map(str::to_owned),
             (_, None) => Some("the suite no longer has this case".to_owned()),
-            (outcome, Some(result)) => unlike(recording, outcome, result, results),
+            (outcome, Some(result)) => unlike(outcome, result, results),
         };
         baseline.add(&recorded.id, reason);
     }
@@ -71,11 +72,8 @@ pub(super) fn broken(judged: &SessionJudged) -> Vec<(String, String)> {
 }
 
 /// The difference between a recorded case and its replay.
-fn unlike(recording: &RunRecording, recorded: Outcome, result: &CaseResult, results: &RunResults) -> Option<String> {
+fn unlike(recorded: Outcome, result: &CaseResult, results: &RunResults) -> Option<String> {
     let id = &result.case.id;
-    if let Some(reason) = recording.lanes.values().find_map(|lane| lane.unplayable.get(id)) {
-        return Some(reason.clone());
-    }
     if results.log.left.iter().any(|moment| moment.owner == *id) {
         return Some("it asked for something that is not in the recording".to_owned());
     }

@@ -63,6 +63,11 @@ pub struct RecordedCase {
 }
 
 impl RunRecording {
+    /// Why a case cannot be played back; `None` where it can.
+    pub fn unplayable(&self, case: &str) -> Option<&str> {
+        self.lanes.values().find_map(|lane| lane.unplayable.get(case)).map(String::as_str)
+    }
+
     /// The same without secrets, as it may be written.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
