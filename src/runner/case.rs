@@ -294,6 +294,7 @@ impl CaseRun<'_> {
         {
             names.insert("hints".to_owned(), filled.to_json());
         }
+        super::names::fill_given_arguments(&mut names, &target.planned().suite);
         let speaker = CaseSpeaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
         let recorder =
             Some(SnapshotRecorder { emitter: target.emitter(), planned: target.planned(), case, has_recorded: false });

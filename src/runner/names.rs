@@ -150,3 +150,22 @@ fn credentials(server: &Server, names: &Names) -> Vec<String> {
         })
         .collect()
 }
+
+/// Fills the arguments that the suite gives for tools, wherever a case finds them in the server's offer. Arguments that
+/// come from the server's own schemas stay as they are: a server must not have templates filled.
+pub(super) fn fill_given_arguments(names: &mut Names, suite: &Suite) {
+    if !names.contains_key("offer") {
+        return;
+    }
+    for (tool, given) in &suite.arguments {
+        let Ok(filled) = fill(given, names) else { continue };
+        let (written, filled) = (given.to_json(), filled.to_json());
+        let Some(offer) = names.get_mut("offer").filter(|_| written != filled) else { continue };
+        if offer["call"]["name"] == **tool && offer["call"]["arguments"] == written {
+            offer["call"]["arguments"].clone_from(&filled);
+        }
+        if let Some(arguments) = offer["arguments"].get_mut(tool).filter(|known| **known == written) {
+            *arguments = filled;
+        }
+    }
+}
