@@ -211,13 +211,19 @@ pub(super) fn subject_text(subject: &MutantSubject) -> String {
     }
 }
 
-/// The operators of which a mutant survived, those that imitate the worst faults first.
+/// The operators of which a mutant survived: first those in the figure, and of these the worst faults.
 pub(super) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
     let mut found: Vec<&MutantResult> =
         proof.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Survived).collect();
     // An unknown variant comes last; equals stay in the order of the registry.
-    found.sort_by_key(|mutant| variant(proof, mutant).map_or((1, None), |found| (0, Some(found.severity))));
+    let severity = |mutant| variant(proof, mutant).map_or((1, None), |found| (0, Some(found.severity)));
+    found.sort_by_key(|mutant| (is_left_out(proof, mutant), severity(mutant)));
     found
+}
+
+/// Whether the fault that a mutant imitates stays out of the figure, so that no test would raise it.
+pub(super) fn is_left_out(proof: &Proof, mutant: &MutantResult) -> bool {
+    proof.left_out.iter().any(|variant| variant.id == mutant.variant)
 }
 
 /// The facts about the fault that a mutant imitates.

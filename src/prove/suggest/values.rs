@@ -13,6 +13,9 @@ use super::prelude::may_write;
 /// How long a text may be to stand in a suite as a whole.
 const SHORT: usize = 60;
 
+/// What a server does wrong that changes a value.
+const DIFFERENTLY: &str = "answer with another";
+
 /// How good an expectation is: what is firm is better than what may depend on the state, telling better than vague.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Preference {
@@ -55,12 +58,16 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
         if let (Some(item), Value::Object(matchers)) = (item.as_object_mut(), matchers) {
             item.extend(matchers);
         }
-        CandidateExpectation::new(item, short.clone(), format!("{could} `{short}`"))
+        let could = match could {
+            DIFFERENTLY if is_content(path) => "answer with other blocks in `content`".to_owned(),
+            _ => format!("{could} `{short}`"),
+        };
+        CandidateExpectation::new(item, short.clone(), could)
     };
     match (healthy, changed) {
         (None, _) => vec![(Preference::Structural, expected(json!({"exists": false}), "answer with an additional"))],
         (Some(value), changed) => {
-            let could = if changed.is_none() { "answer without" } else { "answer with another" };
+            let could = if changed.is_none() { "answer without" } else { DIFFERENTLY };
             let confidence = confidence_at(context, path, value);
             if let (Value::String(one), Some(Value::String(other))) = (value, changed)
                 && is_block_text(path)
