@@ -202,6 +202,7 @@ impl FaultReader<'_> {
             "error" => FaultEffect::Error { code: self.code(value.get("code")?)?, message: inner("message")? },
             "failure" => FaultEffect::Failure(text?.to_owned()),
             "delay" => FaultEffect::Delay(parse_duration(text?)?),
+            "slow" => FaultEffect::Slow(parse_duration(text?)?),
             "noise" => FaultEffect::Noise(inner("text")?, side()),
             "stderr" => FaultEffect::Stderr(text?.to_owned()),
             "garbage" => FaultEffect::Garbage(text?.as_bytes().to_vec()),

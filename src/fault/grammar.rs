@@ -176,6 +176,11 @@ static EFFECT: Object = Object {
         ],
         &[
             key("delay", Shape::Duration, "Delays the answer and the messages after it."),
+            key(
+                "slow",
+                Shape::Duration,
+                "Delays the answer and the messages after it, but not beyond the request's timeout.",
+            ),
             key("noise", Shape::Object(&NOISE), "Sends a line that is not a message."),
             key("stderr", Shape::Text, "Writes a line to standard error."),
             key("garbage", Shape::Text, "Sends this text in place of the answer."),

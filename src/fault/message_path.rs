@@ -104,7 +104,7 @@ impl MessagePath {
     }
 
     /// The path as a reader of the answer names it: below its entry of a list, or below its structured content; the
-    /// same value in JSON within a text has the same name.
+    /// same value in JSON within a text has the same name, and so has the value in each element of a list of data.
     pub(super) fn field(&self) -> String {
         let steps = self.steps.as_slice();
         let is = |at: usize, name: &str| matches!(&steps[at], MessagePathStep::Member(member) if member == name);
@@ -117,7 +117,12 @@ impl MessagePath {
             length if length > 1 && is(0, "result") => 1,
             _ => 0,
         };
-        written(&steps[from..])
+        let is_data = json.is_some() || from == 2;
+        // A fault of a field is one of each element of a list.
+        let field = steps[from..].iter().map(|step| {
+            if is_data && matches!(step, MessagePathStep::Index(_)) { MessagePathStep::Each } else { step.clone() }
+        });
+        written(&field.collect::<Vec<_>>())
     }
 
     /// Whether something at the path is as wanted.

@@ -3,28 +3,34 @@
 //! A fault that names several places, or that changes whatever value it finds below a place, is as many faults as there
 //! are places: a suite that guards one of them may be blind to the others.
 
+use std::time::Duration;
+
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::Fault;
 use super::draw::text_draw;
 use super::effect::FaultEffect;
-use super::exchange::{ExchangeHistory, ReplyContent};
+use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
 use super::message_path::MessagePath;
 use super::parsed_message::ParsedMessage;
-use super::words::ValueEdit;
+use super::words::{AnswerSource, ValueEdit};
 use crate::wire::ListKind;
 
-/// The most places of one entry or of one answer; of more, these are drawn by their names.
-const MOST_PLACES: usize = 16;
+/// The most places of one entry or of one answer; of more, the outer ones are taken, and of equals those that their
+/// names draw.
+const MOST_PLACES: usize = 24;
+
+/// The share of a request's timeout after which a slow answer comes at the latest.
+const SLOWEST: f64 = 0.8;
 
 /// A place of an answer, and the effect of a fault on this place alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultPlace {
     /// The entry of a list of the server that holds the place, such as a tool; `None` in other answers.
     pub entry: Option<(ListKind, String)>,
-    /// The place below its entry, its structured content, or the result: `price`, `content[0].text`; empty for a fault
-    /// that changes an answer as a whole.
+    /// The place below its entry, its structured content, or the result: `price`, `rooms[*].name`, `content[0].text`; the
+    /// argument that has no effect; empty for a fault that changes an answer as a whole.
     pub field: String,
     /// The value there, if the fault changes a value into another one.
     pub value: Option<Value>,
@@ -41,7 +47,9 @@ impl Fault {
         let (Some(exchange), [effect]) = (history.exchanges.get(at), self.does.as_slice()) else { return vec![whole] };
         let answer = ParsedMessage::of(exchange).answer(&exchange.replies).map(|at| &exchange.replies[at].content);
         let Some(ReplyContent::Message(message)) = answer else { return vec![whole] };
-        effect.places(message).map_or_else(|| vec![whole], sample)
+        let is_of_arguments = *effect == FaultEffect::Give(AnswerSource::Other);
+        let places = if is_of_arguments { Some(argument_places(exchange)) } else { effect.places(message) };
+        places.map_or_else(|| vec![whole], sample)
     }
 
     /// The fault at one place only.
@@ -49,6 +57,16 @@ impl Fault {
     pub fn at(&self, place: &FaultPlace) -> Self {
         let does = place.effects.as_ref().map_or_else(|| self.does.clone(), |effect| vec![effect.clone()]);
         Self { does, ..self.clone() }
+    }
+
+    /// The same for requests that time out after so long: what is slow is answered before.
+    #[must_use]
+    pub fn within(&self, request_timeout: Duration) -> Self {
+        let latest = request_timeout.mul_f64(SLOWEST);
+        let does = self.does.iter().map(|effect| {
+            if let FaultEffect::Slow(by) = effect { FaultEffect::Slow(latest.min(*by)) } else { effect.clone() }
+        });
+        Self { does: does.collect(), ..self.clone() }
     }
 
     /// Whether the fault shows in every answer that it matches, whatever values the answer has.
@@ -78,11 +96,13 @@ impl FaultEffect {
             | Self::Mark(_)
             | Self::Echo(_)
             | Self::Give(_)
+            | Self::Ignore(_)
             | Self::Mix(_)
             | Self::Error { .. }
             | Self::Failure(_)
             | Self::Misshape(_)
             | Self::Delay(_)
+            | Self::Slow(_)
             | Self::Noise(..)
             | Self::Stderr(_)
             | Self::Garbage(_)
@@ -106,6 +126,7 @@ impl FaultEffect {
             | Self::Rename(_)
             | Self::Echo(_)
             | Self::Give(_)
+            | Self::Ignore(_)
             | Self::Mix(_)
             | Self::Misshape(_)
             | Self::Reid(_)
@@ -119,6 +140,7 @@ impl FaultEffect {
             | Self::Error { .. }
             | Self::Failure(_)
             | Self::Delay(_)
+            | Self::Slow(_)
             | Self::Noise(..)
             | Self::Stderr(_)
             | Self::Garbage(_)
@@ -189,7 +211,20 @@ fn edit_places(edit: ValueEdit, paths: &[MessagePath], message: &Value) -> Optio
     Some(grouped(found.map(|path| (path, None)), |path| path, make))
 }
 
-/// Puts what has the same name together: a value in the structured content, and the same one in the text.
+/// Each argument of a request, as one that has no effect.
+fn argument_places(exchange: &MessageExchange) -> Vec<FaultPlace> {
+    let arguments = exchange.params().get("arguments").and_then(Value::as_object);
+    let place = |name: &String| FaultPlace {
+        entry: None,
+        field: name.clone(),
+        value: None,
+        effects: Some(FaultEffect::Ignore(name.clone())),
+    };
+    arguments.into_iter().flatten().map(|(name, _)| place(name)).collect()
+}
+
+/// Puts what has the same name together: a value in the structured content, the same one in the text, and that of every
+/// element of a list.
 fn grouped<T>(
     found: impl Iterator<Item = (T, Option<Value>)>,
     path: impl Fn(&T) -> &MessagePath,
@@ -213,8 +248,8 @@ fn grouped<T>(
     places.collect()
 }
 
-/// Keeps some places of each entry, or of an answer: those whose names draw the lowest numbers, so that a place is
-/// chosen whatever else was recorded.
+/// Keeps some places of each entry, or of an answer: the outer ones first, and of equals those whose names draw the lowest
+/// numbers, so that a place is chosen whatever else was recorded.
 fn sample(places: Vec<FaultPlace>) -> Vec<FaultPlace> {
     if places.len() <= MOST_PLACES {
         return places;
@@ -224,9 +259,14 @@ fn sample(places: Vec<FaultPlace>) -> Vec<FaultPlace> {
         by_entry.entry(place.entry.clone()).or_default().push(place);
     }
     for places in by_entry.values_mut().filter(|places| places.len() > MOST_PLACES) {
-        places.sort_by_cached_key(|place| text_draw(&place.field));
+        places.sort_by_cached_key(|place| (depth(&place.field), text_draw(&place.field)));
         places.truncate(MOST_PLACES);
         places.sort_by(|one, other| one.field.cmp(&other.field));
     }
     by_entry.into_values().flatten().collect()
+}
+
+/// How deep a field is: the outer values of an answer are those that suites look at.
+fn depth(field: &str) -> usize {
+    field.matches(['.', '[']).count()
 }

@@ -119,7 +119,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         PlanRunner { runtime, options: settings.options, registry: settings.registry, capture, bail: Bail::Never };
     let results = plan_runner.replay(plan.clone(), &server);
     let baseline = check_baseline(&indexed.recording, &results);
-    let targets = targets(&indexed.recording);
+    let targets = targets(&indexed.recording, &plan);
     let eligible_cases = only(&plan, &|_, case| baseline.green.contains(&case.id));
     let runner = MutationRunner {
         settings,

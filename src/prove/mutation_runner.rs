@@ -100,6 +100,7 @@ impl MutationRunner<'_> {
             let mut reason = None;
             for (field, injection) in &planted.places {
                 let judged = match &entries {
+                    _ if injection.sites.is_empty() => MutantVerdict::unreached(injection.lacks.clone()),
                     Some(Entries::Same(judged)) if is_entry => judged.clone(),
                     Some(Entries::Of(cases)) if is_entry => {
                         let plan = only(&self.plan, &|_, case| cases.contains(&case.id));
@@ -123,7 +124,7 @@ impl MutationRunner<'_> {
             if trial.result.change.is_empty() {
                 trial.result.change = first().unwrap_or_default();
             }
-            let exchanges = planted.places.values().map(|one| one.sites.iter().map(|site| site.at).collect());
+            let exchanges = planted.places.values().map(Injection::exchanges);
             // Every server is asked for its lists.
             trial.sites.push(MutantSites { is_certain: is_certain || is_entry, exchanges: exchanges.collect() });
             let (target, subject) = (target.name.to_owned(), subject.clone());

@@ -1,6 +1,7 @@
 //! The mutants of a recording: which exchanges a fault changes, subject by subject and place by place.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -13,6 +14,8 @@ use crate::fault::{
     AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, MessagePath, NotApplied,
     ReplyContent, ServerReply,
 };
+use crate::plan::Plan;
+use crate::runner::REQUEST_TIMEOUT;
 use crate::taxonomy::Mutant;
 use crate::wire::{Catalog, ListKind};
 
@@ -23,19 +26,26 @@ pub(super) struct RecordedTarget<'a> {
     pub(super) recorded: &'a TargetRecording,
     pub(super) catalog: Catalog,
     pub(super) capabilities: Value,
+    /// How long a request may take.
+    request_timeout: Duration,
     /// For each exchange whose request was made more than once, the first and the last of them.
     same_requests: BTreeMap<usize, (usize, usize)>,
 }
 
-/// The lanes of a recording.
-pub(super) fn targets(recording: &RunRecording) -> Vec<RecordedTarget<'_>> {
+/// The lanes of a recording of that plan.
+pub(super) fn targets<'a>(recording: &'a RunRecording, plan: &Plan) -> Vec<RecordedTarget<'a>> {
     let lanes = recording.lanes.iter();
+    let request_timeout = |file: &str| {
+        let planned = plan.suites.iter().find(|planned| planned.suite.file == file);
+        planned.and_then(|planned| planned.suite.options.request_timeout).unwrap_or(REQUEST_TIMEOUT)
+    };
     lanes
         .map(|(name, recorded)| RecordedTarget {
             name,
             recorded,
             catalog: recorded.catalog(),
             capabilities: recorded.capabilities(),
+            request_timeout: request_timeout(&recorded.file),
             same_requests: same_requests(&recorded.exchanges),
         })
         .collect()
@@ -104,6 +114,10 @@ pub(super) struct Injection {
     pub(super) change: Vec<String>,
     /// The place at the first site.
     pub(super) place: Option<FaultPlace>,
+    /// The exchanges that have the place and could not be changed there.
+    unmade: Vec<usize>,
+    /// Why they could not.
+    pub(super) lacks: Option<String>,
 }
 
 /// An exchange that a mutant changes.
@@ -125,6 +139,7 @@ impl Placement {
     pub(super) fn new(mutant: &Mutant, target: &RecordedTarget<'_>, green: &BTreeSet<String>) -> Self {
         let mut placement = Self::default();
         let Some(fault) = &mutant.fault else { return placement };
+        let fault = &fault.within(target.request_timeout);
         let known = target.known();
         let covered = fault.on().subjects();
         placement.add_offers(fault, target, covered);
@@ -197,6 +212,11 @@ impl Placement {
                     found.places.entry(place.field.clone()).or_default().add(at, exchange, struck, Some(place));
                 }
                 Err(NotApplied::NoChange) => found.is_idle = true,
+                Err(NotApplied::NoMaterial(reason)) if !place.field.is_empty() => {
+                    let injection = found.places.entry(place.field).or_default();
+                    injection.unmade.push(at);
+                    injection.lacks.get_or_insert(reason);
+                }
                 Err(NotApplied::NoMaterial(reason)) => drop(found.lacks.get_or_insert(reason)),
             }
         }
@@ -210,6 +230,11 @@ impl Injection {
         }
         self.replies.insert(at, struck.replies);
         self.sites.push(InjectionSite { at, owner: exchange.owner.clone() });
+    }
+
+    /// Every exchange that has the place, changed or not.
+    pub(super) fn exchanges(&self) -> Vec<usize> {
+        self.sites.iter().map(|site| site.at).chain(self.unmade.iter().copied()).collect()
     }
 
     /// Whether it changes an entry of a list.

@@ -48,7 +48,7 @@ impl FaultSite<'_> {
             leaf: self.leaf.to_owned(),
             verdict: verdict(mutants),
             killed: places().filter(|place| place.verdict == Verdict::Killed).count(),
-            planted: places().count(),
+            planted: places().filter(|place| place.verdict != Verdict::Unreached).count(),
         }
     }
 }

@@ -20,6 +20,13 @@ pub(super) struct MutantVerdict {
     pub(super) reason: Option<String>,
 }
 
+impl MutantVerdict {
+    /// The verdict on a place at which nothing could be changed.
+    pub(super) fn unreached(reason: Option<String>) -> Self {
+        Self { verdict: Verdict::Unreached, kills: Vec::new(), reason }
+    }
+}
+
 /// Judges a run with a mutant.
 pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> MutantVerdict {
     let mut kills = Vec::new();

@@ -66,6 +66,7 @@ pub use self::options::{
 };
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
+pub(crate) use self::target::REQUEST_TIMEOUT;
 pub use self::visit::{ServerVisit, Visitor, visit_servers};
 
 /// The result of a run; the exit code follows from it.

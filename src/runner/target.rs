@@ -31,7 +31,7 @@ use crate::suite::{Answers, RestartPolicy};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
-pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server in one revision.

@@ -31,6 +31,7 @@ mod generated;
 #[expect(dead_code, unused_imports, reason = "`tests/each` uses the rest of it")]
 #[path = "../harness/mod.rs"]
 mod harness;
+mod holdout;
 mod interrupted;
 mod leaks;
 mod manual;

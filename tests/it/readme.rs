@@ -22,6 +22,7 @@ const PARTS: &[Part] = &[
     ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
     ("docs/reference/flaws.md", "reference", mcprove::demo::flaw::manual),
     ("docs/guides/proving.md", "a proof", proof),
+    ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/reports.md", "formats", formats),
     ("docs/reference/blocks.md", "reference", || mcprove::block::manual("blocks.md")),
     ("docs/reference/matchers.md", "reference", || mcprove::block::manual("matchers.md")),

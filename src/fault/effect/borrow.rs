@@ -15,6 +15,30 @@ pub(super) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result
     answer::put(work, member, value)
 }
 
+/// Answers as if an argument had no effect: as to a request without it, or else with another value of it.
+pub(super) fn ignore(argument: &str, work: &mut EffectContext<'_>) -> Result<(), String> {
+    let here = AnswerSearch { work, parsed: &work.parsed, own: outcome(work.exchange, &work.parsed) };
+    let exchanges = work.history.exchanges;
+    let others = || nearest(work.at, exchanges.len()).map(|at| &exchanges[at]);
+    let differing = || others().filter(|other| differ_only_in(argument, work.exchange.params(), other.params()));
+    let without = differing().filter(|other| other.params()["arguments"].get(argument).is_none());
+    let found = without.chain(differing()).find_map(|other| here.take(AnswerSource::Other, other));
+    let (member, value) = found.map(|(member, value)| (member, value.clone())).ok_or_else(|| {
+        format!("no call differs in `{argument}` alone and is answered otherwise, so nobody knows whether it counts")
+    })?;
+    answer::put(work, member, value)
+}
+
+/// Whether two requests have the same arguments but for one.
+fn differ_only_in(argument: &str, one: &Value, other: &Value) -> bool {
+    let none = serde_json::Map::new();
+    let (one, other) = (one["arguments"].as_object().unwrap_or(&none), other["arguments"].as_object().unwrap_or(&none));
+    let rest = |members: &serde_json::Map<String, Value>| members.len() - usize::from(members.contains_key(argument));
+    one.get(argument) != other.get(argument)
+        && rest(one) == rest(other)
+        && one.iter().all(|(name, value)| name == argument || other.get(name) == Some(value))
+}
+
 /// Answers as if all were well: like a good call of the same tool, or with a result from nothing.
 pub(super) fn accept(work: &mut EffectContext<'_>) -> Result<(), String> {
     let result = find(AnswerSource::Served, work).map_or_else(|| answer::plain_result(work), |(_, result)| result);

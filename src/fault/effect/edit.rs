@@ -79,7 +79,11 @@ pub(super) fn one(edit: ValueEdit, value: &mut Value) {
                 items.reverse();
             }
         }
-        ValueEdit::Ascii => texts(value, &mut |text| *text = text.replace(|c: char| !c.is_ascii(), "?")),
+        ValueEdit::Ascii => texts(value, &mut |text| {
+            // Dashes and quotes get lost where there are no letters to lose.
+            let has_letters = text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
+            *text = text.replace(|c: char| !c.is_ascii() && (!has_letters || c.is_alphabetic()), "?");
+        }),
         ValueEdit::Double => {
             if let Value::Array(items) = value {
                 items.extend(items.last().cloned());

@@ -38,6 +38,8 @@ pub(super) enum FaultEffect {
     /// Writes to the answer what stands in the parameters.
     Echo(Vec<(MessagePath, MessagePath)>),
     Give(AnswerSource),
+    /// Gives the answer of a request that has another value of this argument, or none, and is the same otherwise.
+    Ignore(String),
     Mix(AnswerSource),
     Error {
         code: i64,
@@ -46,6 +48,8 @@ pub(super) enum FaultEffect {
     Failure(String),
     Misshape(SchemaBreach),
     Delay(Duration),
+    /// Delays the answer, but not beyond the timeout of the request.
+    Slow(Duration),
     Noise(String, Side),
     Stderr(String),
     Garbage(Vec<u8>),
@@ -99,13 +103,14 @@ impl FaultEffect {
             Self::Mark(hints) => edit::mark(hints, work),
             Self::Echo(pairs) => edit::echo(pairs, work),
             Self::Give(source) => return borrow::give(*source, work),
+            Self::Ignore(argument) => return borrow::ignore(argument, work),
             Self::Mix(source) => return borrow::mix(*source, work),
             Self::Error { code, message } => {
                 return answer::put(work, "error", json!({"code": code, "message": message}));
             }
             Self::Failure(text) => return answer::fail(work, text),
             Self::Misshape(breach) => return shape::misshape(*breach, work),
-            Self::Delay(by) => frame::delay(*by, work),
+            Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
             Self::Noise(text, side) => frame::noise(text, *side, work),
             Self::Stderr(text) => frame::stderr(text, work),
             Self::Garbage(bytes) => frame::garbage(bytes, work),
