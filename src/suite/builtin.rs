@@ -13,6 +13,7 @@ const BUILTIN: &[(&str, &str)] = &[
 /// Properties that hold for any server, by what they look for; a file under `suites/packs/` and a line here.
 const PACKS: &[(&str, &str)] = &[
     ("packs/auth", include_str!("../../suites/packs/auth.yml")),
+    ("packs/crud", include_str!("../../suites/packs/crud.yml")),
     ("packs/error-shape", include_str!("../../suites/packs/error-shape.yml")),
     ("packs/idempotency", include_str!("../../suites/packs/idempotency.yml")),
     ("packs/injection", include_str!("../../suites/packs/injection.yml")),
