@@ -71,7 +71,10 @@ impl Assert {
             }
             Err(reason) => {
                 let message = format!("the expression cannot be evaluated{}", self.because(answer));
-                (message, self.unknown(&names).unwrap_or_else(|| reason.to_string()))
+                // The expression itself stands above.
+                let reason = reason.to_string();
+                let reason = reason.rsplit_once("` ").map_or(reason.as_str(), |(_, reason)| reason);
+                (message, self.unknown(&names).unwrap_or_else(|| reason.to_owned()))
             }
         };
         found.push(
@@ -83,7 +86,12 @@ impl Assert {
 
     /// The suite's names and those of the answer; what the expression does not use is not copied.
     fn names(&self, answer: &Answer<'_>) -> template::Names {
-        let is_used = |name: &str| self.used.iter().any(|used| used.split('.').next() == Some(name));
+        // What stands within brackets is not found as a name.
+        let has_brackets = self.expression.contains('[');
+        let is_used = |name: &str| {
+            self.used.iter().any(|used| used.split('.').next() == Some(name))
+                || has_brackets && has_word(&self.expression, name)
+        };
         let mut names: template::Names = answer
             .names
             .iter()
@@ -135,6 +143,11 @@ impl Assert {
         });
         show::evidence(&shown.collect::<Vec<_>>().join(", "))
     }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c)).any(|found| found == word)
 }
 
 /// Empty and zero values are false, as in templates.
