@@ -21,9 +21,8 @@ pub(super) fn left_alone(report: &Report, style: &Style) -> String {
     let mut told: Vec<String> = Vec::new();
     for chosen in report.tools_chosen().filter(|chosen| !chosen.left_alone.is_empty()) {
         let count = plural(chosen.left_alone.len(), "tool");
-        let verb = if chosen.left_alone.len() == 1 { "was" } else { "were" };
         let names = list(&chosen.left_alone);
-        let text = format!("{count} of `{}` {verb} not called, since calls may change data: {names}", chosen.server);
+        let text = format!("{count} of `{}` got no generated calls, which may change data: {names}", chosen.server);
         let lines = [text, chosen.help.clone()]
             .map(|text| layout::wrap_some(&visible_line(&text), style.width.saturating_sub(4), MOST_LINES));
         let block = format!("- {}\n", lines.join("\n").replace('\n', "\n  "));
