@@ -78,15 +78,6 @@ const fn later(key: &Key, probes: &'static [&'static str]) -> Kind {
     Kind { key: *key, probes, example: None, read: read_any, read_in_test: None }
 }
 
-pub(super) static STATE: Kind = later(
-    &key(
-        "state",
-        Shape::Map(&Shape::Any),
-        "Checks that sessions do not leak into one another; planned and skipped in this version.",
-    ),
-    &["test-isolation"],
-);
-
 pub(super) static TORTURE: Kind =
     later(&key("torture", Shape::Map(&Shape::Any), "Stresses the server; planned and skipped in this version."), &[]);
 

@@ -15,6 +15,7 @@ mod performance;
 pub mod properties;
 mod schema_lint;
 mod security;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +45,7 @@ pub static KINDS: &[&Kind] = &[
     &differential::KIND,
     &performance::KIND,
     &security::KIND,
-    &later::STATE,
+    &state::KIND,
     &later::TORTURE,
     &later::CONFIG,
     &later::TRUST_BOUNDARY,

@@ -10,6 +10,9 @@ const OF_SCHEMAS: [&str; 5] =
 /// The code of a finding about cases that depend on one another.
 pub const NOT_ISOLATED: &str = "not-isolated";
 
+/// The code of a finding about a text that reached a session or run that it does not belong to.
+pub const STATE_LEAK: &str = "state-leak";
+
 /// The properties of a finding that do not change from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindingIdentity {
@@ -41,7 +44,7 @@ impl Finding {
             Some(FailureClass::ProcessExited | FailureClass::ConnectionLost) => FindingKind::Crash,
             Some(FailureClass::Timeout) => FindingKind::Hang,
             Some(_) => FindingKind::ProtocolError,
-            None if self.code == NOT_ISOLATED => FindingKind::StateLeak,
+            None if [NOT_ISOLATED, STATE_LEAK].contains(&self.code.as_str()) => FindingKind::StateLeak,
             None if OF_SCHEMAS.contains(&self.code.as_str()) => FindingKind::SchemaViolation,
             None => FindingKind::PropertyFailure,
         }

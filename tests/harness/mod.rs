@@ -307,6 +307,9 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(?m)^(  sent   .{40}).*… {2,}(frame \d+)".to_owned(), "$1…  $2"),
         // Which line comes first can be a race between two answers.
         (r"frame: \d+; `--transcript".to_owned(), "frame: [FRAME]; `--transcript"),
+        // Texts that no other run has.
+        (r"kw[0-9a-f]{8}q[0-9a-f]{3}".to_owned(), "[CANARY]"),
+        (r"kw[0-9a-f]{8}\b".to_owned(), "[CANARY BEGINNING]"),
         // Which of equal calls was the slowest.
         (r"(sent   tools/call slow \{\} +)frame \d+".to_owned(), "${1}frame [FRAME]"),
         (r"\b\d+(\.\d+)? calls/s".to_owned(), "[RATE] calls/s"),

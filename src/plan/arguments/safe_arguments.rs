@@ -67,6 +67,18 @@ impl SafeArguments {
         &self.smallest
     }
 
+    /// The names of arguments that take texts of the caller's own: no paths, names of machines or durations.
+    pub fn optional_texts(&self) -> impl Iterator<Item = String> + '_ {
+        let properties = self.schema["properties"].as_object().into_iter().flatten();
+        let is_free = |name: &str, schema: &Value| {
+            let is_text = schema["type"] == "string" && schema.get("enum").is_none() && schema.get("const").is_none();
+            let is_risky =
+                is_path(name) || is_host(name) || self.hosts.contains(name) || durations::limit(name).is_some();
+            is_text && !is_risky
+        };
+        properties.filter(move |(name, schema)| is_free(name, schema)).map(|(name, _)| name.clone())
+    }
+
     /// Small valid arguments whose durations are not shortened; addresses are unroutable.
     pub fn without_time_limits(&self) -> Value {
         let value = self.generator.smallest().clone();

@@ -1,0 +1,309 @@
+//! Tools that are called, with arguments that hold canaries and arguments that look for them.
+
+use serde_json::Value;
+
+use super::State;
+use super::canary::Canaries;
+use crate::generate::Rng;
+use crate::plan::CheckContext;
+use crate::plan::arguments::{
+    ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder, valid_arguments,
+};
+use crate::plan::witness::{known_arguments, only_as_task};
+use crate::wire::Tool;
+
+/// How many calls of one tool have canaries, and how many look for them by a value of an answer.
+const MOST_WRITES: usize = 4;
+const MOST_LOOKUPS: usize = 4;
+
+/// How many arguments are drawn in the search for some that have a text.
+const DRAWS: u64 = 24;
+
+/// The largest arguments, in bytes of JSON.
+const LARGEST: usize = 4096;
+
+/// A tool that may be called.
+pub(super) struct Caller {
+    pub(super) name: String,
+    /// Whether it declares with `readOnlyHint` that it changes nothing.
+    pub(super) declares_reading: bool,
+    /// Whether it changes nothing, as far as its hints and words tell.
+    pub(super) only_reads: bool,
+    /// Whether its data is meant to be shared.
+    pub(super) is_shared: bool,
+    /// Valid arguments: the suite's own, or small ones.
+    pub(super) arguments: Value,
+    safe_arguments: Option<SafeArguments>,
+}
+
+/// A call that carries a canary.
+pub(super) struct CanaryCall {
+    pub(super) canary: String,
+    pub(super) arguments: Value,
+}
+
+/// A tool that is left alone, and why.
+pub(super) struct LeftAlone {
+    pub(super) tool: String,
+    pub(super) reason: NotCallable,
+    pub(super) only_reads: bool,
+}
+
+/// The tools of a server, by whether they may be called.
+#[derive(Default)]
+pub(super) struct Callers {
+    pub(super) called: Vec<Caller>,
+    pub(super) left_alone: Vec<LeftAlone>,
+}
+
+impl Callers {
+    /// Those that the block selects.
+    pub(super) fn of(context: &CheckContext<'_>, settings: &State) -> Self {
+        let mut callers = Self::default();
+        for tool in context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)) {
+            match Caller::new(context, settings, tool) {
+                Ok(caller) => callers.called.push(caller),
+                Err(reason) => callers.left_alone.push(LeftAlone {
+                    tool: tool.name.clone(),
+                    reason,
+                    only_reads: tool.only_reads(),
+                }),
+            }
+        }
+        callers
+    }
+}
+
+impl LeftAlone {
+    /// Why it is left alone, with what to type next.
+    pub(super) fn sentence(&self, config_source: ConfigSource) -> String {
+        self.reason.sentence(&self.tool, config_source)
+    }
+}
+
+impl Caller {
+    fn new(context: &CheckContext<'_>, settings: &State, tool: &Tool) -> Result<Self, NotCallable> {
+        let suite = context.suite;
+        if tool.raw["execution"]["taskSupport"] == "required" {
+            return Err(NotCallable::NothingFits(only_as_task(tool)));
+        }
+        let arguments = valid_arguments(suite, context.server_name, tool)?;
+        let arguments = known_arguments(suite, tool).map_or(arguments, |(_, known)| known);
+        let unfilled = || NotCallable::NothingFits("its arguments use a name that only a step captures".to_owned());
+        Ok(Self {
+            name: tool.name.clone(),
+            declares_reading: tool.raw["annotations"]["readOnlyHint"] == true,
+            only_reads: tool.only_reads(),
+            is_shared: settings.shared.selects(&tool.name),
+            arguments: (context.filled)(&arguments).ok_or_else(unfilled)?,
+            safe_arguments: safe_arguments(tool, server_folder(suite, context.server_name)).ok(),
+        })
+    }
+
+    /// Calls with a canary in each text of the arguments at once, and in one at a time: an identifier with a canary would
+    /// hide what is stored under it.
+    pub(super) fn canary_calls(&self, canaries: &mut Canaries) -> Vec<CanaryCall> {
+        let base = self.base();
+        let places = self.places(&base);
+        let mut call = |places: &[String]| {
+            let canary = canaries.make();
+            let arguments = self.with_text(&base, places, &canary);
+            let times = arguments.to_string().matches(&canary).count();
+            (times > 0).then_some((CanaryCall { canary, arguments }, times))
+        };
+        let Some((first, times)) = call(&places) else { return Vec::new() };
+        let one_by_one = places.iter().filter(|_| times > 1).filter_map(|place| call(std::slice::from_ref(place)));
+        std::iter::once(first).chain(one_by_one.map(|(call, _)| call)).take(MOST_WRITES).collect()
+    }
+
+    /// Arguments that may show a canary without naming one: valid ones, a search for its beginning, and those with values
+    /// of earlier answers, by the name of the argument. Never a canary.
+    pub(super) fn lookups(&self, canaries: &Canaries, answers: &[Value]) -> Vec<Value> {
+        let places = self.places(&self.arguments);
+        let mut lookups = vec![self.arguments.clone()];
+        lookups.push(self.with_text(&self.arguments, &places, canaries.beginning()));
+        for answer in answers {
+            let arguments = self.with_values(&places, answer);
+            if lookups.len() < MOST_LOOKUPS + 2 && !lookups.contains(&arguments) {
+                lookups.push(arguments);
+            }
+        }
+        lookups.dedup();
+        lookups.retain(|arguments| canaries.find(&arguments.to_string()).is_empty());
+        lookups
+    }
+
+    /// How many texts its arguments have.
+    pub(super) fn texts(&self) -> usize {
+        self.places(&self.arguments).len()
+    }
+
+    /// The arguments into which canaries are put: such with a text, if the tool takes any.
+    fn base(&self) -> Value {
+        let given = || self.arguments.clone();
+        let Some(safe_arguments) = self.safe_arguments.as_ref().filter(|_| self.places(&self.arguments).is_empty())
+        else {
+            return given();
+        };
+        let drawn = (0..DRAWS).map(|seed| safe_arguments.random(&mut Rng::new(seed)));
+        let fitting = drawn.filter(|value| value.to_string().len() <= LARGEST);
+        fitting.max_by_key(|value| self.places(value).len()).unwrap_or_else(given)
+    }
+
+    /// JSON pointers to texts of arguments, and to optional texts that the arguments leave out.
+    fn places(&self, arguments: &Value) -> Vec<String> {
+        let mut places = Vec::new();
+        text_places("", arguments, &mut places);
+        let optional = self.safe_arguments.iter().flat_map(SafeArguments::optional_texts);
+        let absent = optional.filter(|name| arguments.get(name.as_str()).is_none());
+        places.extend(absent.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))));
+        places
+    }
+
+    /// The arguments with a text at these places, as far as the schema takes it there.
+    fn with_text(&self, arguments: &Value, places: &[String], text: &str) -> Value {
+        let mut made = arguments.clone();
+        for place in places {
+            let present = made.pointer(place).and_then(Value::as_str).unwrap_or_default();
+            let tried = spellings(present, text).into_iter().filter_map(|text| put(&made, place, text.into()));
+            if let Some(fitting) = tried.into_iter().find(|value| self.is_valid(value)) {
+                made = fitting;
+            }
+        }
+        made
+    }
+
+    /// The arguments with values that an answer has under the names of these arguments, or under the end of one:
+    /// `user_id` takes an `id`.
+    fn with_values(&self, places: &[String], answer: &Value) -> Value {
+        let mut made = self.arguments.clone();
+        for place in places {
+            let name = place.rsplit('/').next().unwrap_or_default().to_lowercase();
+            let value = value_named(answer, &|key| {
+                let key = key.to_lowercase();
+                !key.is_empty()
+                    && (name == key || name.ends_with(&format!("_{key}")) || key == "id" && name.ends_with("id"))
+            });
+            let tried = value.and_then(|value| put(&made, place, value.clone()));
+            if let Some(fitting) = tried.filter(|value| self.is_valid(value)) {
+                made = fitting;
+            }
+        }
+        made
+    }
+
+    /// Whether the schema takes arguments; those of a schema that cannot be used are sent as they are.
+    fn is_valid(&self, arguments: &Value) -> bool {
+        self.safe_arguments.as_ref().is_none_or(|safe| safe.generator().is_valid(arguments))
+    }
+}
+
+/// Forms of a text that an argument may take in the place of another one, the most similar to that first.
+fn spellings(present: &str, text: &str) -> Vec<String> {
+    let below = || format!("{}/{text}", present.trim_end_matches('/'));
+    let address = || format!("{text}@example.com");
+    if present.contains("://") || present.starts_with('/') {
+        vec![below(), text.to_owned()]
+    } else if present.contains('@') {
+        vec![address(), text.to_owned()]
+    } else {
+        vec![text.to_owned(), address(), format!("https://nowhere.invalid/{text}")]
+    }
+}
+
+/// A value with another one at a place; `None` where there is no such place.
+fn put(value: &Value, place: &str, new: Value) -> Option<Value> {
+    let mut made = value.clone();
+    let (above, name) = place.rsplit_once('/')?;
+    let above = made.pointer_mut(above)?;
+    match above {
+        Value::Object(members) => drop(members.insert(name.replace("~1", "/").replace("~0", "~"), new)),
+        Value::Array(items) => *items.get_mut(name.parse::<usize>().ok()?)? = new,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+    }
+    Some(made)
+}
+
+fn text_places(at: &str, value: &Value, places: &mut Vec<String>) {
+    match value {
+        Value::String(_) => places.push(at.to_owned()),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| text_places(&format!("{at}/{index}"), item, places));
+        }
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            text_places(&format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), member, places);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The first text or number of a value under a name that is wanted.
+fn value_named<'a>(value: &'a Value, is_wanted: &dyn Fn(&str) -> bool) -> Option<&'a Value> {
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, member)| match member {
+            Value::String(_) | Value::Number(_) => is_wanted(name).then_some(member),
+            Value::Array(_) | Value::Object(_) => value_named(member, is_wanted),
+            Value::Null | Value::Bool(_) => None,
+        }),
+        Value::Array(items) => items.iter().find_map(|item| value_named(item, is_wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn caller(schema: &Value, arguments: Value) -> Caller {
+        Caller {
+            name: "save".to_owned(),
+            declares_reading: false,
+            only_reads: false,
+            is_shared: false,
+            arguments,
+            safe_arguments: SafeArguments::new(schema, None).ok(),
+        }
+    }
+
+    #[test]
+    fn canaries_go_where_the_schema_takes_texts() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "mail": {"type": "string", "format": "email"},
+                "kind": {"enum": ["a", "b"]},
+                "note": {"type": "string"},
+            },
+            "required": ["name", "mail", "kind"],
+        });
+        let mut canaries = Canaries::new();
+        let calls = caller(&schema, json!({"name": "x", "mail": "x@y.z", "kind": "a"})).canary_calls(&mut canaries);
+        let shapes: Vec<String> =
+            calls.iter().map(|call| call.arguments.to_string().replace(&call.canary, "C")).collect();
+        assert_eq!(
+            shapes,
+            [
+                r#"{"name":"C","mail":"C@example.com","kind":"a","note":"C"}"#,
+                r#"{"name":"C","mail":"x@y.z","kind":"a"}"#,
+                r#"{"name":"x","mail":"C@example.com","kind":"a"}"#,
+                r#"{"name":"x","mail":"x@y.z","kind":"a","note":"C"}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn lookups_never_name_a_canary() {
+        let schema = json!({"type": "object", "properties": {"user_id": {"type": "string"}}, "required": ["user_id"]});
+        let mut canaries = Canaries::new();
+        let canary = canaries.make();
+        let answers = [json!({"id": "u7"}), json!({"id": canary})];
+        let lookups = caller(&schema, json!({"user_id": "x"})).lookups(&canaries, &answers);
+        assert_eq!(
+            lookups,
+            [json!({"user_id": "x"}), json!({"user_id": canaries.beginning()}), json!({"user_id": "u7"})]
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! Leaks as findings: one for each tool whose texts leaked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Isolation;
+use super::caller::Caller;
+use super::check::Seen;
+use super::verdict::names;
+use super::visit::Shown;
+use crate::event::{
+    Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, STATE_LEAK, Severity,
+};
+
+/// How many bytes of an answer are shown on both sides of a canary.
+const AROUND: usize = 20;
+
+/// A canary where it must not be seen.
+pub(super) struct Leak {
+    /// The call that wrote it, as an index.
+    pub(super) written: usize,
+    pub(super) canary: String,
+    pub(super) shown: Shown,
+    /// The relation of the session that showed it to the one that wrote it, in words.
+    pub(super) relation: &'static str,
+}
+
+/// What the suite says of the isolation, and what the server can know of its clients.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    pub(super) isolation: Isolation,
+    /// Whether the suite names the isolation, so that the server promises it.
+    pub(super) is_promised: bool,
+    pub(super) is_http: bool,
+    /// Whether the client says who it is, so that its sessions may be those of one user.
+    pub(super) has_credentials: bool,
+}
+
+impl Claim {
+    /// How bad a leak of a tool's texts is. Stored data may be shared by design, and so may be the history of one user;
+    /// what an anonymous client sends to a tool that declares to change nothing belongs to nobody else.
+    fn level(self, writer: &Caller) -> RequirementLevel {
+        let is_anonymous = self.is_http && !self.has_credentials;
+        if self.is_promised || (is_anonymous && writer.declares_reading) {
+            RequirementLevel::Must
+        } else {
+            RequirementLevel::Should
+        }
+    }
+}
+
+/// A finding for each tool whose texts leaked; adds the exchanges that show it.
+pub(super) fn findings(
+    claim: Claim,
+    callers: &[Caller],
+    first: &Seen,
+    again: Option<&Seen>,
+    exchanges: &mut Vec<Exchange>,
+) -> Vec<Finding> {
+    let tool_of = |seen: &Seen, leak: &Leak| seen.written[leak.written].tool;
+    let tools: BTreeSet<usize> = first.leaks.iter().map(|leak| tool_of(first, leak)).collect();
+    let each = tools.into_iter().filter_map(|tool| {
+        let confirmed = again.and_then(|again| {
+            let mut leaks = again.leaks.iter().filter(|leak| tool_of(again, leak) == tool);
+            leaks.next().map(|_| again)
+        });
+        // The sessions that were opened last show it.
+        let seen = confirmed.unwrap_or(first);
+        let leaks: Vec<&Leak> = seen.leaks.iter().filter(|leak| tool_of(seen, leak) == tool).collect();
+        let told = ToldLeaks { claim, caller: &callers[tool], seen, leaks: &leaks };
+        told.finding(confirmed.is_some(), exchanges)
+    });
+    each.collect()
+}
+
+/// The leaks of one tool's texts.
+struct ToldLeaks<'a> {
+    claim: Claim,
+    caller: &'a Caller,
+    seen: &'a Seen,
+    leaks: &'a [&'a Leak],
+}
+
+impl ToldLeaks<'_> {
+    fn finding(&self, is_confirmed: bool, exchanges: &mut Vec<Exchange>) -> Option<Finding> {
+        // The answer to a request can be asked for again.
+        let leak = self.leaks.iter().find(|leak| leak.shown.request.is_some()).or(self.leaks.first())?;
+        let written = &self.seen.written[leak.written].shown;
+        let (writer, Leak { canary, shown, relation, .. }) = (&self.caller.name, leak);
+        let message =
+            format!("{} in {relation} shows `{canary}`, which only a call of `{writer}` was sent with", shown.place);
+        exchanges.push(written.exchange.clone());
+        if shown.request.is_some() {
+            exchanges.push(shown.exchange.clone());
+        }
+        let level = if is_confirmed { self.claim.level(self.caller) } else { RequirementLevel::Should };
+        let severity = if level == RequirementLevel::Must { Severity::Critical } else { Severity::Low };
+        let mut found = Finding {
+            level,
+            exchange: Some(exchanges.len() - 1),
+            frame: shown.exchange.answer_frame,
+            help: Some(self.help(shown)),
+            severity: Some(severity),
+            reproduction: self.reproduction(written, shown, canary).map(Box::new),
+            ..Finding::new(STATE_LEAK, message)
+        };
+        found = found
+            .with_evidence(
+                "written by",
+                format!("{writer} {}, frame {} of its session", written.exchange.sent, written.exchange.frame),
+            )
+            .with_evidence("shown as", around(&shown.text, canary))
+            .with_evidence("shown by", self.places());
+        let reproduced = if is_confirmed {
+            "once more, with another text in new sessions"
+        } else {
+            "not with another text in new sessions, so it is a warning"
+        };
+        Some(found.with_evidence("reproduced", reproduced))
+    }
+
+    /// Everything that shows a text of the tool, a line for each session that does.
+    fn places(&self) -> String {
+        let mut by_relation: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for leak in self.leaks {
+            by_relation.entry(leak.relation).or_default().insert(leak.shown.subject());
+        }
+        let line = |(relation, places): (&&str, &BTreeSet<&str>)| {
+            format!("{relation}: {}", names(&places.iter().collect::<Vec<_>>()))
+        };
+        by_relation.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn help(&self, shown: &Shown) -> String {
+        let isolation = self.claim.isolation.as_str();
+        let either = match &shown.tool {
+            Some(reader) if *reader != self.caller.name => format!(" or `shared: [{reader}]`"),
+            Some(_) | None => String::new(),
+        };
+        let meant = format!("if it is meant to be seen there, say `shared: [{}]`{either}", self.caller.name);
+        if self.claim.is_promised {
+            format!("keep the data of {isolation} apart; {meant}")
+        } else {
+            format!(
+                "{meant}; if not, keep the data of {isolation} apart, and have this fail with `isolation: [{isolation}]`"
+            )
+        }
+    }
+
+    /// The call that writes and the request that shows it; `None` where a replay could not see it.
+    fn reproduction(&self, written: &Shown, shown: &Shown, canary: &str) -> Option<Reproduction> {
+        let calls = [written.request.clone()?, shown.request.clone()?];
+        // A replay has sessions side by side; over HTTP they are those of one run.
+        let is_replayable = self.claim.isolation == Isolation::Sessions || !self.claim.is_http;
+        is_replayable.then(|| Reproduction {
+            kind: FindingKind::StateLeak,
+            tool: shown.tool.clone(),
+            sessions: calls.map(|call| vec![call]).into(),
+            check: ReproductionCheck::Holds(canary.to_owned()),
+            doubt: None,
+        })
+    }
+}
+
+/// The text around a canary.
+fn around(text: &str, canary: &str) -> String {
+    let Some(at) = text.to_lowercase().find(canary) else { return String::new() };
+    let edge = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let (from, to) = (edge(at.saturating_sub(AROUND)), edge(at + canary.len() + AROUND));
+    let (before, after) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
+    format!("{before}{}{after}", &text[from..to])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_canary_is_shown_with_its_surroundings() {
+        let long = format!("{}kw1{}", "ä".repeat(60), "b".repeat(60));
+        assert_eq!(around(&long, "kw1"), format!("…{}kw1{}…", "ä".repeat(10), "b".repeat(20)));
+        assert_eq!(around("a KW1 b", "kw1"), "a KW1 b");
+        assert_eq!(around("a", "kw1"), "");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        assert_eq!(names(&["a", "b"]), "`a`, `b`");
+        assert_eq!(names(&["a", "b", "c", "d", "e", "f", "g"]), "`a`, `b`, `c`, `d`, `e` and 2 more");
+    }
+}

@@ -1,0 +1,255 @@
+//! What is sent in a session, and everything that it shows.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::caller::Caller;
+use crate::event::{Exchange, Finding, Phase, ReproductionCall};
+use crate::plan::CheckContext;
+use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
+use crate::source::{beginning, beginning_of_json};
+use crate::wire::{Channel, Direction, Frame, ListKind, admitted_failure};
+
+/// How many resources and prompts are looked at.
+const MOST_READ: usize = 32;
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 600;
+
+/// The limits of a round, and what happened in its sessions so far.
+pub(super) struct Round<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    pub(super) deadline: Instant,
+    /// Tools that did not answer in time, which are not called again.
+    silent: BTreeSet<String>,
+    /// Why a server ended, if one did.
+    ended: Option<Finding>,
+    frames: Vec<u32>,
+}
+
+/// Something that a session showed.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    /// The place, in words.
+    pub(super) place: String,
+    /// The text in which canaries are looked for.
+    pub(super) text: String,
+    /// The tool that showed it.
+    pub(super) tool: Option<String>,
+    /// The request that it answers; `None` where nobody asked.
+    pub(super) request: Option<ReproductionCall>,
+    pub(super) exchange: Exchange,
+    /// Whether it is the answer that was asked for, and no error.
+    pub(super) is_served: bool,
+}
+
+impl Shown {
+    /// The tool or request that showed it, in short.
+    pub(super) fn subject(&self) -> &str {
+        self.tool.as_deref().unwrap_or(&self.exchange.title)
+    }
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
+        Self { context, deadline: Instant::now() + time, silent: BTreeSet::new(), ended: None, frames: Vec::new() }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Why a server ended, if one did.
+    pub(super) fn exit(&self) -> Option<Finding> {
+        self.ended.clone()
+    }
+
+    /// Notes that a server ended by itself.
+    pub(super) fn note_exit(&mut self, found: Finding) {
+        self.ended.get_or_insert(found);
+    }
+
+    /// Tools that did not answer in time.
+    pub(super) fn silent(&self) -> Vec<String> {
+        self.silent.iter().cloned().collect()
+    }
+
+    pub(super) fn take_frames(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.frames)
+    }
+
+    /// Calls a tool; `None` where no answer came.
+    pub(super) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<Shown> {
+        if self.silent.contains(tool) {
+            return None;
+        }
+        let params = json!({"name": tool, "arguments": arguments});
+        self.ask(session, "tools/call", params, Some(tool)).await
+    }
+
+    async fn ask(&mut self, session: &Session, method: &str, params: Value, tool: Option<&str>) -> Option<Shown> {
+        if self.is_over() || !session.is_open() {
+            return None;
+        }
+        let request = SessionRequest {
+            owner: self.context.owner,
+            method,
+            params: (!params.is_null()).then(|| params.clone()),
+            timeout: Some(self.context.request_timeout.min(self.deadline - Instant::now())),
+            progress: false,
+        };
+        match session.request(request).await {
+            Ok(reply) => Some(self.shown(&reply, method, &params, tool)),
+            Err(failure) => {
+                self.note(&failure, tool);
+                None
+            }
+        }
+    }
+
+    fn note(&mut self, failure: &CallFailure, tool: Option<&str>) {
+        self.frames.extend(failure.frame);
+        match failure.reason {
+            FailureReason::Timeout(_) => self.silent.extend(tool.map(str::to_owned)),
+            FailureReason::Exited(_) => self.note_exit(Finding::from(failure)),
+            FailureReason::Protocol(_)
+            | FailureReason::NotRead(_)
+            | FailureReason::RefusedWhole(_)
+            | FailureReason::Http(_) => {}
+        }
+    }
+
+    fn shown(&mut self, reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> Shown {
+        self.frames.extend([reply.frame, reply.answer_frame]);
+        let subject = tool.or_else(|| params["uri"].as_str()).or_else(|| params["name"].as_str());
+        let title = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject}"));
+        let result = reply.message.get("result");
+        let sent = if tool.is_some() { &params["arguments"] } else { params };
+        Shown {
+            place: format!("the answer of `{}`", tool.unwrap_or(&title)),
+            text: reply.message.to_string(),
+            tool: tool.map(str::to_owned),
+            request: Some(ReproductionCall { method: method.to_owned(), params: params.clone() }),
+            exchange: Exchange {
+                phase: Phase::Steps,
+                title,
+                tool: tool.map(str::to_owned),
+                sent: beginning_of_json(sent, SHOWN),
+                received: beginning_of_json(&*reply.message, SHOWN),
+                frame: reply.frame,
+                answer_frame: Some(reply.answer_frame),
+                elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+            },
+            is_served: result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none()),
+        }
+    }
+
+    /// Everything that a session shows of itself: its lists, resources and prompts, the answers of tools, and what it
+    /// sent without being asked. `lookups` are the arguments for a tool.
+    pub(super) async fn visit(
+        &mut self,
+        session: &Session,
+        callers: &[Caller],
+        lookups: &(dyn Fn(&Caller) -> Vec<Value> + Sync),
+    ) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        // Tools that may overwrite what others show come last: those that change data, and of these the ones with most texts.
+        let mut ordered: Vec<&Caller> = callers.iter().collect();
+        ordered.sort_by_key(|caller| (!caller.only_reads, caller.texts()));
+        for caller in ordered {
+            for arguments in lookups(caller) {
+                shown.extend(self.call(session, &caller.name, &arguments).await);
+            }
+        }
+        for kind in ListKind::ALL {
+            let items = self.list(session, kind, &mut shown).await;
+            for request in items.iter().filter_map(|item| request_for(kind, item)).take(MOST_READ) {
+                shown.extend(self.ask(session, &request.method, request.params, None).await);
+            }
+        }
+        let unrequested = Self::unrequested(session, &shown);
+        shown.extend(unrequested);
+        shown
+    }
+
+    /// The items of a list, which is shown with all its pages.
+    async fn list(&mut self, session: &Session, kind: ListKind, shown: &mut Vec<Shown>) -> Vec<Value> {
+        let is_declared = session.server.capabilities.get(kind.capability()).is_some_and(|value| !value.is_null());
+        if !is_declared || self.is_over() || !session.is_open() {
+            return Vec::new();
+        }
+        match timeout(self.deadline - Instant::now(), session.list(self.context.owner, kind)).await {
+            Ok(Ok(reply)) => {
+                shown.push(self.shown(&reply, kind.method(), &Value::Null, None));
+                reply.message["result"][kind.member()].as_array().cloned().unwrap_or_default()
+            }
+            Ok(Err(failure)) => {
+                self.note(&failure, None);
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Notifications, requests of the server and lines of standard error.
+    fn unrequested(session: &Session, answered: &[Shown]) -> Vec<Shown> {
+        let answers: BTreeSet<u32> = answered.iter().filter_map(|shown| shown.exchange.answer_frame).collect();
+        let frames = session.frames();
+        let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
+        let asked: BTreeSet<String> =
+            sent.filter_map(|frame| Some(frame.json().ok()?.get("id")?.to_string())).collect();
+        // The pages of a list are in what it shows.
+        let is_answer = |frame: &&Frame| {
+            let id = frame.json().ok().and_then(|message| Some(message.get("id")?.to_string()));
+            answers.contains(&frame.seq) || id.is_some_and(|id| asked.contains(&id))
+        };
+        let received = frames.iter().filter(|frame| frame.direction == Direction::Received && !is_answer(frame));
+        let shown = received.map(|frame| {
+            let message = frame.json().unwrap_or_default();
+            let method = message["method"].as_str();
+            let place = match (frame.channel, method) {
+                (Channel::Stderr, _) => "standard error".to_owned(),
+                (Channel::Protocol | Channel::Http, Some(method)) => format!("the message `{method}`"),
+                (Channel::Protocol | Channel::Http, None) => "a message that answers no request".to_owned(),
+            };
+            let text = frame.text();
+            Shown {
+                exchange: Exchange {
+                    phase: Phase::Steps,
+                    title: method.unwrap_or(&place).to_owned(),
+                    tool: None,
+                    sent: String::new(),
+                    received: beginning(&text, SHOWN),
+                    frame: 0,
+                    answer_frame: Some(frame.seq),
+                    elapsed_us: 0,
+                },
+                place,
+                text,
+                tool: None,
+                request: None,
+                is_served: false,
+            }
+        });
+        shown.collect()
+    }
+}
+
+/// The request that shows an item of a list; `None` where the list shows all there is.
+fn request_for(kind: ListKind, item: &Value) -> Option<ReproductionCall> {
+    let call = |method: &str, params: Value| Some(ReproductionCall { method: method.to_owned(), params });
+    match kind {
+        ListKind::Resources => call("resources/read", json!({"uri": item["uri"].as_str()?})),
+        ListKind::Prompts => {
+            let needed =
+                item["arguments"].as_array().into_iter().flatten().filter(|argument| argument["required"] == true);
+            let arguments: serde_json::Map<String, Value> =
+                needed.filter_map(|argument| Some((argument["name"].as_str()?.to_owned(), "text".into()))).collect();
+            call("prompts/get", json!({"name": item["name"].as_str()?, "arguments": arguments}))
+        }
+        ListKind::Tools | ListKind::ResourceTemplates => None,
+    }
+}
