@@ -78,9 +78,6 @@ const fn later(key: &Key, probes: &'static [&'static str]) -> Kind {
     Kind { key: *key, probes, example: None, read: read_any, read_in_test: None }
 }
 
-pub(super) static TORTURE: Kind =
-    later(&key("torture", Shape::Map(&Shape::Any), "Stresses the server; planned and skipped in this version."), &[]);
-
 pub(super) static CONFIG: Kind = later(
     &key(
         "config",

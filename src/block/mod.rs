@@ -16,6 +16,7 @@ pub mod properties;
 mod schema_lint;
 mod security;
 mod state;
+mod torture;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,7 +47,7 @@ pub static KINDS: &[&Kind] = &[
     &performance::KIND,
     &security::KIND,
     &state::KIND,
-    &later::TORTURE,
+    &torture::KIND,
     &later::CONFIG,
     &later::TRUST_BOUNDARY,
     &later::FAULTS,

@@ -93,8 +93,7 @@ impl Session {
             return None;
         }
         let intake = self.peer.take_intake().await?;
-        let most = if self.settings.keeps_frames { MAX_WRITTEN_FRAMES } else { MAX_FRAMES };
-        self.peer.lock().transcript.keep_last(most);
+        self.keep_last_frames();
         Some(Pipeline {
             session: self,
             owner,
@@ -105,6 +104,12 @@ impl Session {
             answered: VecDeque::new(),
             unmatched: 0,
         })
+    }
+
+    /// Keeps only the last frames from now on, for those who make more calls than anybody looks at.
+    pub fn keep_last_frames(&self) {
+        let most = if self.settings.keeps_frames { MAX_WRITTEN_FRAMES } else { MAX_FRAMES };
+        self.peer.lock().transcript.keep_last(most);
     }
 
     /// Makes calls of a tool ready.

@@ -46,4 +46,5 @@ mod safe_arguments;
 mod starts;
 mod strays;
 mod testing;
+mod torture;
 mod written;

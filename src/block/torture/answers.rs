@@ -1,0 +1,249 @@
+//! Concurrent calls of a tool that only reads, and whose answers show the text of their call: each must show its own.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Torture;
+use super::canary::{ArgumentTemplate, Canaries};
+use super::clients::{AnsweredCall, Call, Clients, Halt};
+use super::finding::{halted, inconclusive, load, not_applicable, show};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::SessionReply;
+
+/// How many calls are made one after another first.
+const ALONE: usize = 8;
+
+/// How many further rounds of concurrent calls may show swapped answers again.
+const MOST_REPETITIONS: usize = 3;
+
+/// How often so many concurrent calls are tried before more are needed.
+const TRIES_TO_MINIMISE: usize = 2;
+
+/// Concurrent calls of one tool.
+#[derive(Debug)]
+pub(super) struct AnswersCheck {
+    pub(super) settings: Arc<Torture>,
+    pub(super) tool: String,
+}
+
+impl Check for AnswersCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { run(self, &context).await })
+    }
+}
+
+async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
+    let AnswersCheck { settings, tool } = check;
+    let templates = context.catalog.tool(tool).map(|tool| ArgumentTemplate::of_tool(tool, context, settings.seed));
+    let templates = match templates {
+        Some(Ok(templates)) if !templates.is_empty() => templates,
+        Some(Ok(_)) | None => return not_applicable(format!("no argument of `{tool}` takes a text to look for")),
+        Some(Err(why)) => {
+            return CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(why.to_string()));
+        }
+    };
+    let clients = match Clients::open(context, settings).await {
+        Ok(clients) => clients,
+        Err(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            return CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) };
+        }
+    };
+    let canaries = Canaries::new(settings.seed, tool);
+    let mut study = Study { settings, tool, clients: &clients, canaries, next: 1, swap: None };
+    let judged = tokio::select! {
+        judged = study.judge(&templates) => judged,
+        () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+    };
+    let swap = study.swap.take();
+    let mut result = match judged {
+        Ok(result) => result,
+        Err(halt) => match swap {
+            Some(swap) => swap.result(&clients, settings, tool),
+            None => halted(&halt, settings, tool),
+        },
+    };
+    result.protocol_revision = clients.revision();
+    match clients.close().await {
+        Some(found) if result.outcome != Outcome::Failed => CheckResult {
+            protocol_revision: result.protocol_revision,
+            ..CheckResult::found(Outcome::Failed, vec![found])
+        },
+        _ => result,
+    }
+}
+
+/// What is being found out about a tool.
+struct Study<'a> {
+    settings: &'a Torture,
+    tool: &'a str,
+    clients: &'a Clients<'a>,
+    canaries: Canaries,
+    /// The number of the next canary.
+    next: u64,
+    /// Swapped answers that were seen.
+    swap: Option<Swap>,
+}
+
+/// An answer that belongs to another call.
+#[derive(Debug, Clone)]
+struct Swap {
+    reply: SessionReply,
+    /// The text that it shows, and the one of its call.
+    shows: String,
+    own: String,
+    swapped: usize,
+    answered: usize,
+    /// How many of the further rounds showed swapped answers again.
+    repetitions: Option<(usize, usize)>,
+    /// The smallest number of concurrent calls that shows it.
+    smallest: usize,
+}
+
+/// A round of concurrent calls.
+struct Round {
+    answered: usize,
+    swap: Option<Swap>,
+}
+
+impl Study<'_> {
+    async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
+        let tool = self.tool;
+        let Some((template, slowest)) = self.learn(templates).await? else {
+            let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
+            return Ok(not_applicable(why));
+        };
+        let count = self.settings.sessions * self.settings.calls;
+        let round = self.round(&template, count, slowest).await?;
+        if round.answered < 2 {
+            return Ok(inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
+        }
+        let Some(mut swap) = round.swap else {
+            let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
+            return Ok(CheckResult { reason: Some(reason), ..CheckResult::new(Outcome::Passed) });
+        };
+        self.swap = Some(swap.clone());
+        let (mut shown, mut tried) = (0, 0);
+        while tried < MOST_REPETITIONS && shown == 0 {
+            tried += 1;
+            shown += usize::from(self.round(&template, count, slowest).await?.swap.is_some());
+        }
+        swap.repetitions = Some((shown, tried));
+        self.swap = Some(swap.clone());
+        if shown > 0 {
+            swap.smallest = self.minimise(&template, count, slowest).await?;
+        }
+        Ok(swap.result(self.clients, self.settings, tool))
+    }
+
+    /// Finds arguments whose text is in the answer, always and alone; and the time of the slowest of these calls.
+    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<(ArgumentTemplate, Duration)>, Halt> {
+        for template in templates {
+            let first = self.next_calls(template, 1);
+            let answered = self.clients.one_after_another(self.tool, &first).await?;
+            if answered.is_empty() || !answered.iter().all(|call| self.shows_own_only(call)) {
+                continue;
+            }
+            let calls = self.next_calls(template, ALONE);
+            let more = self.clients.one_after_another(self.tool, &calls).await?;
+            if more.len() == ALONE && more.iter().all(|call| self.shows_own_only(call)) {
+                let slowest = answered.iter().chain(&more).map(|call| call.reply.elapsed).max();
+                return Ok(Some((template.clone(), slowest.unwrap_or_default())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn shows_own_only(&self, call: &AnsweredCall) -> bool {
+        call.is_served() && self.canaries.calls_in(&call.text()) == [call.number]
+    }
+
+    /// Concurrent calls, and those whose answers show the text of another call and not their own.
+    async fn round(&mut self, template: &ArgumentTemplate, count: usize, slowest: Duration) -> Result<Round, Halt> {
+        let calls = self.next_calls(template, count);
+        let mut answered = self.clients.at_a_time(self.tool, &calls, slowest).await?;
+        answered.retain(AnsweredCall::is_served);
+        let numbers: BTreeSet<u64> = calls.iter().map(|call| call.number).collect();
+        let foreign = |call: &AnsweredCall| {
+            let shown = self.canaries.calls_in(&call.text());
+            let is_swapped = !shown.contains(&call.number) && numbers.contains(&call.number);
+            shown.first().copied().filter(|_| is_swapped)
+        };
+        let swapped: Vec<(&AnsweredCall, u64)> =
+            answered.iter().filter_map(|call| Some((call, foreign(call)?))).collect();
+        let swap = swapped.first().map(|(call, shown)| Swap {
+            reply: call.reply.clone(),
+            shows: self.canaries.of(*shown),
+            own: self.canaries.of(call.number),
+            swapped: swapped.len(),
+            answered: answered.len(),
+            repetitions: None,
+            smallest: count,
+        });
+        Ok(Round { answered: answered.len(), swap })
+    }
+
+    /// The smallest number of concurrent calls that shows swapped answers, by halving.
+    async fn minimise(&mut self, template: &ArgumentTemplate, count: usize, slowest: Duration) -> Result<usize, Halt> {
+        let mut smallest = count;
+        while smallest > 2 && !self.clients.is_late() {
+            let fewer = (smallest / 2).max(2);
+            let mut swaps = false;
+            for _ in 0..TRIES_TO_MINIMISE {
+                swaps = swaps || self.round(template, fewer, slowest).await?.swap.is_some();
+            }
+            if !swaps {
+                break;
+            }
+            smallest = fewer;
+            if let Some(swap) = &mut self.swap {
+                swap.smallest = smallest;
+            }
+        }
+        Ok(smallest)
+    }
+
+    /// Calls with the next canaries, in turn in every session.
+    fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> Vec<Call> {
+        let begin = self.next;
+        self.next += count as u64;
+        (begin..self.next)
+            .zip((0..self.clients.sessions()).cycle())
+            .map(|(number, session)| Call { number, session, arguments: template.with(&self.canaries.of(number)) })
+            .collect()
+    }
+}
+
+impl Swap {
+    fn result(self, clients: &Clients<'_>, settings: &Torture, tool: &str) -> CheckResult {
+        let is_sure = self.repetitions.is_some_and(|(shown, _)| shown > 0);
+        let repeated = match self.repetitions {
+            Some((0, tried)) => format!("not in {tried} further rounds"),
+            Some((_, tried)) => format!(
+                "swapped again in round {} of {}; {} concurrent calls are enough, and calls one after another are \
+                 answered right",
+                tried + 1,
+                MOST_REPETITIONS + 1,
+                self.smallest
+            ),
+            None => "not tried again, since the time was over or the server ended".to_owned(),
+        };
+        let message = format!("`{tool}` answers a call with the result of another one that runs at the same time");
+        let mut found = Finding::new("swapped-answer", message)
+            .with_evidence("swapped", format!("{} of {} answers, {}", self.swapped, self.answered, load(clients)))
+            .with_evidence("expected", format!("`{}`, the text of the call, and not `{}`", self.own, self.shows))
+            .with_evidence("repeated", repeated)
+            .with_evidence("seed", settings.seed.to_string());
+        found.help =
+            Some("keep what belongs to a call in variables of that call, not in ones that calls share".to_owned());
+        if !is_sure {
+            found.level = RequirementLevel::Should;
+        }
+        let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
+        let title = format!("tools/call {tool}");
+        show(found, &[(title.as_str(), &self.reply)], &mut result);
+        result
+    }
+}

@@ -1,0 +1,213 @@
+//! Texts that each appear in one call only, and arguments that have one in place of their texts.
+
+use serde_json::{Map, Value};
+
+use crate::generate::{Generator, Rng};
+use crate::plan::CheckContext;
+use crate::plan::arguments::{SafeArguments, server_folder};
+use crate::plan::witness::known_arguments;
+use crate::schema::Unusable;
+use crate::wire::Tool;
+
+/// How many arguments are drawn, of which the shortest with a text is used.
+const DRAWS: u64 = 48;
+
+/// How many templates of a tool there are at most: with all texts replaced, and with each one alone.
+const MOST_TEMPLATES: usize = 10;
+
+/// Makes canaries, and finds them in answers.
+#[derive(Debug, Clone)]
+pub(super) struct Canaries {
+    /// Follows from the seed and the tool.
+    prefix: String,
+    /// Sets them apart from those that an earlier run left in the server.
+    run: u64,
+}
+
+impl Canaries {
+    pub(super) fn new(seed: u64, tool: &str) -> Self {
+        let bits = Rng::new(seed).fork(tool).bits();
+        Self { prefix: format!("zq{:07x}r", bits & 0xfff_ffff), run: 0 }
+    }
+
+    /// Those that differ from all in texts of the server.
+    pub(super) fn unlike<'a>(self, texts: impl Iterator<Item = &'a str>) -> Self {
+        let runs = texts.flat_map(|text| self.numbers_in(text)).map(|(run, _)| run + 1);
+        Self { run: runs.max().unwrap_or_default().max(self.run), ..self }
+    }
+
+    pub(super) fn of(&self, number: u64) -> String {
+        format!("{}{:04x}v{number:06x}", self.prefix, self.run)
+    }
+
+    /// The calls whose canaries a text has, in order, each once.
+    pub(super) fn calls_in(&self, text: &str) -> Vec<u64> {
+        let mut numbers: Vec<u64> =
+            self.numbers_in(text).filter(|(run, _)| *run == self.run).map(|(_, number)| number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The run and the call of each canary in a text.
+    fn numbers_in<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (u64, u64)> + 'a {
+        text.match_indices(&self.prefix).filter_map(|(at, _)| {
+            let rest = &text[at + self.prefix.len()..];
+            let number = |digits: Option<&str>| u64::from_str_radix(digits?, 16).ok();
+            Some((number(rest.get(..4))?, number(rest.get(4..)?.strip_prefix('v')?.get(..6))?))
+        })
+    }
+}
+
+/// Arguments with places for a canary.
+#[derive(Debug, Clone)]
+pub(super) struct ArgumentTemplate {
+    arguments: Value,
+    /// The places, as JSON pointers.
+    at: Vec<String>,
+}
+
+impl ArgumentTemplate {
+    /// Templates of a tool, the most promising first: all texts are replaced, then each one alone. There are none where no
+    /// argument takes any text.
+    pub(super) fn of_tool(tool: &Tool, context: &CheckContext<'_>, seed: u64) -> Result<Vec<Self>, Unusable> {
+        let safe = SafeArguments::new(&tool.arguments_schema(), server_folder(context.suite, context.server_name))?;
+        let generator = safe.generator();
+        let given = known_arguments(context.suite, tool).and_then(|(_, known)| (context.filled)(&known));
+        let Some(base) = given.or_else(|| shortest_with_texts(&safe, seed)) else { return Ok(Vec::new()) };
+        let all = places(&base, generator);
+        let alone = all.iter().map(|at| vec![at.clone()]);
+        let whole = Some(all.clone()).filter(|all| all.len() > 1 && is_valid_with(generator, &base, all));
+        let templates = whole.into_iter().chain(alone).map(|at| Self { arguments: base.clone(), at });
+        Ok(templates.take(MOST_TEMPLATES).collect())
+    }
+
+    /// The arguments with a canary at every place.
+    pub(super) fn with(&self, canary: &str) -> Value {
+        put_all(&self.arguments, &self.at, canary)
+    }
+}
+
+/// Small valid arguments, or else the shortest of some drawn ones, with a place for a canary.
+fn shortest_with_texts(safe: &SafeArguments, seed: u64) -> Option<Value> {
+    let has_place = |arguments: &Value| !places(arguments, safe.generator()).is_empty();
+    if has_place(safe.smallest()) {
+        return Some(safe.smallest().clone());
+    }
+    let draw = Rng::new(seed).fork("arguments");
+    let drawn = (0..DRAWS).map(|number| safe.random(&mut draw.fork(number)));
+    drawn.filter(has_place).min_by_key(|arguments| arguments.to_string().len())
+}
+
+/// The texts that can be replaced by a canary.
+fn places(arguments: &Value, generator: &Generator) -> Vec<String> {
+    let mut all = Vec::new();
+    collect_texts(arguments, String::new(), &mut all);
+    all.retain(|at| is_valid_with(generator, arguments, std::slice::from_ref(at)));
+    all
+}
+
+fn collect_texts(value: &Value, at: String, found: &mut Vec<String>) {
+    match value {
+        Value::String(_) => found.push(at),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(number, item)| collect_texts(item, format!("{at}/{number}"), found));
+        }
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            let step = name.replace('~', "~0").replace('/', "~1");
+            collect_texts(member, format!("{at}/{step}"), found);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_valid_with(generator: &Generator, arguments: &Value, at: &[String]) -> bool {
+    generator.is_valid(&put_all(arguments, at, &Canaries::new(0, "").of(0)))
+}
+
+fn put_all(arguments: &Value, at: &[String], canary: &str) -> Value {
+    let mut with = arguments.clone();
+    for at in at {
+        if let Some(Value::String(text)) = with.pointer_mut(at) {
+            *text = marked(text, canary);
+        }
+    }
+    with
+}
+
+/// A text with a canary in it, of the same kind: an address stays an address.
+fn marked(text: &str, canary: &str) -> String {
+    if text.contains("://") || text.starts_with('/') {
+        return format!("{}/{canary}", text.trim_end_matches('/'));
+    }
+    match text.split_once('@') {
+        Some((_, host)) => format!("{canary}@{host}"),
+        None => canary.to_owned(),
+    }
+}
+
+/// Members of an answer by name, the outermost first: structured content, or a text that is JSON.
+pub(super) fn members_of(answer: &Value) -> Map<String, Value> {
+    let result = &answer["result"];
+    let texts = result["content"].as_array().into_iter().flatten().filter_map(|content| content["text"].as_str());
+    let parsed = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    let mut members = Map::new();
+    for whole in std::iter::once(result["structuredContent"].clone()).chain(parsed) {
+        let mut level = vec![&whole];
+        while !level.is_empty() {
+            for (name, member) in level.iter().filter_map(|value| value.as_object()).flatten() {
+                if !members.contains_key(name) && (member.is_string() || member.is_number()) {
+                    members.insert(name.clone(), member.clone());
+                }
+            }
+            level = level.into_iter().flat_map(inside).collect();
+        }
+    }
+    members
+}
+
+fn inside(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(items) => items.iter().collect(),
+        Value::Object(members) => members.values().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_canary_names_its_call() {
+        let canaries = Canaries::new(7, "create_user");
+        let text = format!("a{}b {} {}", canaries.of(18), canaries.of(3), canaries.of(18));
+        assert_eq!(canaries.calls_in(&text), [3, 18]);
+        assert_eq!(canaries.clone().unlike(std::iter::once(text.as_str())).calls_in(&text), [0; 0]);
+        assert_eq!(Canaries::new(8, "create_user").calls_in(&text), [0; 0]);
+        assert_eq!(canaries.calls_in(&canaries.of(18)[..17]), [0; 0]);
+    }
+
+    #[test]
+    fn canaries_stand_in_texts_of_any_depth_and_keep_their_kind() {
+        let base = json!({"users": [{"name": "a", "email": "a@b.org", "age": 3}], "page": "https://127.0.0.1:9/"});
+        let at = ["/users/0/name", "/users/0/email", "/page"].map(str::to_owned);
+        let expected = json!({"users": [{"name": "c", "email": "c@b.org", "age": 3}], "page": "https://127.0.0.1:9/c"});
+        assert_eq!(put_all(&base, &at, "c"), expected);
+        let mut found = Vec::new();
+        collect_texts(&base, String::new(), &mut found);
+        assert_eq!(found, at);
+    }
+
+    #[test]
+    fn members_of_answers_are_found_in_structured_content_and_in_text() {
+        let check = |result: Value, expected: Value| {
+            assert_eq!(Value::from(members_of(&json!({"result": result}))), expected);
+        };
+        check(json!({"structuredContent": {"user": {"id": "u1"}, "id": 7}}), json!({"id": 7}));
+        check(json!({"content": [{"type": "text", "text": "{\"user\": {\"id\": \"u1\"}}"}]}), json!({"id": "u1"}));
+        check(json!({"content": [{"type": "text", "text": "created"}]}), json!({}));
+    }
+}

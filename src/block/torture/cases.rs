@@ -1,0 +1,62 @@
+//! One case for every tool that may be called.
+
+use std::sync::Arc;
+
+use super::answers::AnswersCheck;
+use super::updates::UpdatesCheck;
+use super::{Pair, Torture};
+use crate::event::Reason;
+use crate::plan::arguments::{ConfigSource, NotCallable};
+use crate::plan::planner::Planner;
+use crate::plan::witness::only_as_task;
+use crate::plan::{Body, Case, Check};
+use crate::source::Located;
+use crate::suite::ToolSelection;
+use crate::wire::{Catalog, Tool};
+
+/// The variants that concurrent calls judge.
+pub(super) const JUDGES: [&str; 2] = [LOST_UPDATE, MISROUTED];
+
+const LOST_UPDATE: &str = "STATE-LOST-UPDATE";
+const MISROUTED: &str = "TOOL-RESULT-MISROUTED";
+
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
+    let in_pairs: Vec<Located<String>> = settings.pairs.iter().flat_map(names).collect();
+    cases.extend(planner.unknown_tools(template, &ToolSelection::Named(in_pairs), catalog));
+    let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+    cases.extend(selected.map(|tool| {
+        let may_write = settings.pair(&tool.name).is_some() || !tool.only_reads();
+        let body = body(planner, settings, tool, may_write, catalog);
+        let name = format!("{}: {}", template.name, tool.name);
+        let mut case = planner.case(&name, None, settings.span, body);
+        case.variants.insert(if may_write { LOST_UPDATE } else { MISROUTED }.to_owned());
+        case
+    }));
+    cases
+}
+
+fn names(pair: &Pair) -> impl Iterator<Item = Located<String>> {
+    std::iter::once(&pair.write).chain(&pair.reads).cloned()
+}
+
+fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: bool, catalog: &Catalog) -> Body {
+    let reads = settings.pair(&tool.name).map(|pair| &pair.reads);
+    let paired = reads.into_iter().flatten().filter_map(|read| catalog.tool(&read.value));
+    if let Some(reason) = std::iter::once(tool).chain(paired).find_map(|tool| kept(planner, tool)) {
+        return Body::Skipped(reason);
+    }
+    let (settings, tool) = (Arc::clone(settings), tool.name.clone());
+    let check: Arc<dyn Check> =
+        if may_write { Arc::new(UpdatesCheck { settings, tool }) } else { Arc::new(AnswersCheck { settings, tool }) };
+    Body::Check(check)
+}
+
+/// Why a tool is not called.
+fn kept(planner: &Planner<'_>, tool: &Tool) -> Option<Reason> {
+    if tool.raw["execution"]["taskSupport"] == "required" {
+        return Some(Reason::NotApplicable(only_as_task(tool)));
+    }
+    let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
+    Some(NotCallable::Hazard(hazard).skip_reason(&tool.name, ConfigSource::of(planner.suite)))
+}

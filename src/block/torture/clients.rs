@@ -1,0 +1,267 @@
+//! The sessions of a case, and their calls: one after another, or many at a time. Every call ends within the time of the
+//! case, whatever the server does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::Torture;
+use crate::event::Finding;
+use crate::plan::CheckContext;
+use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
+
+/// The sessions of a case.
+pub(super) struct Clients<'a> {
+    context: &'a CheckContext<'a>,
+    sessions: Vec<Arc<Session>>,
+    in_flight: usize,
+    deadline: Instant,
+}
+
+/// A call that is about to be made.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    /// The number in its canary.
+    pub(super) number: u64,
+    /// The session, as an index.
+    pub(super) session: usize,
+    pub(super) arguments: Value,
+}
+
+/// A call that was answered.
+#[derive(Debug, Clone)]
+pub(super) struct AnsweredCall {
+    pub(super) number: u64,
+    pub(super) session: usize,
+    pub(super) reply: SessionReply,
+}
+
+/// Why a case cannot go on.
+pub(super) enum Halt {
+    /// A call failed, and no other call is worth while.
+    Failed(Box<CallFailure>),
+    /// The time of the case is over.
+    OutOfTime,
+    /// Some of many concurrent calls got no answer, which is no wonder where calls take that long.
+    Slow,
+}
+
+impl AnsweredCall {
+    /// Whether the tool did what it was asked to.
+    pub(super) fn is_served(&self) -> bool {
+        is_served(&self.reply)
+    }
+
+    /// The result as text.
+    pub(super) fn text(&self) -> String {
+        self.reply.message["result"].to_string()
+    }
+}
+
+/// Whether a request was answered with a result that is no error.
+pub(super) fn is_served(reply: &SessionReply) -> bool {
+    reply.message.get("result").is_some_and(|result| result["isError"] != true)
+}
+
+impl<'a> Clients<'a> {
+    /// Opens as many sessions with one server as it has, up to those that are asked for.
+    pub(super) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, Finding> {
+        let deadline = Instant::now() + settings.max_time;
+        let first = context.servers.open().await?;
+        let mut others = Vec::new();
+        while others.len() + 1 < settings.sessions && Instant::now() < deadline {
+            let Some(session) = context.servers.beside(&first).await else { break };
+            others.push(session);
+        }
+        let sessions: Vec<Arc<Session>> = std::iter::once(first).chain(others).map(Arc::new).collect();
+        for session in &sessions {
+            session.keep_last_frames();
+        }
+        // Where there is one session, it has the calls of all.
+        let in_flight = if sessions.len() == 1 { settings.in_flight * settings.sessions } else { settings.in_flight };
+        Ok(Self { context, sessions, in_flight, deadline })
+    }
+
+    /// The revision that is spoken.
+    pub(super) fn revision(&self) -> String {
+        self.sessions.first().map(|session| session.server.revision.to_string()).unwrap_or_default()
+    }
+
+    pub(super) fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How many calls are under way at a time.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight * self.sessions.len()
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Waits for so long, or until the time of the case is over.
+    pub(super) async fn wait(&self, time: Duration) {
+        tokio::time::sleep(time.min(self.left())).await;
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Makes a request and waits for its answer; `None` where there is none that could be read, and the server goes on.
+    pub(super) async fn request(
+        &self,
+        session: usize,
+        method: &str,
+        params: Value,
+    ) -> Result<Option<SessionReply>, Halt> {
+        let session = &self.sessions[session];
+        let timeout = self.context.request_timeout.min(self.left());
+        let owner = self.context.owner;
+        let request = SessionRequest { owner, method, params: Some(params), timeout: Some(timeout), progress: false };
+        match session.request(request).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(_) if self.is_late() => Err(Halt::OutOfTime),
+            Err(failure) if ends_case(&failure, session) => Err(Halt::Failed(Box::new(failure))),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Calls a tool once.
+    pub(super) async fn call(&self, tool: &str, call: &Call) -> Result<Option<AnsweredCall>, Halt> {
+        let params = json!({"name": tool, "arguments": call.arguments});
+        let reply = self.request(call.session, "tools/call", params).await?;
+        Ok(reply.map(|reply| AnsweredCall { number: call.number, session: call.session, reply }))
+    }
+
+    /// Calls a tool again and again, each call after the answer of the one before.
+    pub(super) async fn one_after_another(&self, tool: &str, calls: &[Call]) -> Result<Vec<AnsweredCall>, Halt> {
+        let mut answered = Vec::new();
+        for call in calls {
+            answered.extend(self.call(tool, call).await?);
+        }
+        Ok(answered)
+    }
+
+    /// Makes the calls, several at a time in every session. `slowest` is the time of the slowest call that was made alone.
+    pub(super) async fn at_a_time(
+        &self,
+        tool: &str,
+        calls: &[Call],
+        slowest: Duration,
+    ) -> Result<Vec<AnsweredCall>, Halt> {
+        let halted = Arc::new(AtomicBool::new(false));
+        let mut workers = JoinSet::new();
+        for (at, session) in self.sessions.iter().enumerate() {
+            let own: Arc<Vec<Call>> = Arc::new(calls.iter().filter(|call| call.session == at).cloned().collect());
+            let next = Arc::new(AtomicUsize::new(0));
+            for _ in 0..self.in_flight.min(own.len()) {
+                let worker = Worker {
+                    session: Arc::clone(session),
+                    owner: self.context.owner.to_owned(),
+                    tool: tool.to_owned(),
+                    timeout: self.context.request_timeout,
+                    deadline: self.deadline,
+                    calls: Arc::clone(&own),
+                    next: Arc::clone(&next),
+                    halted: Arc::clone(&halted),
+                };
+                workers.spawn(worker.run());
+            }
+        }
+        let mut answered = Vec::new();
+        let mut failures = Vec::new();
+        for worked in workers.join_all().await {
+            answered.extend(worked.answered);
+            failures.extend(worked.failure);
+        }
+        answered.sort_by_key(|call: &AnsweredCall| call.number);
+        let is_silence = |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_));
+        if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
+            return Err(Halt::Failed(Box::new(gone.clone())));
+        }
+        if self.is_late() {
+            return Err(Halt::OutOfTime);
+        }
+        let Some(silent) = failures.into_iter().next() else { return Ok(answered) };
+        // A server may work on one call at a time: then the last of them waits for all others.
+        let wait = slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
+        Err(if wait < self.context.request_timeout { Halt::Failed(Box::new(silent)) } else { Halt::Slow })
+    }
+
+    /// Ends all sessions; the finding tells of a server that had ended by itself.
+    pub(super) async fn close(self) -> Option<Finding> {
+        let mut found = None;
+        for session in self.sessions.into_iter().rev() {
+            if let Some(session) = Arc::into_inner(session) {
+                found = found.or(self.context.servers.close(session).await);
+            }
+        }
+        found
+    }
+}
+
+/// Whether no further call is worth while: the server is gone, or a call got no answer.
+fn ends_case(failure: &CallFailure, session: &Session) -> bool {
+    matches!(failure.reason, FailureReason::Timeout(_) | FailureReason::Exited(_)) || !session.is_open()
+}
+
+/// Makes calls of a session that it shares with others.
+struct Worker {
+    session: Arc<Session>,
+    owner: String,
+    tool: String,
+    timeout: Duration,
+    deadline: Instant,
+    calls: Arc<Vec<Call>>,
+    next: Arc<AtomicUsize>,
+    /// Set by the first whose call ends the case.
+    halted: Arc<AtomicBool>,
+}
+
+/// What became of the calls of a worker.
+#[derive(Default)]
+struct Worked {
+    answered: Vec<AnsweredCall>,
+    /// The call that ended the case.
+    failure: Option<CallFailure>,
+}
+
+impl Worker {
+    async fn run(self) -> Worked {
+        let mut worked = Worked::default();
+        while !self.halted.load(Ordering::Relaxed)
+            && let Some(call) = self.calls.get(self.next.fetch_add(1, Ordering::Relaxed))
+        {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let request = SessionRequest {
+                owner: &self.owner,
+                method: "tools/call",
+                params: Some(json!({"name": self.tool, "arguments": call.arguments})),
+                timeout: Some(self.timeout.min(left)),
+                progress: false,
+            };
+            match self.session.request(request).await {
+                Ok(reply) => {
+                    let (number, session) = (call.number, call.session);
+                    worked.answered.push(AnsweredCall { number, session, reply });
+                }
+                Err(failure) if ends_case(&failure, &self.session) => {
+                    self.halted.store(true, Ordering::Relaxed);
+                    worked.failure = Some(failure);
+                }
+                // It may refuse that many; such a call confirms nothing.
+                Err(_) => {}
+            }
+        }
+        worked
+    }
+}

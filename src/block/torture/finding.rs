@@ -1,0 +1,89 @@
+//! Results that show calls.
+
+use super::Torture;
+use super::clients::{Clients, Halt};
+use crate::event::{
+    CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel, Severity,
+};
+use crate::plan::CheckContext;
+use crate::plan::arguments::ConfigSource;
+use crate::session::SessionReply;
+use crate::source::{beginning_of_json, duration_text};
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 600;
+
+/// A result that could not be reached.
+pub(super) fn inconclusive(why: String) -> CheckResult {
+    CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
+}
+
+/// A result of a tool that the check does not apply to.
+pub(super) fn not_applicable(why: String) -> CheckResult {
+    CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
+}
+
+/// The result where no valid call of a tool was served.
+pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
+    let call = RefusedCall {
+        call: format!("tools/call {tool}"),
+        answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
+        help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
+        purpose: CallPurpose::Check,
+    };
+    CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call))
+}
+
+/// The result of a case that could not go on.
+pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult {
+    match halt {
+        Halt::Failed(failure) => CheckResult {
+            frames: failure.frame.into_iter().collect(),
+            ..CheckResult::found(Outcome::Failed, vec![Finding::from(&**failure)])
+        },
+        Halt::OutOfTime => inconclusive(format!(
+            "the calls of `{tool}` took longer than {}; raise `max_time`, or lower `sessions` or `calls`",
+            duration_text(settings.max_time)
+        )),
+        Halt::Slow => inconclusive(format!(
+            "`{tool}` is too slow for that many calls at a time; lower `sessions` or `in_flight`, or raise \
+             `request_timeout`"
+        )),
+    }
+}
+
+/// Adds a finding and the calls that show it.
+pub(super) fn show(mut found: Finding, calls: &[(&str, &SessionReply)], result: &mut CheckResult) {
+    for (title, reply) in calls {
+        result.exchanges.push(exchange(title, reply));
+        result.frames.extend([reply.frame, reply.answer_frame]);
+    }
+    found.exchange = result.exchanges.len().checked_sub(1);
+    found.severity = Some(Severity::Critical);
+    if found.level == RequirementLevel::Should {
+        found.severity = Some(Severity::Medium);
+    }
+    result.findings.push(found);
+}
+
+pub(super) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
+    Exchange {
+        phase: Phase::Steps,
+        title: title.to_owned(),
+        tool: title.strip_prefix("tools/call ").map(str::to_owned),
+        sent: beginning_of_json(reply.params.get("arguments").unwrap_or(&reply.params), SHOWN),
+        received: beginning_of_json(&*reply.message, SHOWN),
+        frame: reply.frame,
+        answer_frame: Some(reply.answer_frame),
+        elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+/// How many calls were under way.
+pub(super) fn load(clients: &Clients<'_>) -> String {
+    let sessions = match clients.sessions() {
+        1 => "one session".to_owned(),
+        many => format!("{many} sessions"),
+    };
+    format!("{} at a time in {sessions}", clients.in_flight())
+}
