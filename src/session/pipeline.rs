@@ -22,6 +22,9 @@ use crate::wire::{Channel, Direction, Id, ProtocolViolation, ReadLimit, RpcMessa
 const MAX_FRAMES: usize = 64;
 const MAX_WRITTEN_FRAMES: usize = 100_000;
 
+/// How many are kept of each of many sessions.
+const MIN_FRAMES: usize = 8;
+
 /// How many answered requests are remembered, to notice second answers.
 const MAX_REMEMBERED: usize = 256;
 
@@ -93,7 +96,7 @@ impl Session {
             return None;
         }
         let intake = self.peer.take_intake().await?;
-        self.keep_last_frames();
+        self.keep_last_frames(1);
         Some(Pipeline {
             session: self,
             owner,
@@ -106,9 +109,10 @@ impl Session {
         })
     }
 
-    /// Keeps only the last frames from now on, for those who make more calls than anybody looks at.
-    pub fn keep_last_frames(&self) {
-        let most = if self.settings.keeps_frames { MAX_WRITTEN_FRAMES } else { MAX_FRAMES };
+    /// Keeps only the last frames from now on, for those who make more calls than anybody looks at, in so many sessions.
+    pub fn keep_last_frames(&self, sessions: usize) {
+        let share = (MAX_FRAMES / sessions.max(1)).max(MIN_FRAMES);
+        let most = if self.settings.keeps_frames { MAX_WRITTEN_FRAMES } else { share };
         self.peer.lock().transcript.keep_last(most);
     }
 

@@ -1,13 +1,12 @@
 //! Concurrent calls of a tool that only reads, and whose answers show the text of their call: each must show its own.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, Canaries};
 use super::clients::{AnsweredCall, Call, Clients, Halt};
-use super::finding::{halted, inconclusive, load, not_applicable, show};
+use super::finding::{halted, inconclusive, load, not_applicable, passed, show};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -87,6 +86,14 @@ struct Study<'a> {
     swap: Option<Swap>,
 }
 
+/// Arguments whose text is in the answer, always and alone.
+struct Learned {
+    template: ArgumentTemplate,
+    /// The time of the slowest call that was made alone.
+    slowest: Duration,
+    sample: Option<SessionReply>,
+}
+
 /// An answer that belongs to another call.
 #[derive(Debug, Clone)]
 struct Swap {
@@ -111,7 +118,7 @@ struct Round {
 impl Study<'_> {
     async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
         let tool = self.tool;
-        let Some((template, slowest)) = self.learn(templates).await? else {
+        let Some(Learned { template, slowest, sample }) = self.learn(templates).await? else {
             let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
             return Ok(not_applicable(why));
         };
@@ -122,7 +129,9 @@ impl Study<'_> {
         }
         let Some(mut swap) = round.swap else {
             let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
-            return Ok(CheckResult { reason: Some(reason), ..CheckResult::new(Outcome::Passed) });
+            let title = format!("tools/call {tool}");
+            let calls: Vec<(&str, &SessionReply)> = sample.iter().map(|reply| (title.as_str(), reply)).collect();
+            return Ok(passed(reason, &calls));
         };
         self.swap = Some(swap.clone());
         let (mut shown, mut tried) = (0, 0);
@@ -138,8 +147,8 @@ impl Study<'_> {
         Ok(swap.result(self.clients, self.settings, tool))
     }
 
-    /// Finds arguments whose text is in the answer, always and alone; and the time of the slowest of these calls.
-    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<(ArgumentTemplate, Duration)>, Halt> {
+    /// Finds arguments whose text is in the answer.
+    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<Learned>, Halt> {
         for template in templates {
             let first = self.next_calls(template, 1);
             let answered = self.clients.one_after_another(self.tool, &first).await?;
@@ -150,7 +159,9 @@ impl Study<'_> {
             let more = self.clients.one_after_another(self.tool, &calls).await?;
             if more.len() == ALONE && more.iter().all(|call| self.shows_own_only(call)) {
                 let slowest = answered.iter().chain(&more).map(|call| call.reply.elapsed).max();
-                return Ok(Some((template.clone(), slowest.unwrap_or_default())));
+                let slowest = slowest.unwrap_or_default();
+                let sample = answered.into_iter().next().map(|call| call.reply);
+                return Ok(Some(Learned { template: template.clone(), slowest, sample }));
             }
         }
         Ok(None)
@@ -163,26 +174,27 @@ impl Study<'_> {
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
     async fn round(&mut self, template: &ArgumentTemplate, count: usize, slowest: Duration) -> Result<Round, Halt> {
         let calls = self.next_calls(template, count);
-        let mut answered = self.clients.at_a_time(self.tool, &calls, slowest).await?;
-        answered.retain(AnsweredCall::is_served);
-        let numbers: BTreeSet<u64> = calls.iter().map(|call| call.number).collect();
-        let foreign = |call: &AnsweredCall| {
-            let shown = self.canaries.calls_in(&call.text());
-            let is_swapped = !shown.contains(&call.number) && numbers.contains(&call.number);
-            shown.first().copied().filter(|_| is_swapped)
+        let canaries = self.canaries.clone();
+        let judge = move |call: AnsweredCall| {
+            let shown = canaries.calls_in(&call.text());
+            let foreign = shown.first().copied().filter(|_| !shown.contains(&call.number));
+            call.is_served().then(|| foreign.map(|foreign| (call.number, foreign, call.reply)))
         };
-        let swapped: Vec<(&AnsweredCall, u64)> =
-            answered.iter().filter_map(|call| Some((call, foreign(call)?))).collect();
-        let swap = swapped.first().map(|(call, shown)| Swap {
-            reply: call.reply.clone(),
-            shows: self.canaries.of(*shown),
-            own: self.canaries.of(call.number),
-            swapped: swapped.len(),
-            answered: answered.len(),
+        let answered = self.clients.at_a_time(self.tool, &calls, slowest, judge).await?;
+        let served = answered.len();
+        let swapped: Vec<(u64, u64, SessionReply)> = answered.into_iter().flatten().collect();
+        let count_swapped = swapped.len();
+        let first = swapped.into_iter().min_by_key(|(number, ..)| *number);
+        let swap = first.map(|(number, foreign, reply)| Swap {
+            reply,
+            shows: self.canaries.of(foreign),
+            own: self.canaries.of(number),
+            swapped: count_swapped,
+            answered: served,
             repetitions: None,
             smallest: count,
         });
-        Ok(Round { answered: answered.len(), swap })
+        Ok(Round { answered: served, swap })
     }
 
     /// The smallest number of concurrent calls that shows swapped answers, by halving.

@@ -79,7 +79,7 @@ impl<'a> Clients<'a> {
         }
         let sessions: Vec<Arc<Session>> = std::iter::once(first).chain(others).map(Arc::new).collect();
         for session in &sessions {
-            session.keep_last_frames();
+            session.keep_last_frames(sessions.len());
         }
         // Where there is one session, it has the calls of all.
         let in_flight = if sessions.len() == 1 { settings.in_flight * settings.sessions } else { settings.in_flight };
@@ -148,14 +148,17 @@ impl<'a> Clients<'a> {
         Ok(answered)
     }
 
-    /// Makes the calls, several at a time in every session. `slowest` is the time of the slowest call that was made alone.
-    pub(super) async fn at_a_time(
+    /// Makes the calls, several at a time in every session, and keeps what `judge` makes of the answers. `slowest` is the
+    /// time of the slowest call that was made alone.
+    pub(super) async fn at_a_time<T: Send + 'static>(
         &self,
         tool: &str,
         calls: &[Call],
         slowest: Duration,
-    ) -> Result<Vec<AnsweredCall>, Halt> {
+        judge: impl Fn(AnsweredCall) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Vec<T>, Halt> {
         let halted = Arc::new(AtomicBool::new(false));
+        let judge: Arc<Judge<T>> = Arc::new(judge);
         let mut workers = JoinSet::new();
         for (at, session) in self.sessions.iter().enumerate() {
             let own: Arc<Vec<Call>> = Arc::new(calls.iter().filter(|call| call.session == at).cloned().collect());
@@ -170,17 +173,17 @@ impl<'a> Clients<'a> {
                     calls: Arc::clone(&own),
                     next: Arc::clone(&next),
                     halted: Arc::clone(&halted),
+                    judge: Arc::clone(&judge),
                 };
                 workers.spawn(worker.run());
             }
         }
-        let mut answered = Vec::new();
+        let mut judged = Vec::new();
         let mut failures = Vec::new();
         for worked in workers.join_all().await {
-            answered.extend(worked.answered);
+            judged.extend(worked.judged);
             failures.extend(worked.failure);
         }
-        answered.sort_by_key(|call: &AnsweredCall| call.number);
         let is_silence = |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_));
         if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
             return Err(Halt::Failed(Box::new(gone.clone())));
@@ -188,7 +191,7 @@ impl<'a> Clients<'a> {
         if self.is_late() {
             return Err(Halt::OutOfTime);
         }
-        let Some(silent) = failures.into_iter().next() else { return Ok(answered) };
+        let Some(silent) = failures.into_iter().next() else { return Ok(judged) };
         // A server may work on one call at a time: then the last of them waits for all others.
         let wait = slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
         Err(if wait < self.context.request_timeout { Halt::Failed(Box::new(silent)) } else { Halt::Slow })
@@ -211,8 +214,11 @@ fn ends_case(failure: &CallFailure, session: &Session) -> bool {
     matches!(failure.reason, FailureReason::Timeout(_) | FailureReason::Exited(_)) || !session.is_open()
 }
 
+/// Makes something of an answer, so that not all answers of a case are kept.
+type Judge<T> = dyn Fn(AnsweredCall) -> Option<T> + Send + Sync;
+
 /// Makes calls of a session that it shares with others.
-struct Worker {
+struct Worker<T> {
     session: Arc<Session>,
     owner: String,
     tool: String,
@@ -222,19 +228,19 @@ struct Worker {
     next: Arc<AtomicUsize>,
     /// Set by the first whose call ends the case.
     halted: Arc<AtomicBool>,
+    judge: Arc<Judge<T>>,
 }
 
 /// What became of the calls of a worker.
-#[derive(Default)]
-struct Worked {
-    answered: Vec<AnsweredCall>,
+struct Worked<T> {
+    judged: Vec<T>,
     /// The call that ended the case.
     failure: Option<CallFailure>,
 }
 
-impl Worker {
-    async fn run(self) -> Worked {
-        let mut worked = Worked::default();
+impl<T> Worker<T> {
+    async fn run(self) -> Worked<T> {
+        let mut worked = Worked { judged: Vec::new(), failure: None };
         while !self.halted.load(Ordering::Relaxed)
             && let Some(call) = self.calls.get(self.next.fetch_add(1, Ordering::Relaxed))
         {
@@ -252,7 +258,7 @@ impl Worker {
             match self.session.request(request).await {
                 Ok(reply) => {
                     let (number, session) = (call.number, call.session);
-                    worked.answered.push(AnsweredCall { number, session, reply });
+                    worked.judged.extend((self.judge)(AnsweredCall { number, session, reply }));
                 }
                 Err(failure) if ends_case(&failure, &self.session) => {
                     self.halted.store(true, Ordering::Relaxed);

@@ -52,12 +52,16 @@ pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult
     }
 }
 
+/// The result where everything is right, with calls as examples.
+pub(super) fn passed(reason: Reason, calls: &[(&str, &SessionReply)]) -> CheckResult {
+    let mut result = CheckResult { reason: Some(reason), ..CheckResult::new(Outcome::Passed) };
+    add_calls(calls, &mut result);
+    result
+}
+
 /// Adds a finding and the calls that show it.
 pub(super) fn show(mut found: Finding, calls: &[(&str, &SessionReply)], result: &mut CheckResult) {
-    for (title, reply) in calls {
-        result.exchanges.push(exchange(title, reply));
-        result.frames.extend([reply.frame, reply.answer_frame]);
-    }
+    add_calls(calls, result);
     found.exchange = result.exchanges.len().checked_sub(1);
     found.severity = Some(Severity::Critical);
     if found.level == RequirementLevel::Should {
@@ -66,7 +70,14 @@ pub(super) fn show(mut found: Finding, calls: &[(&str, &SessionReply)], result: 
     result.findings.push(found);
 }
 
-pub(super) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
+fn add_calls(calls: &[(&str, &SessionReply)], result: &mut CheckResult) {
+    for (title, reply) in calls {
+        result.exchanges.push(exchange(title, reply));
+        result.frames.extend([reply.frame, reply.answer_frame]);
+    }
+}
+
+fn exchange(title: &str, reply: &SessionReply) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: title.to_owned(),

@@ -38,7 +38,7 @@ pub(super) enum Read {
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     pub(super) numbers: BTreeSet<u64>,
-    /// The read that does not show the first of them.
+    /// The first read that does not show one, or the last read where all are shown.
     pub(super) reply: Option<SessionReply>,
 }
 
@@ -138,32 +138,36 @@ impl Read {
         writes: &[&AnsweredCall],
     ) -> Result<Missing, Halt> {
         let mut missing = Missing::default();
-        let mut note = |number: u64, reply: Option<SessionReply>| {
-            if missing.numbers.insert(number) && missing.reply.is_none() {
-                missing.reply = reply;
-            }
-        };
         if !self.shows_all() {
             for write in writes {
                 let canary = canaries.of(write.number);
                 let reply = self.read(clients, &canary, Some(write)).await?;
-                if !reply.as_ref().is_some_and(|reply| text(reply).contains(&canary)) {
-                    note(write.number, reply);
-                }
+                let is_shown = reply.as_ref().is_some_and(|reply| text(reply).contains(&canary));
+                let hidden = if is_shown { Vec::new() } else { vec![write.number] };
+                missing.note(&hidden, reply);
             }
             return Ok(missing);
         }
         let sessions: BTreeSet<usize> = writes.iter().map(|write| write.session).collect();
         for session in sessions {
-            let own: Vec<&&AnsweredCall> = writes.iter().filter(|write| write.session == session).collect();
-            let Some(first) = own.first() else { continue };
-            let reply = self.read(clients, "", Some(first)).await?;
+            let own: Vec<&AnsweredCall> = writes.iter().copied().filter(|write| write.session == session).collect();
+            let reply = self.read(clients, "", own.first().copied()).await?;
             let shown = reply.as_ref().map(|reply| canaries.calls_in(&text(reply))).unwrap_or_default();
-            for write in own.iter().filter(|write| shown.binary_search(&write.number).is_err()) {
-                note(write.number, reply.clone());
-            }
+            let numbers = own.iter().map(|write| write.number);
+            let hidden: Vec<u64> = numbers.filter(|number| shown.binary_search(number).is_err()).collect();
+            missing.note(&hidden, reply);
         }
         Ok(missing)
+    }
+}
+
+impl Missing {
+    /// Adds the writes that an answer does not show.
+    fn note(&mut self, hidden: &[u64], reply: Option<SessionReply>) {
+        if self.numbers.is_empty() {
+            self.reply = reply;
+        }
+        self.numbers.extend(hidden);
     }
 }
 

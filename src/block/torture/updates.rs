@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::Torture;
 use super::canary::{ArgumentTemplate, Canaries};
 use super::clients::{AnsweredCall, Call, Clients, Halt};
-use super::finding::{halted, inconclusive, load, not_applicable, refused, show};
+use super::finding::{halted, inconclusive, load, not_applicable, passed, refused, show};
 use super::reads::{Missing, Read, texts_before, that_show};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -162,7 +162,12 @@ impl Study<'_> {
         let Some(loss) = round.loss else {
             let names: Vec<String> = baseline.reads.iter().map(|read| format!("`{}`", read.name())).collect();
             let shown = format!("{} concurrent writes, all shown by {}", round.confirmed, names.join(", "));
-            return Ok(CheckResult { reason: Some(Reason::Measured(shown)), ..CheckResult::new(Outcome::Passed) });
+            let title = format!("tools/call {}", self.tool);
+            let write = round.write.as_ref().map(|write| (title.as_str(), write));
+            let title = baseline.reads.first().map(Read::title).unwrap_or_default();
+            let read = round.read.as_ref().map(|read| (title.as_str(), read));
+            let calls: Vec<(&str, &SessionReply)> = write.into_iter().chain(read).collect();
+            return Ok(passed(Reason::Measured(shown), &calls));
         };
         self.loss = Some(loss.clone());
         self.confirm(&learned, &baseline, loss, count).await
@@ -248,7 +253,8 @@ impl Study<'_> {
         patience: Duration,
     ) -> Result<Round, Halt> {
         let calls = self.next_calls(&learned.template, count);
-        let answered = self.clients.at_a_time(self.tool, &calls, baseline.slowest).await?;
+        let mut answered = self.clients.at_a_time(self.tool, &calls, baseline.slowest, Some).await?;
+        answered.sort_by_key(|call| call.number);
         let is_confirmed = |write: &&AnsweredCall| {
             let text = write.text();
             let shows_own = text.contains(&self.canaries.of(write.number));
@@ -263,7 +269,9 @@ impl Study<'_> {
             .unwrap_or_default();
         let is_lost = |missing: &Missing| !missing.numbers.is_empty();
         let Some(at) = missing.iter().position(is_lost) else {
-            return Ok(Round { confirmed: writes.len(), loss: None });
+            let write = writes.first().map(|write| write.reply.clone());
+            let read = missing.first_mut().and_then(|missing| missing.reply.take());
+            return Ok(Round { confirmed: writes.len(), loss: None, write, read });
         };
         let numbers = if lost_in_all.is_empty() { missing[at].numbers.clone() } else { lost_in_all.clone() };
         let first = writes.iter().find(|write| numbers.contains(&write.number));
@@ -283,7 +291,7 @@ impl Study<'_> {
             repetitions: None,
             smallest: count,
         });
-        Ok(Round { confirmed: writes.len(), loss })
+        Ok(Round { confirmed: writes.len(), loss, write: None, read: None })
     }
 
     /// Looks whether it is the concurrency that loses writes, and whether it does again; then with how few.
@@ -372,6 +380,9 @@ impl Study<'_> {
 struct Round {
     confirmed: usize,
     loss: Option<Loss>,
+    /// A write that is shown, and a read that shows it.
+    write: Option<SessionReply>,
+    read: Option<SessionReply>,
 }
 
 impl Loss {
