@@ -48,6 +48,8 @@ pub(super) enum Halt {
     OutOfTime,
     /// Some of many concurrent calls got no answer, which is no wonder where calls take that long.
     Slow,
+    /// Some of many concurrent calls got no answer, and a later one did.
+    Unanswered,
 }
 
 impl AnsweredCall {
@@ -194,7 +196,15 @@ impl<'a> Clients<'a> {
         let Some(silent) = failures.into_iter().next() else { return Ok(judged) };
         // A server may work on one call at a time: then the last of them waits for all others.
         let wait = slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
-        Err(if wait < self.context.request_timeout { Halt::Failed(Box::new(silent)) } else { Halt::Slow })
+        if wait >= self.context.request_timeout {
+            return Err(Halt::Slow);
+        }
+        // One answer that is missing among many may be lost on the way; a server that hangs answers nothing afterwards.
+        let Some(first) = calls.first() else { return Ok(judged) };
+        match self.call(tool, first).await {
+            Ok(Some(_)) => Err(Halt::Unanswered),
+            Ok(None) | Err(_) => Err(Halt::Failed(Box::new(silent))),
+        }
     }
 
     /// Ends all sessions; the finding tells of a server that had ended by itself.

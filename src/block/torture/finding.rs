@@ -45,6 +45,10 @@ pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult
             "the calls of `{tool}` took longer than {}; raise `max_time`, or lower `sessions` or `calls`",
             duration_text(settings.max_time)
         )),
+        Halt::Unanswered => inconclusive(format!(
+            "the server answered a later call of `{tool}`, and not all of the concurrent ones; lower `sessions` or \
+             `in_flight`"
+        )),
         Halt::Slow => inconclusive(format!(
             "`{tool}` is too slow for that many calls at a time; lower `sessions` or `in_flight`, or raise \
              `request_timeout`"
