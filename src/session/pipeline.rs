@@ -23,7 +23,7 @@ const MAX_FRAMES: usize = 64;
 const MAX_WRITTEN_FRAMES: usize = 100_000;
 
 /// How many are kept of each of many sessions.
-const MIN_FRAMES: usize = 8;
+const MIN_FRAMES: usize = 24;
 
 /// How many answered requests are remembered, to notice second answers.
 const MAX_REMEMBERED: usize = 256;

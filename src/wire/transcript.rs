@@ -68,9 +68,10 @@ struct NewFrame<'a> {
 }
 
 impl Transcript {
-    /// Keeps only the first frames and the last from here on: so many in all, and up to twice as many now and then.
+    /// Keeps only the first frames and the last from here on: so many in all, and up to twice as many now and then. Those
+    /// at both ends are kept in any case.
     pub fn keep_last(&mut self, frames: usize) {
-        self.most = Some(frames);
+        self.most = Some(frames.max(FIRST_KEPT + LAST_KEPT));
     }
 
     /// Adds a message of ours that nobody needs to read now, and returns its number.
@@ -254,6 +255,17 @@ fn ends(bytes: &[u8]) -> Arc<[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_frame_is_kept_however_few_are() {
+        let mut transcript = Transcript::default();
+        transcript.keep_last(1);
+        for number in 1..100 {
+            let frame = transcript.record(Duration::ZERO, Direction::Sent, Channel::Protocol, b"{}");
+            assert_eq!(frame.seq, number);
+        }
+        assert_eq!(transcript.kept().last(), Some(99));
+    }
 
     #[test]
     fn long_sessions_lose_the_contents_between_both_ends() {
