@@ -8,7 +8,15 @@ use crate::event::{CaseResult, Cell, Outcome, Reason, Section, SectionPart, Sect
 /// The sections of the cases that used the seed of this block, one for each server and revision.
 pub(super) fn sections(settings: &Fuzz, results: &[CaseResult]) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
-    for (result, tool, counts) in results.iter().filter_map(|result| row(settings, result)) {
+    let mut rows: Vec<_> = results.iter().filter_map(|result| row(settings, result)).collect();
+    // Cases end in any order.
+    rows.sort_by(|(one, tool, _), (other, next, _)| {
+        let place = |result: &CaseResult| {
+            (result.case.file.clone(), result.case.server.clone(), result.protocol_revision.clone())
+        };
+        place(one).cmp(&place(other)).then_with(|| tool.cmp(next))
+    });
+    for (result, tool, counts) in rows {
         let (case, revision) = (&result.case, &result.protocol_revision);
         let is_same = |one: &Section| one.file == case.file && one.server == case.server && one.revision == *revision;
         let at = sections.iter().position(is_same).unwrap_or_else(|| {
