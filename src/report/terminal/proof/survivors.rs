@@ -1,6 +1,6 @@
 //! The mutants that nobody noticed, each with what would have noticed it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::event::{Missing, MutantResult, Proof};
@@ -57,8 +57,12 @@ fn survivor<'a>(
         Survivors::Worst => TESTS,
         Survivors::All => mutant.missing.len(),
     };
+    let mut told = BTreeSet::new();
     for missing in mutant.missing.iter().take(shown) {
-        text += &test(missing, mutant, seen, style);
+        // Other entries of a list have the same test.
+        if told.insert((&missing.could, &missing.yaml)) {
+            text += &test(missing, mutant, seen, style);
+        }
     }
     if let Some(more) = mutant.missing.len().checked_sub(shown).filter(|more| *more > 0) {
         let told =
