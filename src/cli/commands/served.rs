@@ -68,6 +68,8 @@ struct AnswerCounts {
 struct ToolTally {
     sent: usize,
     served: usize,
+    /// Whether calls were answered in frames that a long session does not keep.
+    has_unkept: bool,
     /// Its messages to calls that it did not serve.
     refusals: BTreeMap<String, RefusedCallExample>,
 }
@@ -141,6 +143,11 @@ impl ObservedCalls {
                 Direction::Sent => {}
             }
         }
+        if session.frames.iter().any(|frame| !frame.is_whole()) {
+            for (tool, _) in open.into_values() {
+                answers.tools.entry(tool).or_default().has_unkept = true;
+            }
+        }
     }
 
     /// Warns of flags that name tools which no server lists.
@@ -190,6 +197,7 @@ impl ObservedCalls {
             self.generated_tools(server).into_iter().filter_map(move |tool| {
                 let tally = server.tools.get(tool)?;
                 let is_unknown = tally.served == 0
+                    && !tally.has_unkept
                     && !server.only_tasks.contains(tool)
                     && !self.generated.may_be_unjudged(file, tool);
                 is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal(server.schemas.get(tool)) })
