@@ -10,7 +10,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Torture;
-use crate::event::Finding;
+use super::canary::ArgumentTemplate;
+use super::finding::not_applicable;
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 
@@ -89,7 +91,7 @@ impl<'a> Clients<'a> {
     }
 
     /// The revision that is spoken.
-    pub(super) fn revision(&self) -> String {
+    fn revision(&self) -> String {
         self.sessions.first().map(|session| session.server.revision.to_string()).unwrap_or_default()
     }
 
@@ -207,15 +209,48 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Ends all sessions; the finding tells of a server that had ended by itself.
-    pub(super) async fn close(self) -> Option<Finding> {
+    /// Ends all sessions; a server that had ended by itself fails the case.
+    pub(super) async fn close(self, result: CheckResult) -> CheckResult {
+        let protocol_revision = self.revision();
         let mut found = None;
         for session in self.sessions.into_iter().rev() {
             if let Some(session) = Arc::into_inner(session) {
                 found = found.or(self.context.servers.close(session).await);
             }
         }
-        found
+        match found {
+            // A failed call tells of the end already.
+            Some(found) if result.outcome != Outcome::Failed => {
+                CheckResult { protocol_revision, ..CheckResult::found(Outcome::Failed, vec![found]) }
+            }
+            _ => CheckResult { protocol_revision, ..result },
+        }
+    }
+}
+
+/// The argument templates of a tool, and the sessions to call it in; the result is that of a case without either.
+pub(super) async fn begin<'a>(
+    context: &'a CheckContext<'a>,
+    settings: &Torture,
+    tool: &str,
+) -> Result<(Vec<ArgumentTemplate>, Clients<'a>), Box<CheckResult>> {
+    let templates = context.catalog.tool(tool).map(|tool| ArgumentTemplate::of_tool(tool, context, settings.seed));
+    let templates = match templates {
+        Some(Ok(templates)) if !templates.is_empty() => templates,
+        Some(Ok(_)) | None => {
+            return Err(Box::new(not_applicable(format!("no argument of `{tool}` takes a text to look for"))));
+        }
+        Some(Err(why)) => {
+            let reason = Reason::NoCallsGenerated(why.to_string());
+            return Err(Box::new(CheckResult::because(Outcome::Inconclusive, reason)));
+        }
+    };
+    match Clients::open(context, settings).await {
+        Ok(clients) => Ok((templates, clients)),
+        Err(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            Err(Box::new(CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }))
+        }
     }
 }
 

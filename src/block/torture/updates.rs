@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, Canaries};
-use super::clients::{AnsweredCall, Call, Clients, Halt};
+use super::clients::{AnsweredCall, Call, Clients, Halt, begin};
 use super::finding::{halted, inconclusive, load, not_applicable, passed, refused, show};
 use super::reads::{Missing, Read, texts_before, that_show};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
@@ -45,20 +45,9 @@ impl Check for UpdatesCheck {
 
 async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     let UpdatesCheck { settings, tool } = check;
-    let templates = context.catalog.tool(tool).map(|tool| ArgumentTemplate::of_tool(tool, context, settings.seed));
-    let templates = match templates {
-        Some(Ok(templates)) if !templates.is_empty() => templates,
-        Some(Ok(_)) | None => return not_applicable(format!("no argument of `{tool}` takes a text to look for")),
-        Some(Err(why)) => {
-            return CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(why.to_string()));
-        }
-    };
-    let clients = match Clients::open(context, settings).await {
-        Ok(clients) => clients,
-        Err(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            return CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) };
-        }
+    let (templates, clients) = match begin(context, settings, tool).await {
+        Ok(begun) => begun,
+        Err(result) => return *result,
     };
     let mut study = Study {
         context,
@@ -75,21 +64,14 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     // What was seen before the end counts; that it could not be seen again makes it a doubt.
     let loss = study.loss.take();
-    let mut result = match judged {
+    let result = match judged {
         Ok(result) => result,
         Err(halt) => match loss {
             Some(loss) => loss.result(&clients, settings, tool),
             None => halted(&halt, settings, tool),
         },
     };
-    result.protocol_revision = clients.revision();
-    match clients.close().await {
-        Some(found) if result.outcome != Outcome::Failed => CheckResult {
-            protocol_revision: result.protocol_revision,
-            ..CheckResult::found(Outcome::Failed, vec![found])
-        },
-        _ => result,
-    }
+    clients.close(result).await
 }
 
 /// What is being found out about a tool.
