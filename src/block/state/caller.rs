@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::State;
-use super::canary::Canaries;
+use super::StateSettings;
+use super::canary::RandomCanaries;
 use crate::generate::Rng;
 use crate::plan::CheckContext;
 use crate::plan::arguments::{
@@ -23,7 +23,7 @@ const DRAWS: u64 = 24;
 const LARGEST: usize = 4096;
 
 /// A tool that may be called.
-pub(super) struct Caller {
+pub(super) struct CanaryCaller {
     pub(super) name: String,
     /// Whether it declares with `readOnlyHint` that it changes nothing.
     pub(super) declares_reading: bool,
@@ -52,16 +52,16 @@ pub(super) struct LeftAlone {
 /// The tools of a server, by whether they may be called.
 #[derive(Default)]
 pub(super) struct Callers {
-    pub(super) called: Vec<Caller>,
+    pub(super) called: Vec<CanaryCaller>,
     pub(super) left_alone: Vec<LeftAlone>,
 }
 
 impl Callers {
     /// Those that the block selects.
-    pub(super) fn of(context: &CheckContext<'_>, settings: &State) -> Self {
+    pub(super) fn of(context: &CheckContext<'_>, settings: &StateSettings) -> Self {
         let mut callers = Self::default();
         for tool in context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)) {
-            match Caller::new(context, settings, tool) {
+            match CanaryCaller::new(context, settings, tool) {
                 Ok(caller) => callers.called.push(caller),
                 Err(reason) => callers.left_alone.push(LeftAlone {
                     tool: tool.name.clone(),
@@ -81,8 +81,8 @@ impl LeftAlone {
     }
 }
 
-impl Caller {
-    fn new(context: &CheckContext<'_>, settings: &State, tool: &Tool) -> Result<Self, NotCallable> {
+impl CanaryCaller {
+    fn new(context: &CheckContext<'_>, settings: &StateSettings, tool: &Tool) -> Result<Self, NotCallable> {
         let suite = context.suite;
         if tool.raw["execution"]["taskSupport"] == "required" {
             return Err(NotCallable::NothingFits(only_as_task(tool)));
@@ -102,7 +102,7 @@ impl Caller {
 
     /// Calls with a canary in each text of the arguments at once, and in one at a time: an identifier with a canary would
     /// hide what is stored under it.
-    pub(super) fn canary_calls(&self, canaries: &mut Canaries) -> Vec<CanaryCall> {
+    pub(super) fn canary_calls(&self, canaries: &mut RandomCanaries) -> Vec<CanaryCall> {
         let base = self.base();
         let places = self.places(&base);
         let mut call = |places: &[String]| {
@@ -118,7 +118,7 @@ impl Caller {
 
     /// Arguments that may show a canary without naming one: valid ones, a search for its beginning, and those with values
     /// of earlier answers, by the name of the argument. Never a canary.
-    pub(super) fn lookups(&self, canaries: &Canaries, answers: &[Value]) -> Vec<Value> {
+    pub(super) fn lookups(&self, canaries: &RandomCanaries, answers: &[Value]) -> Vec<Value> {
         let places = self.places(&self.arguments);
         let mut lookups = vec![self.arguments.clone()];
         lookups.push(self.with_text(&self.arguments, &places, canaries.beginning()));
@@ -256,8 +256,8 @@ mod tests {
 
     use super::*;
 
-    fn caller(schema: &Value, arguments: Value) -> Caller {
-        Caller {
+    fn caller(schema: &Value, arguments: Value) -> CanaryCaller {
+        CanaryCaller {
             name: "save".to_owned(),
             declares_reading: false,
             only_reads: false,
@@ -279,7 +279,7 @@ mod tests {
             },
             "required": ["name", "mail", "kind"],
         });
-        let mut canaries = Canaries::new();
+        let mut canaries = RandomCanaries::new();
         let calls = caller(&schema, json!({"name": "x", "mail": "x@y.z", "kind": "a"})).canary_calls(&mut canaries);
         let shapes: Vec<String> =
             calls.iter().map(|call| call.arguments.to_string().replace(&call.canary, "C")).collect();
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn lookups_never_name_a_canary() {
         let schema = json!({"type": "object", "properties": {"user_id": {"type": "string"}}, "required": ["user_id"]});
-        let mut canaries = Canaries::new();
+        let mut canaries = RandomCanaries::new();
         let canary = canaries.make();
         let answers = [json!({"id": "u7"}), json!({"id": canary})];
         let lookups = caller(&schema, json!({"user_id": "x"})).lookups(&canaries, &answers);

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 /// Makes canaries, and finds them. No two of them are equal, in this run or in any other: a server that keeps data may
 /// still have those of earlier runs, and a server that others test at the same time has theirs.
 #[derive(Debug)]
-pub(super) struct Canaries {
+pub(super) struct RandomCanaries {
     prefix: String,
     made: u16,
 }
@@ -13,7 +13,7 @@ pub(super) struct Canaries {
 /// The digits that number a canary.
 const DIGITS: usize = 3;
 
-impl Canaries {
+impl RandomCanaries {
     pub(super) fn new() -> Self {
         let random = RandomState::new().hash_one(0);
         Self { prefix: format!("kw{:08x}q", random & 0xffff_ffff), made: 0 }
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn canaries_are_found_and_their_beginning_is_not() {
-        let mut canaries = Canaries::new();
+        let mut canaries = RandomCanaries::new();
         let (one, two) = (canaries.make(), canaries.make());
         assert_ne!(one, two);
         let text = format!("x{two} {} {one}{one}", one.to_uppercase());
         assert_eq!(canaries.find(&text), [one.clone(), two]);
         assert_eq!(canaries.find(canaries.beginning()), [] as [String; 0]);
-        assert_eq!(Canaries::new().find(&one), [] as [String; 0]);
+        assert_eq!(RandomCanaries::new().find(&one), [] as [String; 0]);
     }
 }

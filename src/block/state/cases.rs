@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use super::check::IsolationCheck;
-use super::{Isolation, State};
+use super::{IsolationKind, StateSettings};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case};
 use crate::suite::{Target, ToolSelection};
 use crate::wire::Catalog;
 
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<State>, catalog: &Catalog) -> Vec<Case> {
+pub(super) fn cases(
+    planner: &Planner<'_>,
+    template: &Case,
+    settings: &Arc<StateSettings>,
+    catalog: &Catalog,
+) -> Vec<Case> {
     let unknown = |tools: &ToolSelection| planner.unknown_tools(template, tools, catalog);
     let mut cases = unknown(&settings.tools);
     cases.extend(unknown(&settings.shared));
@@ -25,8 +30,8 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<State
     cases
 }
 
-fn body(planner: &Planner<'_>, settings: &Arc<State>, isolation: Isolation) -> Body {
-    if isolation == Isolation::Runs && !starts_its_server(planner) {
+fn body(planner: &Planner<'_>, settings: &Arc<StateSettings>, isolation: IsolationKind) -> Body {
+    if isolation == IsolationKind::Runs && !starts_its_server(planner) {
         let why = "the server runs already and cannot be started again; give its `command` beside its `url`";
         return Body::Skipped(Reason::NotApplicable(why.to_owned()));
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::caller::{Caller, Callers};
-use super::canary::Canaries;
+use super::caller::{Callers, CanaryCaller};
+use super::canary::RandomCanaries;
 use super::finding::Leak;
 use super::verdict::verdict;
-use super::visit::{Round, Shown};
-use super::{Isolation, State};
+use super::visit::{Round, ShownText};
+use super::{IsolationKind, StateSettings};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::Session;
@@ -20,8 +20,8 @@ use crate::wire::{Era, Revision};
 /// Writes texts in one place and looks for them in another one.
 #[derive(Debug)]
 pub(super) struct IsolationCheck {
-    pub(super) settings: Arc<State>,
-    pub(super) isolation: Isolation,
+    pub(super) settings: Arc<StateSettings>,
+    pub(super) isolation: IsolationKind,
 }
 
 impl Check for IsolationCheck {
@@ -36,17 +36,17 @@ impl Check for IsolationCheck {
 }
 
 /// A call that was made with a canary.
-pub(super) struct Written {
+pub(super) struct CanaryCall {
     /// The index of the tool.
     pub(super) tool: usize,
     pub(super) canary: String,
-    pub(super) shown: Shown,
+    pub(super) shown: ShownText,
 }
 
 /// The events of a round.
 #[derive(Default)]
 pub(super) struct Seen {
-    pub(super) written: Vec<Written>,
+    pub(super) written: Vec<CanaryCall>,
     /// Canaries that their own session or run showed afterwards: they can be seen by looking.
     pub(super) read_back: BTreeSet<String>,
     /// How many answers the other session or run gave.
@@ -88,7 +88,7 @@ async fn run(check: &IsolationCheck, context: &CheckContext<'_>) -> CheckResult 
 }
 
 /// Writes canaries in new sessions, and looks for them.
-async fn round(check: &IsolationCheck, context: &CheckContext<'_>, callers: &[Caller]) -> Result<Seen, NoRound> {
+async fn round(check: &IsolationCheck, context: &CheckContext<'_>, callers: &[CanaryCaller]) -> Result<Seen, NoRound> {
     let host = context.servers.open().await.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
     let seen = Seen {
         protocol_revision: host.server.revision.to_string(),
@@ -96,10 +96,10 @@ async fn round(check: &IsolationCheck, context: &CheckContext<'_>, callers: &[Ca
         ..Seen::default()
     };
     let round = Round::new(context, check.settings.time);
-    let mut search = Search { round, seen, canaries: Canaries::new(), callers };
+    let mut search = Search { round, seen, canaries: RandomCanaries::new(), callers };
     match check.isolation {
-        Isolation::Sessions => search.in_sessions(host).await?,
-        Isolation::Runs => search.in_runs(host).await?,
+        IsolationKind::Sessions => search.in_sessions(host).await?,
+        IsolationKind::Runs => search.in_runs(host).await?,
     }
     let Search { mut round, mut seen, .. } = search;
     seen.silent = round.silent();
@@ -113,8 +113,8 @@ async fn round(check: &IsolationCheck, context: &CheckContext<'_>, callers: &[Ca
 struct Search<'a> {
     round: Round<'a>,
     seen: Seen,
-    canaries: Canaries,
-    callers: &'a [Caller],
+    canaries: RandomCanaries,
+    callers: &'a [CanaryCaller],
 }
 
 impl Search<'_> {
@@ -193,11 +193,11 @@ impl Search<'_> {
         self.call_with_canaries(session, |caller| !caller.only_reads).await;
     }
 
-    async fn call_with_canaries(&mut self, session: &Session, is_called: impl Fn(&Caller) -> bool) {
+    async fn call_with_canaries(&mut self, session: &Session, is_called: impl Fn(&CanaryCaller) -> bool) {
         for (tool, caller) in self.callers.iter().enumerate().filter(|(_, caller)| is_called(caller)) {
             for call in caller.canary_calls(&mut self.canaries) {
                 if let Some(shown) = self.round.call(session, &caller.name, &call.arguments).await {
-                    self.seen.written.push(Written { tool, canary: call.canary, shown });
+                    self.seen.written.push(CanaryCall { tool, canary: call.canary, shown });
                 }
             }
         }
@@ -211,7 +211,8 @@ impl Search<'_> {
         let own = visited.into_iter().filter(|shown| !shown.tool.as_deref().is_some_and(is_shared));
         for shown in own {
             for canary in self.canaries.find(&shown.text) {
-                let is_of_call = |written: &Written| written.canary == canary && !self.callers[written.tool].is_shared;
+                let is_of_call =
+                    |written: &CanaryCall| written.canary == canary && !self.callers[written.tool].is_shared;
                 if let Some(written) = self.seen.written.iter().position(is_of_call) {
                     self.seen.leaks.push(Leak { written, canary, shown: shown.clone(), relation });
                 }
@@ -220,7 +221,7 @@ impl Search<'_> {
     }
 
     /// Everything that a session shows.
-    async fn visit(&mut self, session: &Session) -> Vec<Shown> {
+    async fn visit(&mut self, session: &Session) -> Vec<ShownText> {
         let (canaries, answers) = (&self.canaries, answers_of(&self.seen.written));
         self.round.visit(session, self.callers, &|caller| caller.lookups(canaries, &answers)).await
     }
@@ -241,8 +242,8 @@ fn without_sessions(revision: Revision, has_session_id: bool) -> Option<String> 
 }
 
 /// The values of answers to calls with canaries, for lookups by them.
-fn answers_of(written: &[Written]) -> Vec<Value> {
-    let of_reply = |written: &Written| {
+fn answers_of(written: &[CanaryCall]) -> Vec<Value> {
+    let of_reply = |written: &CanaryCall| {
         let message: Value = serde_json::from_str(&written.shown.text).unwrap_or_default();
         let result = &message["result"];
         let texts = result["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str());

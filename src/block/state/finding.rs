@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Isolation;
-use super::caller::Caller;
+use super::IsolationKind;
+use super::caller::CanaryCaller;
 use super::check::Seen;
 use super::verdict::names;
-use super::visit::Shown;
+use super::visit::ShownText;
 use crate::event::{
     Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, STATE_LEAK, Severity,
 };
@@ -19,7 +19,7 @@ pub(super) struct Leak {
     /// The call that wrote it, as an index.
     pub(super) written: usize,
     pub(super) canary: String,
-    pub(super) shown: Shown,
+    pub(super) shown: ShownText,
     /// The relation of the session that showed it to the one that wrote it, in words.
     pub(super) relation: &'static str,
 }
@@ -27,7 +27,7 @@ pub(super) struct Leak {
 /// What the suite says of the isolation, and what the server can know of its clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
-    pub(super) isolation: Isolation,
+    pub(super) isolation: IsolationKind,
     /// Whether the suite names the isolation, so that the server promises it.
     pub(super) is_promised: bool,
     pub(super) is_http: bool,
@@ -38,7 +38,7 @@ pub(super) struct Claim {
 impl Claim {
     /// How bad a leak of a tool's texts is. Stored data may be shared by design, and so may be the history of one user;
     /// what an anonymous client sends to a tool that declares to change nothing belongs to nobody else.
-    fn level(self, writer: &Caller) -> RequirementLevel {
+    fn level(self, writer: &CanaryCaller) -> RequirementLevel {
         let is_anonymous = self.is_http && !self.has_credentials;
         if self.is_promised || (is_anonymous && writer.declares_reading) {
             RequirementLevel::Must
@@ -51,7 +51,7 @@ impl Claim {
 /// A finding for each tool whose texts leaked; adds the exchanges that show it.
 pub(super) fn findings(
     claim: Claim,
-    callers: &[Caller],
+    callers: &[CanaryCaller],
     first: &Seen,
     again: Option<&Seen>,
     exchanges: &mut Vec<Exchange>,
@@ -75,7 +75,7 @@ pub(super) fn findings(
 /// The leaks of one tool's texts.
 struct ToldLeaks<'a> {
     claim: Claim,
-    caller: &'a Caller,
+    caller: &'a CanaryCaller,
     seen: &'a Seen,
     leaks: &'a [&'a Leak],
 }
@@ -130,7 +130,7 @@ impl ToldLeaks<'_> {
         by_relation.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    fn help(&self, shown: &Shown) -> String {
+    fn help(&self, shown: &ShownText) -> String {
         let isolation = self.claim.isolation.as_str();
         let either = match &shown.tool {
             Some(reader) if *reader != self.caller.name => format!(" or `shared: [{reader}]`"),
@@ -147,10 +147,10 @@ impl ToldLeaks<'_> {
     }
 
     /// The call that writes and the request that shows it; `None` where a replay could not see it.
-    fn reproduction(&self, written: &Shown, shown: &Shown, canary: &str) -> Option<Reproduction> {
+    fn reproduction(&self, written: &ShownText, shown: &ShownText, canary: &str) -> Option<Reproduction> {
         let calls = [written.request.clone()?, shown.request.clone()?];
         // A replay has sessions side by side; over HTTP they are those of one run.
-        let is_replayable = self.claim.isolation == Isolation::Sessions || !self.claim.is_http;
+        let is_replayable = self.claim.isolation == IsolationKind::Sessions || !self.claim.is_http;
         is_replayable.then(|| Reproduction {
             kind: FindingKind::StateLeak,
             tool: shown.tool.clone(),

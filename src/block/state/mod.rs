@@ -5,7 +5,7 @@
 //! leaks, and [`verdict`] says what follows where there are none.
 //!
 //! A server may share its data by design, so a leak fails only if the suite says that the data is isolated, or if no
-//! server could mean it; everything else is a warning. See [`Isolation`] and [`finding::Claim`].
+//! server could mean it; everything else is a warning. See [`IsolationKind`] and [`finding::Claim`].
 
 mod caller;
 mod canary;
@@ -61,11 +61,11 @@ static KEYS: Object = Object {
     ]],
 };
 
-/// What is looked for, and with which tools.
+/// The texts to look for, and the tools to look with.
 #[derive(Debug, Clone)]
-struct State {
+struct StateSettings {
     span: Span,
-    isolation: BTreeSet<Isolation>,
+    isolation: BTreeSet<IsolationKind>,
     /// Whether the suite names the isolation, so that the server promises it.
     is_promised: bool,
     shared: ToolSelection,
@@ -75,14 +75,14 @@ struct State {
 
 /// Two places that must not see one another's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Isolation {
+enum IsolationKind {
     /// Two sessions of one server, or two of its processes where a process has one session.
     Sessions,
     /// A server, and the one that is started after its end.
     Runs,
 }
 
-impl Isolation {
+impl IsolationKind {
     const ALL: [Self; 2] = [Self::Sessions, Self::Runs];
 
     /// The word in suites and in names of cases.
@@ -107,21 +107,21 @@ fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
         return None;
     }
     let written = texts(node.get("isolation"));
-    let is_written = |isolation: &Isolation| written.iter().any(|word| word.value == isolation.as_str());
-    let isolation: BTreeSet<Isolation> = Isolation::ALL.into_iter().filter(is_written).collect();
-    Some(Arc::new(State {
+    let is_written = |isolation: &IsolationKind| written.iter().any(|word| word.value == isolation.as_str());
+    let isolation: BTreeSet<IsolationKind> = IsolationKind::ALL.into_iter().filter(is_written).collect();
+    Some(Arc::new(StateSettings {
         span: node.span,
         is_promised: !isolation.is_empty(),
-        isolation: if isolation.is_empty() { [Isolation::Sessions].into() } else { isolation },
+        isolation: if isolation.is_empty() { [IsolationKind::Sessions].into() } else { isolation },
         shared: tool_selection(node.get("shared")),
         tools: selected_tools(node, "tools"),
         time: KEYS.duration(node, "time").unwrap_or_default(),
     }))
 }
 
-impl SuiteSettings for State {}
+impl SuiteSettings for StateSettings {}
 
-impl CaseSource for State {
+impl CaseSource for StateSettings {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::caller::{Caller, Callers, LeftAlone};
-use super::check::{IsolationCheck, Seen, Written};
+use super::caller::{Callers, CanaryCaller, LeftAlone};
+use super::check::{CanaryCall, IsolationCheck, Seen};
 use super::finding::{Claim, findings};
 use crate::event::{CallPurpose, CheckResult, Outcome, Reason, RefusedCall, RequirementLevel};
 use crate::plan::CheckContext;
@@ -93,7 +93,8 @@ impl NothingSeen<'_> {
     /// The call that was refused, where no tool that may store a text served one.
     fn refused(&self) -> Option<RefusedCall> {
         let writers: BTreeSet<&str> = self.writers().map(|caller| caller.name.as_str()).collect();
-        let is_meant = |written: &&Written| writers.is_empty() || writers.contains(self.tool_of(written).name.as_str());
+        let is_meant =
+            |written: &&CanaryCall| writers.is_empty() || writers.contains(self.tool_of(written).name.as_str());
         let mut meant = self.seen.written.iter().filter(is_meant);
         let first = meant.next()?;
         if first.shown.is_served || meant.any(|written| written.shown.is_served) {
@@ -109,7 +110,7 @@ impl NothingSeen<'_> {
 
     /// Which texts could have been seen, and which tools say nothing.
     fn note(&self) -> Reason {
-        let of_visible = |written: &&Written| self.seen.read_back.contains(&written.canary);
+        let of_visible = |written: &&CanaryCall| self.seen.read_back.contains(&written.canary);
         let visible: BTreeSet<&str> =
             self.seen.written.iter().filter(of_visible).map(|written| self.tool_of(written).name.as_str()).collect();
         let hidden: Vec<&str> =
@@ -126,7 +127,7 @@ impl NothingSeen<'_> {
     }
 
     /// Tools that may store a text of their own.
-    fn writers(&self) -> impl Iterator<Item = &Caller> {
+    fn writers(&self) -> impl Iterator<Item = &CanaryCaller> {
         self.callers.called.iter().filter(|caller| !caller.only_reads && !caller.is_shared)
     }
 
@@ -135,7 +136,7 @@ impl NothingSeen<'_> {
         self.callers.left_alone.iter().find(|left| !left.only_reads)
     }
 
-    fn tool_of(&self, written: &Written) -> &Caller {
+    fn tool_of(&self, written: &CanaryCall) -> &CanaryCaller {
         &self.callers.called[written.tool]
     }
 }

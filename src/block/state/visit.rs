@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::caller::Caller;
+use super::caller::CanaryCaller;
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
 use crate::plan::CheckContext;
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
@@ -32,7 +32,7 @@ pub(super) struct Round<'a> {
 
 /// Something that a session showed.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct ShownText {
     /// The place, in words.
     pub(super) place: String,
     /// The text in which canaries are looked for.
@@ -46,7 +46,7 @@ pub(super) struct Shown {
     pub(super) is_served: bool,
 }
 
-impl Shown {
+impl ShownText {
     /// The tool or request that showed it, in short.
     pub(super) fn subject(&self) -> &str {
         self.tool.as_deref().unwrap_or(&self.exchange.title)
@@ -82,7 +82,7 @@ impl<'a> Round<'a> {
     }
 
     /// Calls a tool; `None` where no answer came.
-    pub(super) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<Shown> {
+    pub(super) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<ShownText> {
         if self.silent.contains(tool) {
             return None;
         }
@@ -90,7 +90,7 @@ impl<'a> Round<'a> {
         self.ask(session, "tools/call", params, Some(tool)).await
     }
 
-    async fn ask(&mut self, session: &Session, method: &str, params: Value, tool: Option<&str>) -> Option<Shown> {
+    async fn ask(&mut self, session: &Session, method: &str, params: Value, tool: Option<&str>) -> Option<ShownText> {
         if self.is_over() || !session.is_open() {
             return None;
         }
@@ -122,13 +122,13 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn shown(&mut self, reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> Shown {
+    fn shown(&mut self, reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> ShownText {
         self.frames.extend([reply.frame, reply.answer_frame]);
         let subject = tool.or_else(|| params["uri"].as_str()).or_else(|| params["name"].as_str());
         let title = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject}"));
         let result = reply.message.get("result");
         let sent = if tool.is_some() { &params["arguments"] } else { params };
-        Shown {
+        ShownText {
             place: format!("the answer of `{}`", tool.unwrap_or(&title)),
             text: reply.message.to_string(),
             tool: tool.map(str::to_owned),
@@ -152,12 +152,12 @@ impl<'a> Round<'a> {
     pub(super) async fn visit(
         &mut self,
         session: &Session,
-        callers: &[Caller],
-        lookups: &(dyn Fn(&Caller) -> Vec<Value> + Sync),
-    ) -> Vec<Shown> {
+        callers: &[CanaryCaller],
+        lookups: &(dyn Fn(&CanaryCaller) -> Vec<Value> + Sync),
+    ) -> Vec<ShownText> {
         let mut shown = Vec::new();
         // Tools that may overwrite what others show come last: those that change data, and of these the ones with most texts.
-        let mut ordered: Vec<&Caller> = callers.iter().collect();
+        let mut ordered: Vec<&CanaryCaller> = callers.iter().collect();
         ordered.sort_by_key(|caller| (!caller.only_reads, caller.texts()));
         for caller in ordered {
             for arguments in lookups(caller) {
@@ -176,7 +176,7 @@ impl<'a> Round<'a> {
     }
 
     /// The items of a list, which is shown with all its pages.
-    async fn list(&mut self, session: &Session, kind: ListKind, shown: &mut Vec<Shown>) -> Vec<Value> {
+    async fn list(&mut self, session: &Session, kind: ListKind, shown: &mut Vec<ShownText>) -> Vec<Value> {
         let is_declared = session.server.capabilities.get(kind.capability()).is_some_and(|value| !value.is_null());
         if !is_declared || self.is_over() || !session.is_open() {
             return Vec::new();
@@ -195,7 +195,7 @@ impl<'a> Round<'a> {
     }
 
     /// Notifications, requests of the server and lines of standard error.
-    fn unrequested(session: &Session, answered: &[Shown]) -> Vec<Shown> {
+    fn unrequested(session: &Session, answered: &[ShownText]) -> Vec<ShownText> {
         let answers: BTreeSet<u32> = answered.iter().filter_map(|shown| shown.exchange.answer_frame).collect();
         let frames = session.frames();
         let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
@@ -216,7 +216,7 @@ impl<'a> Round<'a> {
                 (Channel::Protocol | Channel::Http, None) => "a message that answers no request".to_owned(),
             };
             let text = frame.text();
-            Shown {
+            ShownText {
                 exchange: Exchange {
                     phase: Phase::Steps,
                     title: method.unwrap_or(&place).to_owned(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Torture;
-use super::canary::{ArgumentTemplate, Canaries};
-use super::clients::{AnsweredCall, Call, Clients, Halt, begin};
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Call, Clients, Halt, NumberedAnswer, begin};
 use super::finding::{halted, inconclusive, load, not_applicable, passed, show};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -39,8 +39,8 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(begun) => begun,
         Err(result) => return *result,
     };
-    let canaries = Canaries::new(settings.seed, tool);
-    let mut study = Study { settings, tool, clients: &clients, canaries, next: 1, swap: None };
+    let canaries = NumberedCanaries::new(settings.seed, tool);
+    let mut study = AnswerStudy { settings, tool, clients: &clients, canaries, next: 1, swap: None };
     let judged = tokio::select! {
         judged = study.judge(&templates) => judged,
         () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
@@ -56,12 +56,12 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
     clients.close(result).await
 }
 
-/// What is being found out about a tool.
-struct Study<'a> {
+/// The facts found out about a tool so far.
+struct AnswerStudy<'a> {
     settings: &'a Torture,
     tool: &'a str,
     clients: &'a Clients<'a>,
-    canaries: Canaries,
+    canaries: NumberedCanaries,
     /// The number of the next canary.
     next: u64,
     /// Swapped answers that were seen.
@@ -69,7 +69,7 @@ struct Study<'a> {
 }
 
 /// Arguments whose text is in the answer, always and alone.
-struct Learned {
+struct EchoedArguments {
     template: ArgumentTemplate,
     /// The time of the slowest call that was made alone.
     slowest: Duration,
@@ -92,15 +92,15 @@ struct Swap {
 }
 
 /// A round of concurrent calls.
-struct Round {
+struct AnswerRound {
     answered: usize,
     swap: Option<Swap>,
 }
 
-impl Study<'_> {
+impl AnswerStudy<'_> {
     async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
         let tool = self.tool;
-        let Some(Learned { template, slowest, sample }) = self.learn(templates).await? else {
+        let Some(EchoedArguments { template, slowest, sample }) = self.learn(templates).await? else {
             let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
             return Ok(not_applicable(why));
         };
@@ -130,7 +130,7 @@ impl Study<'_> {
     }
 
     /// Finds arguments whose text is in the answer.
-    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<Learned>, Halt> {
+    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
         for template in templates {
             let first = self.next_calls(template, 1);
             let answered = self.clients.one_after_another(self.tool, &first).await?;
@@ -143,21 +143,26 @@ impl Study<'_> {
                 let slowest = answered.iter().chain(&more).map(|call| call.reply.elapsed).max();
                 let slowest = slowest.unwrap_or_default();
                 let sample = answered.into_iter().next().map(|call| call.reply);
-                return Ok(Some(Learned { template: template.clone(), slowest, sample }));
+                return Ok(Some(EchoedArguments { template: template.clone(), slowest, sample }));
             }
         }
         Ok(None)
     }
 
-    fn shows_own_only(&self, call: &AnsweredCall) -> bool {
+    fn shows_own_only(&self, call: &NumberedAnswer) -> bool {
         call.is_served() && self.canaries.calls_in(&call.text()) == [call.number]
     }
 
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
-    async fn round(&mut self, template: &ArgumentTemplate, count: usize, slowest: Duration) -> Result<Round, Halt> {
+    async fn round(
+        &mut self,
+        template: &ArgumentTemplate,
+        count: usize,
+        slowest: Duration,
+    ) -> Result<AnswerRound, Halt> {
         let calls = self.next_calls(template, count);
         let canaries = self.canaries.clone();
-        let judge = move |call: AnsweredCall| {
+        let judge = move |call: NumberedAnswer| {
             let shown = canaries.calls_in(&call.text());
             let foreign = shown.first().copied().filter(|_| !shown.contains(&call.number));
             call.is_served().then(|| foreign.map(|foreign| (call.number, foreign, call.reply)))
@@ -176,7 +181,7 @@ impl Study<'_> {
             repetitions: None,
             smallest: count,
         });
-        Ok(Round { answered: served, swap })
+        Ok(AnswerRound { answered: served, swap })
     }
 
     /// The smallest number of concurrent calls that shows swapped answers, by halving.

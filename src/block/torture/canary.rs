@@ -17,14 +17,14 @@ const MOST_TEMPLATES: usize = 10;
 
 /// Makes canaries, and finds them in answers.
 #[derive(Debug, Clone)]
-pub(super) struct Canaries {
+pub(super) struct NumberedCanaries {
     /// Follows from the seed and the tool.
     prefix: String,
     /// Sets them apart from those that an earlier run left in the server.
     run: u64,
 }
 
-impl Canaries {
+impl NumberedCanaries {
     pub(super) fn new(seed: u64, tool: &str) -> Self {
         let bits = Rng::new(seed).fork(tool).bits();
         Self { prefix: format!("zq{:07x}r", bits & 0xfff_ffff), run: 0 }
@@ -122,7 +122,7 @@ fn collect_texts(value: &Value, at: String, found: &mut Vec<String>) {
 }
 
 fn is_valid_with(generator: &Generator, arguments: &Value, at: &[String]) -> bool {
-    generator.is_valid(&put_all(arguments, at, &Canaries::new(0, "").of(0)))
+    generator.is_valid(&put_all(arguments, at, &NumberedCanaries::new(0, "").of(0)))
 }
 
 fn put_all(arguments: &Value, at: &[String], canary: &str) -> Value {
@@ -182,11 +182,11 @@ mod tests {
 
     #[test]
     fn a_canary_names_its_call() {
-        let canaries = Canaries::new(7, "create_user");
+        let canaries = NumberedCanaries::new(7, "create_user");
         let text = format!("a{}b {} {}", canaries.of(18), canaries.of(3), canaries.of(18));
         assert_eq!(canaries.calls_in(&text), [3, 18]);
         assert_eq!(canaries.clone().unlike(std::iter::once(text.as_str())).calls_in(&text), [0; 0]);
-        assert_eq!(Canaries::new(8, "create_user").calls_in(&text), [0; 0]);
+        assert_eq!(NumberedCanaries::new(8, "create_user").calls_in(&text), [0; 0]);
         assert_eq!(canaries.calls_in(&canaries.of(18)[..17]), [0; 0]);
     }
 

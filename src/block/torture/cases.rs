@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::answers::AnswersCheck;
 use super::updates::UpdatesCheck;
-use super::{Pair, Torture};
+use super::{Torture, WritePair};
 use crate::event::Reason;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
@@ -36,7 +36,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Tortu
     cases
 }
 
-fn names(pair: &Pair) -> impl Iterator<Item = Located<String>> {
+fn names(pair: &WritePair) -> impl Iterator<Item = Located<String>> {
     std::iter::once(&pair.write).chain(&pair.reads).cloned()
 }
 

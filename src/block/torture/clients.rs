@@ -36,7 +36,7 @@ pub(super) struct Call {
 
 /// A call that was answered.
 #[derive(Debug, Clone)]
-pub(super) struct AnsweredCall {
+pub(super) struct NumberedAnswer {
     pub(super) number: u64,
     pub(super) session: usize,
     pub(super) reply: SessionReply,
@@ -54,7 +54,7 @@ pub(super) enum Halt {
     Unanswered,
 }
 
-impl AnsweredCall {
+impl NumberedAnswer {
     /// Whether the tool did what it was asked to.
     pub(super) fn is_served(&self) -> bool {
         is_served(&self.reply)
@@ -137,14 +137,14 @@ impl<'a> Clients<'a> {
     }
 
     /// Calls a tool once.
-    pub(super) async fn call(&self, tool: &str, call: &Call) -> Result<Option<AnsweredCall>, Halt> {
+    pub(super) async fn call(&self, tool: &str, call: &Call) -> Result<Option<NumberedAnswer>, Halt> {
         let params = json!({"name": tool, "arguments": call.arguments});
         let reply = self.request(call.session, "tools/call", params).await?;
-        Ok(reply.map(|reply| AnsweredCall { number: call.number, session: call.session, reply }))
+        Ok(reply.map(|reply| NumberedAnswer { number: call.number, session: call.session, reply }))
     }
 
     /// Calls a tool again and again, each call after the answer of the one before.
-    pub(super) async fn one_after_another(&self, tool: &str, calls: &[Call]) -> Result<Vec<AnsweredCall>, Halt> {
+    pub(super) async fn one_after_another(&self, tool: &str, calls: &[Call]) -> Result<Vec<NumberedAnswer>, Halt> {
         let mut answered = Vec::new();
         for call in calls {
             answered.extend(self.call(tool, call).await?);
@@ -159,10 +159,10 @@ impl<'a> Clients<'a> {
         tool: &str,
         calls: &[Call],
         slowest: Duration,
-        judge: impl Fn(AnsweredCall) -> Option<T> + Send + Sync + 'static,
+        judge: impl Fn(NumberedAnswer) -> Option<T> + Send + Sync + 'static,
     ) -> Result<Vec<T>, Halt> {
         let halted = Arc::new(AtomicBool::new(false));
-        let judge: Arc<Judge<T>> = Arc::new(judge);
+        let judge: Arc<AnswerJudge<T>> = Arc::new(judge);
         let mut workers = JoinSet::new();
         for (at, session) in self.sessions.iter().enumerate() {
             let own: Arc<Vec<Call>> = Arc::new(calls.iter().filter(|call| call.session == at).cloned().collect());
@@ -260,7 +260,7 @@ fn ends_case(failure: &CallFailure, session: &Session) -> bool {
 }
 
 /// Makes something of an answer, so that not all answers of a case are kept.
-type Judge<T> = dyn Fn(AnsweredCall) -> Option<T> + Send + Sync;
+type AnswerJudge<T> = dyn Fn(NumberedAnswer) -> Option<T> + Send + Sync;
 
 /// Makes calls of a session that it shares with others.
 struct Worker<T> {
@@ -273,7 +273,7 @@ struct Worker<T> {
     next: Arc<AtomicUsize>,
     /// Set by the first whose call ends the case.
     halted: Arc<AtomicBool>,
-    judge: Arc<Judge<T>>,
+    judge: Arc<AnswerJudge<T>>,
 }
 
 /// What became of the calls of a worker.
@@ -303,7 +303,7 @@ impl<T> Worker<T> {
             match self.session.request(request).await {
                 Ok(reply) => {
                     let (number, session) = (call.number, call.session);
-                    worked.judged.extend((self.judge)(AnsweredCall { number, session, reply }));
+                    worked.judged.extend((self.judge)(NumberedAnswer { number, session, reply }));
                 }
                 Err(failure) if ends_case(&failure, &self.session) => {
                     self.halted.store(true, Ordering::Relaxed);

@@ -92,12 +92,12 @@ struct Torture {
     seed: u64,
     /// How long each tool is tried.
     max_time: Duration,
-    pairs: Vec<Pair>,
+    pairs: Vec<WritePair>,
 }
 
 /// A tool that writes, and the tools that must show what it wrote.
 #[derive(Debug, Clone)]
-struct Pair {
+struct WritePair {
     write: Located<String>,
     reads: Vec<Located<String>>,
 }
@@ -119,16 +119,16 @@ fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     }))
 }
 
-fn read_pair(node: &Node) -> Option<Pair> {
+fn read_pair(node: &Node) -> Option<WritePair> {
     let write = node.get("write")?.located_text()?;
     let read = node.get("read")?;
     let reads = read.located_text().map_or_else(|| texts(Some(read)), |name| vec![name]);
-    Some(Pair { write, reads })
+    Some(WritePair { write, reads })
 }
 
 impl Torture {
     /// The pair that names a tool as one that writes.
-    fn pair(&self, tool: &str) -> Option<&Pair> {
+    fn pair(&self, tool: &str) -> Option<&WritePair> {
         self.pairs.iter().find(|pair| pair.write.value == tool)
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::canary::{ArgumentTemplate, Canaries, members_of};
-use super::clients::{AnsweredCall, Clients, Halt, is_served};
-use super::{Pair, Torture};
+use super::canary::{ArgumentTemplate, NumberedCanaries, members_of};
+use super::clients::{Clients, Halt, NumberedAnswer, is_served};
+use super::{Torture, WritePair};
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;
 use crate::plan::witness::known_arguments;
@@ -36,7 +36,7 @@ pub(super) enum Read {
 
 /// The writes that a read does not show.
 #[derive(Debug, Default)]
-pub(super) struct Missing {
+pub(super) struct MissingWrites {
     pub(super) numbers: BTreeSet<u64>,
     /// The first read that does not show one, or the last read where all are shown.
     pub(super) reply: Option<SessionReply>,
@@ -47,7 +47,7 @@ impl Read {
     pub(super) fn candidates(context: &CheckContext<'_>, settings: &Torture, tool: &str) -> Vec<Self> {
         let pair = settings.pair(tool);
         let is_meant = |read: &&Tool| match pair {
-            Some(Pair { reads, .. }) => reads.iter().any(|name| name.value == read.name),
+            Some(WritePair { reads, .. }) => reads.iter().any(|name| name.value == read.name),
             None => read.name != tool && read.only_reads() && read.raw["execution"]["taskSupport"] != "required",
         };
         let tools: Vec<&Tool> = context.catalog.tools.iter().filter(is_meant).collect();
@@ -89,7 +89,7 @@ impl Read {
         &self,
         clients: &Clients<'_>,
         canary: &str,
-        write: Option<&AnsweredCall>,
+        write: Option<&NumberedAnswer>,
     ) -> Result<Option<SessionReply>, Halt> {
         let session = write.map_or(0, |write| write.session);
         let call = |name: &str, arguments: &Value| json!({"name": name, "arguments": arguments});
@@ -116,7 +116,12 @@ impl Read {
     }
 
     /// Whether it shows a write. A tool that shows every text that it is asked for shows nothing.
-    async fn shows(&self, clients: &Clients<'_>, canaries: &Canaries, write: &AnsweredCall) -> Result<bool, Halt> {
+    async fn shows(
+        &self,
+        clients: &Clients<'_>,
+        canaries: &NumberedCanaries,
+        write: &NumberedAnswer,
+    ) -> Result<bool, Halt> {
         let canary = canaries.of(write.number);
         let reply = self.read(clients, &canary, Some(write)).await?;
         if !reply.is_some_and(|reply| text(&reply).contains(&canary)) {
@@ -134,10 +139,10 @@ impl Read {
     pub(super) async fn missing(
         &self,
         clients: &Clients<'_>,
-        canaries: &Canaries,
-        writes: &[&AnsweredCall],
-    ) -> Result<Missing, Halt> {
-        let mut missing = Missing::default();
+        canaries: &NumberedCanaries,
+        writes: &[&NumberedAnswer],
+    ) -> Result<MissingWrites, Halt> {
+        let mut missing = MissingWrites::default();
         if !self.shows_all() {
             for write in writes {
                 let canary = canaries.of(write.number);
@@ -150,7 +155,7 @@ impl Read {
         }
         let sessions: BTreeSet<usize> = writes.iter().map(|write| write.session).collect();
         for session in sessions {
-            let own: Vec<&AnsweredCall> = writes.iter().copied().filter(|write| write.session == session).collect();
+            let own: Vec<&NumberedAnswer> = writes.iter().copied().filter(|write| write.session == session).collect();
             let reply = self.read(clients, "", own.first().copied()).await?;
             let shown = reply.as_ref().map(|reply| canaries.calls_in(&text(reply))).unwrap_or_default();
             let numbers = own.iter().map(|write| write.number);
@@ -161,7 +166,7 @@ impl Read {
     }
 }
 
-impl Missing {
+impl MissingWrites {
     /// Adds the writes that an answer does not show.
     fn note(&mut self, hidden: &[u64], reply: Option<SessionReply>) {
         if self.numbers.is_empty() {
@@ -171,7 +176,7 @@ impl Missing {
     }
 }
 
-/// What the reads show before anything is written.
+/// The texts that the reads show before anything is written.
 pub(super) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Result<Vec<String>, Halt> {
     let mut texts = Vec::new();
     for read in reads.iter().filter(|read| read.shows_all()) {
@@ -183,9 +188,9 @@ pub(super) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Resul
 /// The first of these reads that show a write.
 pub(super) async fn that_show(
     clients: &Clients<'_>,
-    canaries: &Canaries,
+    canaries: &NumberedCanaries,
     reads: &[Read],
-    write: &AnsweredCall,
+    write: &NumberedAnswer,
 ) -> Result<Vec<Read>, Halt> {
     let mut found: Vec<Read> = Vec::new();
     for read in reads {

@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Torture;
-use super::canary::{ArgumentTemplate, Canaries};
-use super::clients::{AnsweredCall, Call, Clients, Halt, begin};
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Call, Clients, Halt, NumberedAnswer, begin};
 use super::finding::{halted, inconclusive, load, not_applicable, passed, refused, show};
-use super::reads::{Missing, Read, texts_before, that_show};
+use super::reads::{MissingWrites, Read, texts_before, that_show};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -49,12 +49,12 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(begun) => begun,
         Err(result) => return *result,
     };
-    let mut study = Study {
+    let mut study = WriteStudy {
         context,
         settings,
         tool,
         clients: &clients,
-        canaries: Canaries::new(settings.seed, tool),
+        canaries: NumberedCanaries::new(settings.seed, tool),
         next: 1,
         loss: None,
     };
@@ -74,13 +74,13 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     clients.close(result).await
 }
 
-/// What is being found out about a tool.
-struct Study<'a> {
+/// The facts found out about a tool so far.
+struct WriteStudy<'a> {
     context: &'a CheckContext<'a>,
     settings: &'a Torture,
     tool: &'a str,
     clients: &'a Clients<'a>,
-    canaries: Canaries,
+    canaries: NumberedCanaries,
     /// The number of the next canary.
     next: u64,
     /// A loss that was seen.
@@ -88,16 +88,16 @@ struct Study<'a> {
 }
 
 /// Arguments that write, and the reads that show what they write.
-struct Learned {
+struct WritingArguments {
     template: ArgumentTemplate,
     reads: Vec<Read>,
     slowest: Duration,
 }
 
 /// Writes one after another, all of them visible.
-struct Baseline {
+struct WriteBaseline {
     reads: Vec<Read>,
-    /// What answers of confirmed writes look like.
+    /// The forms of the answers to confirmed writes.
     shapes: BTreeSet<String>,
     /// Whether every answer shows the text of its own call.
     repeats_text: bool,
@@ -123,7 +123,7 @@ struct Loss {
     smallest: usize,
 }
 
-impl Study<'_> {
+impl WriteStudy<'_> {
     async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
         let learned = match self.learn(templates).await? {
             Ok(learned) => learned,
@@ -156,7 +156,7 @@ impl Study<'_> {
     }
 
     /// Finds arguments that are served, and reads that show what they write.
-    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Result<Learned, CheckResult>, Halt> {
+    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Result<WritingArguments, CheckResult>, Halt> {
         let candidates = Read::candidates(self.context, self.settings, self.tool);
         let before = texts_before(self.clients, &candidates).await?;
         self.canaries = self.canaries.clone().unlike(before.iter().map(String::as_str));
@@ -173,7 +173,7 @@ impl Study<'_> {
             is_served = true;
             let reads = that_show(self.clients, &self.canaries, &candidates, &write).await?;
             if !reads.is_empty() {
-                return Ok(Ok(Learned { template: template.clone(), reads, slowest: write.reply.elapsed }));
+                return Ok(Ok(WritingArguments { template: template.clone(), reads, slowest: write.reply.elapsed }));
             }
         }
         let tool = self.tool;
@@ -190,11 +190,15 @@ impl Study<'_> {
     }
 
     /// As many writes one after another as later at a time: the reads that show all of them.
-    async fn baseline(&mut self, learned: &Learned, count: usize) -> Result<Result<Baseline, CheckResult>, Halt> {
+    async fn baseline(
+        &mut self,
+        learned: &WritingArguments,
+        count: usize,
+    ) -> Result<Result<WriteBaseline, CheckResult>, Halt> {
         let calls = self.next_calls(&learned.template, count);
         let begun = Instant::now();
         let answered = self.clients.one_after_another(self.tool, &calls).await?;
-        let writes: Vec<&AnsweredCall> = answered.iter().filter(|write| write.is_served()).collect();
+        let writes: Vec<&NumberedAnswer> = answered.iter().filter(|write| write.is_served()).collect();
         let missing = self.settled(&learned.reads, &writes, SETTLING).await?;
         let complete: Vec<Read> = learned
             .reads
@@ -215,8 +219,8 @@ impl Study<'_> {
                 writes.len(),
             ))));
         }
-        let shows_own = |write: &&AnsweredCall| write.text().contains(&self.canaries.of(write.number));
-        Ok(Ok(Baseline {
+        let shows_own = |write: &&NumberedAnswer| write.text().contains(&self.canaries.of(write.number));
+        Ok(Ok(WriteBaseline {
             reads: complete,
             shapes: writes.iter().map(|write| shape(&write.text())).collect(),
             repeats_text: writes.iter().all(shows_own),
@@ -229,31 +233,31 @@ impl Study<'_> {
     /// Concurrent writes, and those of them that are lost.
     async fn round(
         &mut self,
-        learned: &Learned,
-        baseline: &Baseline,
+        learned: &WritingArguments,
+        baseline: &WriteBaseline,
         count: usize,
         patience: Duration,
-    ) -> Result<Round, Halt> {
+    ) -> Result<WriteRound, Halt> {
         let calls = self.next_calls(&learned.template, count);
         let mut answered = self.clients.at_a_time(self.tool, &calls, baseline.slowest, Some).await?;
         answered.sort_by_key(|call| call.number);
-        let is_confirmed = |write: &&AnsweredCall| {
+        let is_confirmed = |write: &&NumberedAnswer| {
             let text = write.text();
             let shows_own = text.contains(&self.canaries.of(write.number));
             write.is_served() && baseline.shapes.contains(&shape(&text)) && (shows_own || !baseline.repeats_text)
         };
-        let writes: Vec<&AnsweredCall> = answered.iter().filter(is_confirmed).collect();
+        let writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
         let mut missing = self.settled(&baseline.reads, &writes, patience).await?;
         let lost_in_all = missing
             .iter()
             .map(|missing| missing.numbers.clone())
             .reduce(|all, other| all.intersection(&other).copied().collect())
             .unwrap_or_default();
-        let is_lost = |missing: &Missing| !missing.numbers.is_empty();
+        let is_lost = |missing: &MissingWrites| !missing.numbers.is_empty();
         let Some(at) = missing.iter().position(is_lost) else {
             let write = writes.first().map(|write| write.reply.clone());
             let read = missing.first_mut().and_then(|missing| missing.reply.take());
-            return Ok(Round { confirmed: writes.len(), loss: None, write, read });
+            return Ok(WriteRound { confirmed: writes.len(), loss: None, write, read });
         };
         let numbers = if lost_in_all.is_empty() { missing[at].numbers.clone() } else { lost_in_all.clone() };
         let first = writes.iter().find(|write| numbers.contains(&write.number));
@@ -273,19 +277,22 @@ impl Study<'_> {
             repetitions: None,
             smallest: count,
         });
-        Ok(Round { confirmed: writes.len(), loss, write: None, read: None })
+        Ok(WriteRound { confirmed: writes.len(), loss, write: None, read: None })
     }
 
     /// Looks whether it is the concurrency that loses writes, and whether it does again; then with how few.
     async fn confirm(
         &mut self,
-        learned: &Learned,
-        baseline: &Baseline,
+        learned: &WritingArguments,
+        baseline: &WriteBaseline,
         mut loss: Loss,
         count: usize,
     ) -> Result<CheckResult, Halt> {
-        let same =
-            Learned { template: learned.template.clone(), reads: baseline.reads.clone(), slowest: baseline.slowest };
+        let same = WritingArguments {
+            template: learned.template.clone(),
+            reads: baseline.reads.clone(),
+            slowest: baseline.slowest,
+        };
         match self.baseline(&same, count).await? {
             Ok(control) if control.reads.len() == baseline.reads.len() => {}
             Ok(_) | Err(_) => {
@@ -313,7 +320,12 @@ impl Study<'_> {
     }
 
     /// The smallest number of concurrent writes that loses some, by halving.
-    async fn minimise(&mut self, learned: &Learned, baseline: &Baseline, count: usize) -> Result<usize, Halt> {
+    async fn minimise(
+        &mut self,
+        learned: &WritingArguments,
+        baseline: &WriteBaseline,
+        count: usize,
+    ) -> Result<usize, Halt> {
         let mut smallest = count;
         while smallest > 2 && !self.clients.is_late() {
             let fewer = (smallest / 2).max(2);
@@ -333,7 +345,12 @@ impl Study<'_> {
     }
 
     /// The writes that stay invisible, by read, for as long as is waited.
-    async fn settled(&self, reads: &[Read], writes: &[&AnsweredCall], elapsed: Duration) -> Result<Vec<Missing>, Halt> {
+    async fn settled(
+        &self,
+        reads: &[Read],
+        writes: &[&NumberedAnswer],
+        elapsed: Duration,
+    ) -> Result<Vec<MissingWrites>, Halt> {
         let until = Instant::now() + elapsed + SETTLING;
         loop {
             let mut all = Vec::new();
@@ -359,7 +376,7 @@ impl Study<'_> {
 }
 
 /// A round of concurrent writes.
-struct Round {
+struct WriteRound {
     confirmed: usize,
     loss: Option<Loss>,
     /// A write that is shown, and a read that shows it.
