@@ -13,6 +13,8 @@ const MAX_LINES: usize = 8;
 
 /// How many characters of a value are shown.
 const MAX_VALUE_CHARS: usize = 60;
+/// How much is shown of what two texts have in common before they differ.
+const CHARS_BEFORE_DIFFERENCE: usize = 20;
 
 /// Every difference between what came and what comes instead, one line each.
 pub(super) fn describe(before: &[ServerReply], after: &[ServerReply]) -> Vec<String> {
@@ -151,13 +153,24 @@ fn difference(path: &str, before: &Value, after: &Value, found: &mut Vec<String>
         (Value::Array(one), Value::Array(other)) => {
             found.push(format!("{path}: {} → {}", items(one.len()), items(other.len())));
         }
-        _ => found.push(format!(
-            "{}: {} → {}",
-            if path.is_empty() { "the answer" } else { path },
-            shown(before),
-            shown(after)
-        )),
+        _ => {
+            let path = if path.is_empty() { "the answer" } else { path };
+            found.push(format!("{path}: {}", replacement(before, after)));
+        }
     }
+}
+
+/// Two values, the old and the new one. Long texts that begin alike are shown from shortly before their first difference.
+fn replacement(before: &Value, after: &Value) -> String {
+    let texts = before.as_str().zip(after.as_str());
+    let is_cut = |(before, after): &(&str, &str)| before.chars().chain(after.chars()).nth(MAX_VALUE_CHARS).is_some();
+    let Some((before, after)) = texts.filter(is_cut) else { return format!("{} → {}", shown(before), shown(after)) };
+    let alike = before.chars().zip(after.chars()).take_while(|(one, other)| one == other).count();
+    let from = |text: &str| match alike.saturating_sub(CHARS_BEFORE_DIFFERENCE) {
+        0 => shown(&text.into()),
+        left_out => shown(&format!("…{}", text.chars().skip(left_out).collect::<String>()).into()),
+    };
+    format!("{} → {}", from(before), from(after))
 }
 
 fn items(count: usize) -> String {

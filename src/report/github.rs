@@ -71,7 +71,8 @@ fn proof(report: &Report) -> String {
 }
 
 fn survived(mutant: &MutantResult) -> String {
-    let mut text = format!("{}: {}", mutant.variant, limit::cut_to(proven::could(mutant), 400));
+    let could = limit::cut_to(proven::could(mutant), 400);
+    let mut text = format!("{}: {could}, and no test would notice", mutant.variant);
     if let Some(missing) = mutant.missing.first() {
         let place = if missing.is_test() { "to `tests:`" } else { "to the suite" };
         let _ = write!(text, "\nadd {place}:\n{}", missing.yaml.trim_end());

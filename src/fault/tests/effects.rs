@@ -269,3 +269,14 @@ fn heads_of_http() {
         &["[over HTTP an answer may stand on several lines]"],
     );
 }
+
+#[test]
+fn long_texts_are_shown_where_they_differ() {
+    let long = text(&format!("{} until its end", "it goes on ".repeat(9)));
+    let call = json!({"call": "get_user", "args": {}});
+    check(
+        "{ append: { 'result.content[0].text': ', and more' } }",
+        &[(call, long)],
+        &["result.content[0].text: \"…es on  until its end\" → \"…es on  until its end, and more\""],
+    );
+}

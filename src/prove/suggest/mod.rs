@@ -56,7 +56,7 @@ pub(super) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
         field: survivor.field.to_owned(),
         file: survivor.lane.file.clone(),
         server: survivor.lane.server.clone(),
-        could: format!("{}, and no test would notice", suggestion.could),
+        could: suggestion.could.clone(),
         yaml: suggestion.yaml()?,
     })
 }

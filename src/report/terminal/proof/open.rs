@@ -9,6 +9,7 @@ use crate::event::{Control, LeftOut, MutantResult, Proof, SubjectKind, Verdict};
 use crate::source::Style;
 use crate::taxonomy::probe;
 
+use super::super::super::proven::subject_text;
 use super::super::layout;
 use super::{ProofView, below, item};
 
@@ -64,7 +65,7 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             format!("for real servers only; {live} injects those that can be injected there"),
         ),
     ];
-    let mut text = unused(proof, style);
+    let mut text = unused(proof, style) + &undecided_in_part(proof, style);
     for (mark, verdict, live, told) in kinds {
         let found: Vec<&MutantResult> = of(verdict, live).collect();
         if found.is_empty() {
@@ -84,6 +85,24 @@ pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
         text += &names(found.iter().map(|mutant| (reason(mutant), mutant.id.as_str())), style);
     }
     text
+}
+
+/// The undecided mutants of operators that have a worse verdict elsewhere, and so are no undecided ones as a whole.
+fn undecided_in_part(proof: &Proof, style: &Style) -> String {
+    let operators = proof.mutants.iter().filter(|operator| operator.verdict != Verdict::Undecided);
+    let named = operators.flat_map(|operator| {
+        let undecided = operator.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Undecided);
+        undecided.map(|mutant| {
+            let at = format!("{} at {}", operator.id, subject_text(&mutant.subject));
+            (mutant.reason.clone().unwrap_or_default(), at)
+        })
+    });
+    let named: Vec<(String, String)> = named.collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    let told = format!("{} undecided at some tools, prompts or resources only", named.len());
+    item("?", &told, 3, style) + &names(named.iter().map(|(reason, at)| (reason.clone(), at.as_str())), style)
 }
 
 /// The tools, prompts and resources that no case uses.

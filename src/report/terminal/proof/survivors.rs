@@ -65,8 +65,11 @@ fn survivor<'a>(
         }
     }
     if let Some(more) = mutant.missing.len().checked_sub(shown).filter(|more| *more > 0) {
-        let told =
-            format!("and {}; `{} --survivors all` shows all", layout::plural(more, "further test"), view.command);
+        let told = format!(
+            "and {}; `{} --survivors all` shows them",
+            layout::plural(more, "more test") + " to add",
+            view.command
+        );
         text += &said(&told, style);
     }
     if mutant.missing.is_empty() {

@@ -100,8 +100,9 @@ fn families<'a>(leaves: &[Column<'a>]) -> Vec<Column<'a>> {
 fn grid(columns: &[Column<'_>], rows: &[TableRow<'_>], least: usize, style: &Style) -> Option<String> {
     let tools = rows.iter().map(|row| layout::columns(&visible_line(&row.name)));
     let first = tools.max().unwrap_or(0).max("tool".len()).min(style.width / 3);
-    let room = style.width.saturating_sub(2 + first) / columns.len().max(1);
-    let width = |column: &Column<'_>| wanted(column, rows).min(room.saturating_sub(GAP));
+    let room = style.width.saturating_sub(2 + first);
+    let most = widest(columns, rows, room);
+    let width = |column: &Column<'_>| wanted(column, rows).min(most);
     let widths: Vec<usize> = std::iter::once(first).chain(columns.iter().map(width)).collect();
     let headings: Vec<String> =
         columns.iter().zip(&widths[1..]).map(|(column, width)| layout::crop(column.name, *width)).collect();
@@ -173,6 +174,14 @@ fn painted(cell: Option<CellCounts>, style: &Style) -> String {
 fn wanted(column: &Column<'_>, rows: &[TableRow<'_>]) -> usize {
     let cells = rows.iter().filter_map(|row| cell(column, row)).map(|cell| cell_text(cell).len());
     cells.max().unwrap_or(0).max(layout::columns(column.name)).max(layout::columns(column.family))
+}
+
+/// The widest that a column may be so that all of them fit beside each other.
+fn widest(columns: &[Column<'_>], rows: &[TableRow<'_>], room: usize) -> usize {
+    let wanted: Vec<usize> = columns.iter().map(|column| wanted(column, rows)).collect();
+    let fits = |most: &usize| wanted.iter().map(|width| GAP + width.min(most)).sum::<usize>() <= room;
+    let all = wanted.iter().copied().max().unwrap_or(0);
+    (0..=all).rev().find(fits).unwrap_or(0)
 }
 
 fn shown(text: &str) -> usize {
