@@ -51,14 +51,14 @@ pub(super) fn figures(proof: &Proof, style: &Style) -> String {
     let live = proven::live(&proof.mutants).unwrap_or_default();
     let live = layout::indent(&layout::wrap_some(&live, style.width - 2, 3), "  ");
     let controls = open::control(&proof.control, style) + &open::live(proof.live.as_ref(), style);
-    mutants + &live + &controls + &open::variants(&proof.left_out, style)
+    mutants + &live + &controls + &open::left_out(&proof.left_out, "; the reasons are below", style)
 }
 
 /// Everything about single mutants.
 pub(super) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
     let mut parts = vec![table::table(proof, view.survivors, style)];
     parts.extend(survivors::survivors(proof, view, style));
-    parts.push(open::mutants(proof, view, style));
+    parts.push(open::mutants(proof, view, style) + &open::variants(&proof.left_out, style));
     parts
 }
 

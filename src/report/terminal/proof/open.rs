@@ -39,9 +39,19 @@ pub(super) fn live(control: Option<&Control>, style: &Style) -> String {
     told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
 }
 
-/// The variants that cannot be planted.
-pub(super) fn variants(left_out: &[LeftOut], style: &Style) -> String {
-    grouped(left_out, |count| layout::plural(count, "variant") + stay_or_stays(count), style)
+/// How many variants cannot be planted; nothing if all can.
+pub(super) fn left_out(left_out: &[LeftOut], more: &str, style: &Style) -> String {
+    let stay = match left_out.len() {
+        0 => return String::new(),
+        1 => "stays",
+        _ => "stay",
+    };
+    item("-", &format!("{} {stay} out of the figure{more}", layout::plural(left_out.len(), "variant")), 3, style)
+}
+
+/// The variants that cannot be planted, with the reasons.
+pub(super) fn variants(variants: &[LeftOut], style: &Style) -> String {
+    left_out(variants, "", style) + &names(variants.iter().map(|one| (one.reason.clone(), one.id.as_str())), style)
 }
 
 /// The mutants that are neither killed nor survivors.
@@ -150,8 +160,10 @@ fn names<'a>(found: impl Iterator<Item = (String, &'a str)>, style: &Style) -> S
     found.for_each(|(reason, name)| groups.entry(reason).or_default().push(name));
     let line = |(reason, names): (&String, &Vec<&str>)| {
         let joint = if reason.is_empty() { "" } else { ": " };
-        below(&format!("{reason}{joint}{}", listed(names)), 4, style)
+        let named = if is_on_purpose(reason) { names.len().to_string() } else { listed(names) };
+        below(&format!("{reason}{joint}{named}"), 4, style)
     };
+    groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
     let text: String = groups.iter().take(REASONS).map(line).collect();
     match groups.len().saturating_sub(REASONS) {
         0 => text,
@@ -167,8 +179,7 @@ fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Styl
     }
     groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
     let line = |(reason, ids): (&&str, &Vec<&str>)| {
-        // The user knows which mutants were left out on purpose.
-        let named = if reason.starts_with("`--") { String::new() } else { format!(": {}", listed(ids)) };
+        let named = if is_on_purpose(reason) { String::new() } else { format!(": {}", listed(ids)) };
         item("-", &format!("{}: {reason}{named}", counted(ids.len())), 4, style)
     };
     let text: String = groups.iter().take(REASONS).map(line).collect();
@@ -176,6 +187,11 @@ fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Styl
         0 => text,
         more => text + &item("-", &format!("and {} more", layout::plural(more, "reason")), 1, style),
     }
+}
+
+/// Whether a flag of the user is the reason, so that the user knows the names.
+fn is_on_purpose(reason: &str) -> bool {
+    reason.starts_with("`--")
 }
 
 fn listed(names: &[&str]) -> String {
@@ -188,8 +204,4 @@ fn listed(names: &[&str]) -> String {
 
 fn take_or_takes(count: usize) -> &'static str {
     if count == 1 { " takes no part" } else { " take no part" }
-}
-
-fn stay_or_stays(count: usize) -> &'static str {
-    if count == 1 { " stays out of the figure" } else { " stay out of the figure" }
 }
