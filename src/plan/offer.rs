@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::arguments;
 use super::planner::Planner;
+use super::witness::arguments_for_call;
 use crate::source::Node;
 use crate::source::template::Names;
 use crate::suite::{Suite, Target};
@@ -38,7 +39,7 @@ impl Offer<'_> {
         let safe = |tool: &Tool| match listed {
             Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
             Some(_) => arguments::valid_arguments_despite_hazard(suite, &planner.lane.server, tool).ok(),
-            None => arguments::valid_arguments(suite, &planner.lane.server, tool).ok(),
+            None => arguments_for_call(suite, &planner.lane.server, tool).ok(),
         };
         let safe = self.catalog.tools.iter().filter_map(|tool: &Tool| Some((tool, safe(tool)?.to_json())));
         let mut safe: Vec<(&Tool, Json)> = safe.collect();

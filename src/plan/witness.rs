@@ -1,6 +1,6 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
-use super::arguments::{self, ConfigSource};
+use super::arguments::{self, ConfigSource, NotCallable};
 use super::generated::{bare, text_node};
 use super::planner::Planner;
 use super::raw;
@@ -87,6 +87,19 @@ pub(crate) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
     let own = own.filter_map(|step| step.action.as_call()?.1).find(|args| !has_template(args));
     let known = own.or_else(|| suite.arguments.get(&tool.name))?;
     Some((tool.name.clone(), known.clone()))
+}
+
+/// Valid arguments of a tool: those of a test that calls it, of `arguments:`, or generated ones.
+///
+/// # Errors
+///
+/// Says why the tool is not called where the suite forbids it, or nothing fits.
+pub(crate) fn arguments_for_call(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, NotCallable> {
+    let given = arguments::valid_arguments(suite, server, tool);
+    match known_arguments(suite, tool) {
+        Some((_, known)) if !matches!(given, Err(NotCallable::Hazard(_))) => Ok(known),
+        _ => given,
+    }
 }
 
 /// Whether nothing in a step's expectations says that the call must fail, or that it may.

@@ -29,7 +29,7 @@ pub struct BlockKind<S: 'static> {
     pub probes: &'static [&'static str],
     /// A block of this kind in one line; `None` where this version only plans its cases and skips them.
     pub example: Option<&'static str>,
-    /// Reads its settings; `None` where a mistake was reported, or where all that it says is added to the suite.
+    /// Reads its settings, unless they are `false`; `None` where a mistake was reported, or where all that it says is added to the suite.
     pub read: fn(&Node, &mut dyn BlockReader) -> Option<S>,
     /// Reads the same key of a test.
     pub read_in_test: Option<ReadInTest<S>>,

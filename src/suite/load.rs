@@ -262,7 +262,8 @@ impl<S> Reader<'_, '_, S> {
         let kinds = self.loader.grammar.blocks;
         let mut blocks = Vec::new();
         for kind in kinds {
-            let Some((key, node)) = root.entries().iter().find(|(key, _)| key.value == kind.key.name) else { continue };
+            let mut written = root.entries().iter().filter(|(_, node)| node.flag() != Some(false));
+            let Some((key, node)) = written.find(|(key, _)| key.value == kind.key.name) else { continue };
             if let Some(example) = kind.example {
                 say_example(example, node, &mut self.loader.found);
             }
@@ -276,7 +277,8 @@ impl<S> Reader<'_, '_, S> {
         let kinds = self.loader.grammar.blocks;
         let mut blocks = Vec::new();
         for kind in kinds {
-            let (Some(read), Some(node)) = (kind.read_in_test, node.get(kind.key.name)) else { continue };
+            let written = node.get(kind.key.name).filter(|node| node.flag() != Some(false));
+            let (Some(read), Some(node)) = (kind.read_in_test, written) else { continue };
             let Some(test) = self.suite.tests.last().cloned().map(Arc::new) else { continue };
             blocks.extend(read(node, &test, self).map(|settings| block(kind, node.span, Some(span), settings)));
         }

@@ -19,7 +19,11 @@ use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, l
 pub use self::rule_books::{built_in_rules, rules_of};
 
 pub(super) static KIND: Kind = Kind {
-    key: key("compliance", Shape::Object(&KEYS), "Checks the server against the specification."),
+    key: key(
+        "compliance",
+        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        "Checks the server against the specification.",
+    ),
     probes: &["compliance", "conformance"],
     example: Some("compliance: { level: must }"),
     read,

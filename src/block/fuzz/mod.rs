@@ -33,7 +33,7 @@ use crate::source::{Diagnostic, Node, template};
 use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, duration, selected_tools, tool_selection};
 
 pub(super) static KIND: Kind = Kind {
-    key: key("fuzz", Shape::Object(&KEYS), "Calls tools with generated arguments."),
+    key: key("fuzz", Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]), "Calls tools with generated arguments."),
     probes: &["fuzz"],
     example: Some("fuzz: { cases: 100 }"),
     read,

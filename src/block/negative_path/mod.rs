@@ -149,18 +149,12 @@ struct NegativeTest {
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    if node.flag() == Some(false) {
-        return None;
-    }
     let checks = OF_TOOLS.into_iter().chain(OF_SERVER).collect();
     Some(Arc::new(settings(node, checks)))
 }
 
 /// Checks that are about the server as a whole are made only if the test says so.
 fn read_in_test(node: &Node, test: &Arc<Test>, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    if node.flag() == Some(false) {
-        return None;
-    }
     let settings = settings(node, OF_TOOLS.into());
     Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
 }

@@ -14,7 +14,11 @@ use crate::source::grammar::{Object, Shape, key};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 
 pub(super) static KIND: Kind = Kind {
-    key: key("output_schema", Shape::Object(&KEYS), "Checks structured content against the tools' declared schemas."),
+    key: key(
+        "output_schema",
+        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        "Checks structured content against the tools' declared schemas.",
+    ),
     probes: &["output-schema"],
     example: Some("output_schema: { tools: \"*\" }"),
     read,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Load;
 use super::check::LoadCheck;
 use super::measurement::Measurements;
-use crate::plan::arguments::{self, ConfigSource};
+use crate::plan::arguments::ConfigSource;
 use crate::plan::planner::Planner;
-use crate::plan::witness::{known_arguments, only_as_task};
+use crate::plan::witness::{arguments_for_call, only_as_task};
 use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
@@ -36,7 +36,7 @@ fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Body::Skipped(only_as_task(tool).into());
     }
-    let arguments = match arguments::valid_arguments(planner.suite, &planner.lane.server, tool) {
+    let arguments = match arguments_for_call(planner.suite, &planner.lane.server, tool) {
         Ok(arguments) => arguments,
         Err(why) => return Body::Skipped(why.skip_reason(&tool.name, ConfigSource::of(planner.suite))),
     };
@@ -44,6 +44,6 @@ fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc
         load: Arc::clone(load),
         measurements: Arc::clone(measurements),
         tool: tool.name.clone(),
-        arguments: known_arguments(planner.suite, tool).map_or(arguments, |(_, known)| known),
+        arguments,
     }))
 }

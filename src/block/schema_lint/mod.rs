@@ -20,7 +20,7 @@ use crate::wire::Tool;
 pub(super) static KIND: Kind = Kind {
     key: key(
         "schema_lint",
-        Shape::Object(&KEYS),
+        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
         "Finds tools with wrong, loose or long schemas, names and descriptions, and tools that model providers refuse.",
     ),
     probes: &["schema-lint"],
