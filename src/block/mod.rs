@@ -16,6 +16,7 @@ pub mod properties;
 mod schema_lint;
 mod security;
 mod state;
+mod timeouts;
 mod torture;
 
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ pub static KINDS: &[&Kind] = &[
     &security::KIND,
     &state::KIND,
     &torture::KIND,
+    &timeouts::KIND,
     &later::CONFIG,
     &later::TRUST_BOUNDARY,
     &later::FAULTS,

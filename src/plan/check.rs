@@ -12,6 +12,7 @@ use crate::event::{CheckResult, Finding};
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::suite::Suite;
+use crate::transport::{Shutdown, ShutdownOrder};
 use crate::wire::Catalog;
 
 /// A boxed future, as in the crate `futures`.
@@ -27,6 +28,10 @@ pub trait FreshServers: Send + Sync {
 
     /// Ends a session and its server; the finding tells of a server that had ended by itself.
     fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
+
+    /// Ends the server of a session in that way, without the suite's teardown, while requests may be under way; `None`
+    /// where it is no process of ours, or had ended by itself.
+    fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>>;
 
     /// Waits for the wish to stop.
     fn stopped(&self) -> BoxFuture<'_, ()>;

@@ -12,6 +12,7 @@ use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{BoxFuture, Case, Check, CheckContext, FreshServers};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
+use crate::transport::{Shutdown, ShutdownOrder};
 
 /// Runs the check of a case, which keeps its own time.
 pub(super) async fn run_check(
@@ -104,6 +105,10 @@ impl FreshServers for TargetServers<'_> {
             }
             self.target.close_own(&opened.session, self.case).await.exit
         })
+    }
+
+    fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>> {
+        Box::pin(self.target.shut_down_own(session, self.case, order))
     }
 
     fn stopped(&self) -> BoxFuture<'_, ()> {

@@ -12,6 +12,7 @@ use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, Phase, Se
 use crate::plan::Case;
 use crate::session::{ClosedSession, OwnedViolation, Session, UnreportedExit};
 use crate::source::duration_text;
+use crate::transport::{Shutdown, ShutdownOrder};
 
 /// How long a shared server is watched after its last message, so that a crash right after it is seen.
 const SHARED_WATCH: Duration = Duration::from_millis(2);
@@ -93,7 +94,18 @@ impl TargetSessions {
 
     /// Ends a case's own session.
     pub(super) async fn close_own(&self, session: &Session, case: &Case) -> CaseSessionEnd {
-        let mut closed = session.close(OWN_WATCH).await;
+        let closed = session.close(OWN_WATCH).await;
+        self.closed_own(session, case, closed)
+    }
+
+    /// Ends the server of such a session in that way.
+    pub(super) async fn shut_down_own(&self, session: &Session, case: &Case, order: ShutdownOrder) -> Option<Shutdown> {
+        let (closed, shutdown) = session.shut_down(order).await;
+        self.closed_own(session, case, closed);
+        shutdown
+    }
+
+    fn closed_own(&self, session: &Session, case: &Case, mut closed: ClosedSession) -> CaseSessionEnd {
         self.scan_results.count(&closed.seen);
         let violations =
             self.scan_results.take_unclaimed(Some(case), std::mem::take(&mut closed.violations), &closed.frames);

@@ -8,7 +8,9 @@ use tokio::time::Instant;
 
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding, Phase, StepProblem};
-use crate::session::{CallFailure, CancelTrigger, Cancellation, FailureReason, Session, SessionReply, SessionRequest};
+use crate::session::{
+    CallFailure, CancelSignal, CancelTrigger, Cancellation, FailureReason, Session, SessionReply, SessionRequest,
+};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
@@ -147,8 +149,8 @@ impl CaseSpeaker<'_> {
             CancelWhen::After(time) => CancelTrigger::After(time),
             CancelWhen::Progress(count) => CancelTrigger::Progress(count),
         };
-        let cancelled =
-            self.session.cancel(Cancellation { request, trigger: when, reason, watch: cancel.watch }).await?;
+        let (signal, watch) = (CancelSignal::Standard, cancel.watch);
+        let cancelled = self.session.cancel(Cancellation { request, trigger: when, reason, signal, watch }).await?;
         let answer = json!({
             "cancelled": cancelled.is_cancelled,
             "answered": !cancelled.late.is_empty(),

@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::plan::{BoxFuture, FreshServers};
 use crate::redact::Redactor;
 use crate::session::Session;
+use crate::transport::{Shutdown, ShutdownOrder};
 use crate::wire::Catalog;
 
 /// Fresh servers of the first target of a plan.
@@ -70,6 +71,10 @@ impl FreshServers for Fresh {
         Box::pin(
             async move { session.close(std::time::Duration::ZERO).await.unreported_exit.as_ref().map(Finding::from) },
         )
+    }
+
+    fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>> {
+        Box::pin(async move { session.shut_down(order).await.1 })
     }
 
     fn stopped(&self) -> BoxFuture<'_, ()> {

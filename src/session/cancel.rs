@@ -22,8 +22,21 @@ pub struct Cancellation<'a> {
     pub trigger: CancelTrigger,
     /// The reason to give.
     pub reason: Option<String>,
+    /// How the server is told.
+    pub signal: CancelSignal,
     /// How long the server is watched.
     pub watch: Duration,
+}
+
+/// How a server learns that nobody waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelSignal {
+    /// In the way of the era and the transport: by a notification, or since 2026-07-28 over HTTP by closing the response.
+    Standard,
+    /// The same, and the notification twice.
+    Twice,
+    /// By nothing but a closed response, which is no cancellation over HTTP up to 2025-11-25.
+    ClosedResponse,
 }
 
 /// The event that triggers a cancellation.
@@ -63,7 +76,7 @@ struct CancelWatch {
 impl Session {
     /// Sends a request, takes it back, and looks at what still comes.
     pub async fn cancel(&self, cancellation: Cancellation<'_>) -> Result<Cancelled, CallFailure> {
-        let Cancellation { request, trigger: when, reason, watch } = cancellation;
+        let Cancellation { request, trigger: when, reason, signal, watch } = cancellation;
         let begun = Instant::now();
         let limit = request.timeout.unwrap_or(self.settings.request_timeout);
         let mut outgoing = OutgoingRequest {
@@ -111,7 +124,17 @@ impl Session {
             self.peer.lock().listener = None;
             return Ok(early);
         }
-        self.send_cancellation(request.owner, &watched.id, frame, reason);
+        match signal {
+            CancelSignal::Standard => self.send_cancellation(request.owner, &watched.id, frame, reason),
+            CancelSignal::Twice => {
+                self.send_cancellation(request.owner, &watched.id, frame, reason.clone());
+                self.send_cancellation(request.owner, &watched.id, frame, reason);
+            }
+            CancelSignal::ClosedResponse => {
+                // A closed channel shows as an ended server.
+                let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
+            }
+        }
         let is_ended = watched.watch_until(Instant::now() + watch).await;
         // What is left of the response is of no use.
         let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });

@@ -31,12 +31,12 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use self::peer::Connection;
-use crate::transport::TransportKind;
+use crate::transport::{Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
-pub use self::cancel::{CancelTrigger, Cancellation, Cancelled};
+pub use self::cancel::{CancelSignal, CancelTrigger, Cancellation, Cancelled};
 pub use self::failure::{CallFailure, Connector, FailureReason, OpenFailure, SessionEnd, UnreportedExit};
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
@@ -201,6 +201,13 @@ impl Session {
     pub async fn close(&self, watch: Duration) -> ClosedSession {
         self.release_start();
         self.peer.close(watch).await
+    }
+
+    /// Ends the conversation and the server in that way; says how a process of ours ended, `None` where there is none, or
+    /// where it had ended before.
+    pub async fn shut_down(&self, order: ShutdownOrder) -> (ClosedSession, Option<Shutdown>) {
+        self.release_start();
+        self.peer.shut_down(order).await
     }
 }
 

@@ -13,7 +13,7 @@ use super::handshake::NO_OWNER;
 use super::state::{Arrival, OutgoingLine, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
-use crate::transport::{self, Link, MessageRole, Stopper, TransportKind};
+use crate::transport::{self, Link, MessageRole, Shutdown, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
 /// One end of a connection, with or without a handshake.
@@ -160,8 +160,17 @@ impl Connection {
     /// Ends the conversation once the server was watched so long after its last message; what is left of it is handed
     /// out once.
     pub(super) async fn close(&self, watch: Duration) -> ClosedSession {
+        self.end(watch, None).await.0
+    }
+
+    /// Ends the conversation and the server in that way; says how a process of ours ended.
+    pub(super) async fn shut_down(&self, order: ShutdownOrder) -> (ClosedSession, Option<Shutdown>) {
+        self.end(Duration::ZERO, Some(order)).await
+    }
+
+    async fn end(&self, watch: Duration, order: Option<ShutdownOrder>) -> (ClosedSession, Option<Shutdown>) {
         let closing = self.lock_closing().take();
-        let (mut ending, mut unreported_exit) = (None, None);
+        let (mut ending, mut unreported_exit, mut shutdown) = (None, None, None);
         if let Some(Closing { stop, dispatching }) = closing {
             let mut dispatching = dispatching.unwrap_or_else(|| tokio::spawn(async { None }));
             let is_over = timeout(self.remaining_watch(watch), &mut dispatching).await.is_ok();
@@ -170,7 +179,10 @@ impl Connection {
                 state.is_end_requested = true;
                 (state.ending(), state.unreported_exit())
             };
-            stop.stop().await;
+            match order {
+                Some(order) => shutdown = stop.shut_down(order).await,
+                None => stop.stop().await,
+            }
             if !is_over {
                 // A task that was cut off has nothing more to say.
                 let _ = dispatching.await;
@@ -182,7 +194,7 @@ impl Connection {
         let owners = std::mem::take(&mut state.frames);
         let seen = state.scanner.seen();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit }
+        (ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit }, shutdown)
     }
 
     /// How long a process of ours is still to be watched.

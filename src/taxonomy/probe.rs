@@ -23,7 +23,7 @@ pub const PROBES: &[Probe] = &[
         "carries data across a security boundary and looks for it on the other side",
         "trust_boundary:",
     ),
-    later("fault-recovery", "breaks the session and watches the recovery", "faults:"),
+    define("fault-recovery", "disturbs the session and watches the recovery", "timeouts:"),
     define("negative-path", "sends calls that the server must refuse", "negative_path:"),
     define("output-schema", "compares results with the declared output schema", "output_schema:"),
     define("test-isolation", "gives every case a fresh server, or compares states", "restart_policy: per_test"),

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-use super::{Incoming, Link, ServerExit, Stopper, TransportKind, lines};
+use super::{Incoming, Link, ServerExit, StopRequest, Stopper, TransportKind, lines};
 
 /// How many bytes may wait on their way to a server, and on the way back.
 const BUFFER: usize = 256 << 10;
@@ -28,7 +28,7 @@ where
     let writing = tokio::spawn(lines::write(writer, to_server));
     let reading = tokio::spawn(lines::read(reader, from_server));
     tokio::spawn(async move {
-        let asked: Result<oneshot::Sender<()>, _> = asked.await;
+        let asked: Result<StopRequest, _> = asked.await;
         writing.abort();
         reading.abort();
         drop(asked);
@@ -69,7 +69,7 @@ struct HostedServer {
 
 impl HostedServer {
     /// Supervises the server until it is gone and its end was asked for.
-    async fn supervise(mut self, mut asked: oneshot::Receiver<oneshot::Sender<()>>) {
+    async fn supervise(mut self, mut asked: oneshot::Receiver<StopRequest>) {
         let done = tokio::select! {
             ended = &mut self.serving => {
                 tokio::select! {

@@ -14,6 +14,7 @@ mod process;
 pub mod relay;
 pub mod replay;
 mod schedule;
+mod shutdown;
 pub mod stdio;
 
 use std::path::PathBuf;
@@ -22,11 +23,13 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 pub use self::http::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::pieces::time_of_pauses;
 pub use self::schedule::Scheduled;
+use self::shutdown::StopRequest;
+pub use self::shutdown::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, Stopper};
 use crate::source::duration_text;
 use crate::wire::{Era, HttpHead};
 
@@ -284,25 +287,4 @@ pub enum ConnectError {
         /// The system's reason.
         reason: String,
     },
-}
-
-/// Ends a connection; dropping it ends the connection by force.
-#[derive(Debug)]
-pub struct Stopper(Option<oneshot::Sender<oneshot::Sender<()>>>);
-
-impl Stopper {
-    fn new() -> (Self, oneshot::Receiver<oneshot::Sender<()>>) {
-        let (sender, receiver) = oneshot::channel();
-        (Self(Some(sender)), receiver)
-    }
-
-    /// Asks the server to end, makes it end if it does not, and returns when nothing of it is left.
-    pub async fn stop(mut self) {
-        let Some(ask) = self.0.take() else { return };
-        let (done, gone) = oneshot::channel();
-        if ask.send(done).is_ok() {
-            // An error means that the server was gone already.
-            let _ = gone.await;
-        }
-    }
 }

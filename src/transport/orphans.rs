@@ -31,6 +31,13 @@ impl RunningServer {
     }
 }
 
+impl RunningServer {
+    /// The number of the process, and of its group.
+    pub(super) fn leader(&self) -> u32 {
+        self.0
+    }
+}
+
 impl Drop for RunningServer {
     fn drop(&mut self) {
         servers().remove(&self.0);
@@ -125,36 +132,53 @@ mod adopted {
         waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) == Err(Errno::ECHILD)
     }
 
-    struct OrphanedProcess {
+    /// A process, as the system lists it.
+    struct ListedProcess {
         id: i32,
         name: String,
+        /// Whether it has ended, and nobody has waited for it.
+        is_zombie: bool,
+        parent: u32,
+        group: u32,
+    }
+
+    /// Every process of the system.
+    fn listed() -> impl Iterator<Item = ListedProcess> {
+        let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse::<i32>().ok());
+        ids.filter_map(|id| {
+            let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            // The name is whatever the process says, brackets included.
+            let (name, rest) = line.rsplit_once(')')?;
+            let (_, name) = name.split_once('(')?;
+            let mut fields = rest.split_whitespace();
+            let is_zombie = fields.next()? == "Z";
+            let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+            Some(ListedProcess { id, name: name.to_owned(), is_zombie, parent, group })
+        })
     }
 
     /// The living children of this process; those that have ended are taken off the system's list.
-    fn living_children() -> Vec<OrphanedProcess> {
-        let own = std::process::id().to_string();
-        let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse::<i32>().ok());
-        let mut orphans = Vec::new();
-        for id in ids {
-            let Ok(line) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
-            // The name is whatever the process says, brackets included.
-            let Some((name, rest)) = line.rsplit_once(')') else { continue };
-            let Some((_, name)) = name.split_once('(') else { continue };
-            let mut fields = rest.split_whitespace();
-            match (fields.next(), fields.next()) {
-                (Some("Z"), Some(parent)) if parent == own => {
-                    let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
-                }
-                (_, Some(parent)) if parent == own => orphans.push(OrphanedProcess { id, name: name.to_owned() }),
-                _ => {}
-            }
+    fn living_children() -> Vec<ListedProcess> {
+        let own = std::process::id();
+        let (ended, living): (Vec<_>, Vec<_>) =
+            listed().filter(|process| process.parent == own).partition(|process| process.is_zombie);
+        for child in ended {
+            let _ = waitpid(Pid::from_raw(child.id), Some(WaitPidFlag::WNOHANG));
         }
-        orphans
+        living
+    }
+
+    /// The names of the processes that run in a group, sorted.
+    pub(in crate::transport) fn running_in_group(group: u32) -> Vec<String> {
+        let running = listed().filter(|process| process.group == group && !process.is_zombie);
+        let mut names: Vec<String> = running.map(|process| process.name).collect();
+        names.sort_unstable();
+        names
     }
 
     /// A child that has ended keeps its number until it is waited for, so this reaches nobody else.
-    fn kill_orphan(orphan: OrphanedProcess) {
+    fn kill_orphan(orphan: ListedProcess) {
         if kill(Pid::from_raw(orphan.id), Signal::SIGKILL).is_ok() {
             KILLED.lock().unwrap_or_else(PoisonError::into_inner).insert(orphan.id, orphan.name);
         }
@@ -170,6 +194,11 @@ mod adopted {
 
     pub(in crate::transport) fn kill_unneeded() {}
 
+    /// Nobody lists the processes of this system here, so none is known.
+    pub(in crate::transport) fn running_in_group(_: u32) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Process groups are ended where servers are stopped.
     pub fn kill_all_children() {}
 
@@ -179,5 +208,5 @@ mod adopted {
     }
 }
 
-pub(super) use self::adopted::kill_unneeded;
 pub use self::adopted::{adopt_orphans, kill_all_children, killed_orphans};
+pub(super) use self::adopted::{kill_unneeded, running_in_group};

@@ -6,9 +6,10 @@ use std::time::Duration;
 use process_wrap::tokio::ChildWrapper;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::orphans::{self, RunningServer};
+use super::shutdown::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, StopRequest};
 use super::{Incoming, ServerExit};
 
 /// The time for a server to exit after its input was closed (2025-11-25, transports, stdio shutdown).
@@ -20,21 +21,36 @@ const SIGTERM_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long the rest of the output may take once the process is gone; a grandchild may hold the stream open.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
+/// How often the processes of a group are looked for that may outlive their server.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// A process and its group; whatever is left of it ends when this is dropped.
 pub(super) struct ServerProcess {
     pub(super) child: Box<dyn ChildWrapper>,
     /// Keeps it from being taken for a stray.
-    _server: RunningServer,
+    server: RunningServer,
 }
 
 impl ServerProcess {
     pub(super) fn new(child: Box<dyn ChildWrapper>, server: RunningServer) -> Self {
-        Self { child, _server: server }
+        Self { child, server }
     }
 
     /// Waits for the process itself; what else is in its group may outlive it.
     async fn wait(&mut self) -> Option<ExitStatus> {
         self.child.inner_mut().wait().await.ok()
+    }
+
+    /// The names of the processes of the group that still run once its leader has ended and this time has passed.
+    async fn left_after(&self, grace: Duration) -> Vec<String> {
+        let deadline = Instant::now() + grace;
+        loop {
+            let left = orphans::running_in_group(self.server.leader());
+            if left.is_empty() || Instant::now() >= deadline {
+                return left;
+            }
+            sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// Ends what is left of the group, and what left it where this is the last server.
@@ -67,19 +83,24 @@ pub(super) struct StreamTasks {
 pub(super) async fn supervise(
     mut group: ServerProcess,
     mut streams: StreamTasks,
-    asked: oneshot::Receiver<oneshot::Sender<()>>,
+    asked: oneshot::Receiver<StopRequest>,
     incoming: mpsc::Sender<Incoming>,
 ) {
+    let mut asked = asked;
     let ended = tokio::select! {
         status = group.wait() => Termination::Itself(status),
-        asked = asked => Termination::Asked(asked.ok()),
+        asked = &mut asked => Termination::Asked(asked.ok()),
     };
-    let (status, done) = match ended {
+    let (status, shutdown) = match ended {
         Termination::Itself(status) => (status, None),
-        Termination::Asked(done) => {
-            // Ends the writing task, and with it the server's input.
+        Termination::Asked(None) => {
             streams.writing.abort();
-            (end(&mut group, done.is_some(), streams.has_input).await, done)
+            let _ = group.child.start_kill();
+            (group.wait().await, None)
+        }
+        Termination::Asked(Some(StopRequest { order, done })) => {
+            let (status, shutdown) = end(&mut group, &streams, order).await;
+            (status, Some((shutdown, done)))
         }
     };
     // Children of the server that outlived it hold its streams open.
@@ -95,27 +116,55 @@ pub(super) async fn supervise(
     streams.writing.abort();
     // Waits for room: a crash must not pass for a closed output. Fails where nobody listens any more.
     let _ = incoming.send(Incoming::Exited(exit(status))).await;
-    drop(done);
+    // Whoever asked may have gone.
+    let _ = shutdown.map(|(shutdown, done)| done.send(shutdown));
 }
 
 enum Termination {
     Itself(Option<ExitStatus>),
-    Asked(Option<oneshot::Sender<()>>),
+    Asked(Option<StopRequest>),
 }
 
-/// Closes the input, then sends SIGTERM, then kills; `politely` is false where nobody waits.
-async fn end(group: &mut ServerProcess, politely: bool, has_input: bool) -> Option<ExitStatus> {
-    if politely {
-        if has_input && let Ok(status) = timeout(SHUTDOWN_TIMEOUT, group.wait()).await {
-            return status;
-        }
-        let _ = group.child.signal(15);
-        if let Ok(status) = timeout(SIGTERM_TIMEOUT, group.wait()).await {
-            return status;
+/// Closes the input, then sends SIGTERM, then kills; `order` says where to begin, and how long that may take.
+async fn end(
+    group: &mut ServerProcess,
+    streams: &StreamTasks,
+    order: Option<ShutdownOrder>,
+) -> (Option<ExitStatus>, Shutdown) {
+    let begun = Instant::now();
+    let first = order.map_or(FirstSignal::EndOfInput, |order| order.first);
+    let (status, by) = end_by_steps(group, streams, first, order.map(|order| order.grace)).await;
+    let took = begun.elapsed();
+    let left = match order {
+        Some(order) if by != ShutdownStep::Sigkill => group.left_after(order.grace).await,
+        Some(_) | None => Vec::new(),
+    };
+    (status, Shutdown { by, took, left })
+}
+
+/// `grace` is the time to exit after the first signal.
+async fn end_by_steps(
+    group: &mut ServerProcess,
+    streams: &StreamTasks,
+    first: FirstSignal,
+    grace: Option<Duration>,
+) -> (Option<ExitStatus>, ShutdownStep) {
+    if first == FirstSignal::EndOfInput {
+        // Ends the writing task, and with it the server's input.
+        streams.writing.abort();
+        if streams.has_input
+            && let Ok(status) = timeout(grace.unwrap_or(SHUTDOWN_TIMEOUT), group.wait()).await
+        {
+            return (status, ShutdownStep::EndOfInput);
         }
     }
+    let _ = group.child.signal(15);
+    let sigterm_grace = grace.filter(|_| first == FirstSignal::Sigterm).unwrap_or(SIGTERM_TIMEOUT);
+    if let Ok(status) = timeout(sigterm_grace, group.wait()).await {
+        return (status, ShutdownStep::Sigterm);
+    }
     let _ = group.child.start_kill();
-    group.wait().await
+    (group.wait().await, ShutdownStep::Sigkill)
 }
 
 fn exit(status: Option<ExitStatus>) -> ServerExit {

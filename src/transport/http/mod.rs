@@ -28,7 +28,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use self::token::TokenRequest;
-use super::{ConnectError, Incoming, Link, MessageRole, Outgoing, OutgoingMessage, Stopper, lines};
+use super::{ConnectError, Incoming, Link, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines};
 use crate::transport::TransportKind;
 use crate::wire::{Era, HttpHead, address};
 
@@ -199,11 +199,11 @@ impl HttpConnection {
 async fn run(
     shared: Arc<HttpConnection>,
     mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
-    mut asked: oneshot::Receiver<oneshot::Sender<()>>,
+    mut asked: oneshot::Receiver<StopRequest>,
     process: Option<Stopper>,
 ) {
     let mut posts = Posts { shared: Arc::clone(&shared), tasks: JoinSet::new(), handles: BTreeMap::new() };
-    let done = loop {
+    let asked = loop {
         tokio::select! {
             asked = &mut asked => break asked.ok(),
             Some(ended) = posts.tasks.join_next(), if !posts.tasks.is_empty() => {
@@ -219,15 +219,28 @@ async fn run(
             }
         }
     };
+    if let Some(StopRequest { order: Some(order), done }) = asked {
+        // What is under way stays so: a server that is told to end has open connections.
+        let shutdown = match process {
+            Some(process) => process.shut_down(order).await,
+            None => None,
+        };
+        posts.tasks.shutdown().await;
+        shared.streams().abort_all();
+        drop(shared);
+        // Whoever asked may have gone.
+        let _ = shutdown.map(|shutdown| done.send(shutdown));
+        return;
+    }
     posts.tasks.shutdown().await;
     shared.streams().abort_all();
-    if let Some(done) = done {
+    if let Some(asked) = asked {
         end_session(&shared).await;
         if let Some(process) = process {
             process.stop().await;
         }
         drop(shared);
-        drop(done);
+        drop(asked);
     }
 }
 

@@ -1,0 +1,330 @@
+//! A slow call is cancelled: while it is under way, twice, at once, after its answer, and with an id that nobody used.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::client::{Recovery, SlowCallClient, Stuck, unless_stopped};
+use super::finding::{Evidence, inconclusive, listed};
+use super::late::{LateMessage, LateMessageKind, late_messages};
+use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
+use super::state::{StateReader, shown};
+use super::{SlowCallAspect, TimeoutSettings};
+use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionReply, SessionRequest};
+use crate::source::{beginning_of_json, duration_text};
+
+/// How much longer than alone a call may take that nobody waits for.
+const SLACK: Duration = Duration::from_millis(500);
+
+/// How much of a state is shown, in characters.
+const SHOWN_STATE: usize = 200;
+
+/// An id that no request has.
+const UNUSED_ID: &str = "mcprove-never-asked";
+
+/// Cancels a slow call in several ways.
+#[derive(Debug)]
+pub(super) struct CancellationCheck {
+    pub(super) settings: Arc<TimeoutSettings>,
+}
+
+impl Check for CancellationCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+    }
+}
+
+async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
+    let client = match SlowCallClient::open(context, settings).await {
+        Ok(client) => client,
+        Err(result) => return *result,
+    };
+    let measured = settings.slow_calls.of(&client, settings).await;
+    let result = match measured.slow() {
+        Ok(slow) => cancel_slow_call(&client, settings, slow, &measured).await,
+        Err(result) => result,
+    };
+    client.close(result).await
+}
+
+async fn cancel_slow_call(
+    client: &SlowCallClient<'_>,
+    settings: &TimeoutSettings,
+    slow: &SlowCall,
+    measured: &MeasuredCalls,
+) -> CheckResult {
+    let state = match StateReader::of(client, settings, slow).await {
+        Ok(state) => state,
+        Err(result) => return *result,
+    };
+    let rounds = CancelRounds { client, slow, quick: measured.quick.as_ref(), state: state.as_ref() };
+    let mut evidence = Evidence::new();
+    match rounds.run(settings.level(SlowCallAspect::Cancellation), &mut evidence).await {
+        Ok(CancelVerdict::Judged(note)) => evidence.result(note),
+        Ok(CancelVerdict::AnsweredFirst) => inconclusive(format!(
+            "`{}` answered before it was cancelled, though it took {} alone; give it `args` with which it always takes as \
+             long",
+            slow.tool,
+            duration_text(slow.time)
+        )),
+        Err(Stuck::Failed(failure)) => {
+            let cause = Finding::from(&*failure);
+            // The failure of a cancelled request says so itself.
+            let is_said = failure.method == "notifications/cancelled";
+            let message = if is_said {
+                cause.message.clone()
+            } else {
+                format!("{} after `{}` was cancelled", cause.message, slow.tool)
+            };
+            evidence.find(harm(Finding { message, ..cause }));
+            evidence.result(String::new())
+        }
+        Err(Stuck::OutOfTime) => client.stuck_result(&Stuck::OutOfTime),
+    }
+}
+
+/// A finding about a server that does not go on after a cancellation.
+fn harm(found: Finding) -> Finding {
+    let help = "a cancellation ends one request at most: ignore one that is late, repeated or unknown";
+    Finding { severity: Some(Severity::Critical), help: Some(help.to_owned()), ..found }
+}
+
+/// What followed from all rounds.
+enum CancelVerdict {
+    /// Findings, or a note where there are none.
+    Judged(String),
+    /// No call was under way when it was cancelled.
+    AnsweredFirst,
+}
+
+/// The rounds, each with a call that is cancelled in another way.
+struct CancelRounds<'a> {
+    client: &'a SlowCallClient<'a>,
+    slow: &'a SlowCall,
+    quick: Option<&'a QuickCall>,
+    state: Option<&'a StateReader>,
+}
+
+/// What came of a call that was cancelled while it was under way.
+struct CancelledCall {
+    frame: u32,
+    /// From the request to its cancellation.
+    elapsed: Duration,
+    /// Messages that cannot have crossed the cancellation.
+    late: Vec<LateMessage>,
+    /// The state a while after the cancellation and at the end, where they differ.
+    change: Option<StateChange>,
+}
+
+struct StateChange {
+    before: SessionReply,
+    after: SessionReply,
+}
+
+impl CancelRounds<'_> {
+    async fn run(&self, level: RequirementLevel, evidence: &mut Evidence) -> Result<CancelVerdict, Stuck> {
+        let Some(first) = self.in_flight(CancelSignal::Standard, true).await? else {
+            return Ok(CancelVerdict::AnsweredFirst);
+        };
+        if !self.still_works("in flight", evidence).await? {
+            return Ok(CancelVerdict::Judged(String::new()));
+        }
+        // A server that goes on is asked a second time.
+        let is_suspect = !first.late.is_empty() || first.change.is_some();
+        let second = self.in_flight(CancelSignal::Twice, is_suspect).await?;
+        if !self.still_works("twice", evidence).await? {
+            return Ok(CancelVerdict::Judged(String::new()));
+        }
+        self.judge(first, second.as_ref().filter(|_| is_suspect), level, evidence);
+        let mut ways = vec!["in flight", "twice"];
+        self.cancel(CancelTrigger::After(Duration::ZERO), CancelSignal::Standard, self.slow.time / 4).await?;
+        if !self.still_works("at once", evidence).await? {
+            return Ok(CancelVerdict::Judged(String::new()));
+        }
+        ways.push("at once");
+        if !self.client.session.cancels_by_closing() {
+            for (way, id) in [("after its answer", self.answered_id().await?), ("with an unknown id", UNUSED_ID.into())]
+            {
+                let params = json!({"requestId": id, "reason": "mcprove"});
+                self.client.session.notify(self.client.context.owner, "notifications/cancelled", Some(&params));
+                if !self.still_works(way, evidence).await? {
+                    return Ok(CancelVerdict::Judged(String::new()));
+                }
+                ways.push(way);
+            }
+        }
+        Ok(CancelVerdict::Judged(self.note(&ways)))
+    }
+
+    /// Cancels a call at a quarter of its time; `None` where its answer came first. Whoever only wants to know whether the
+    /// server goes on does not wait for what comes late.
+    async fn in_flight(&self, signal: CancelSignal, waits: bool) -> Result<Option<CancelledCall>, Stuck> {
+        let (quarter, time) = (self.slow.time / 4, self.slow.time);
+        let watch = if waits { time + SLACK } else { quarter };
+        let cancelling = self.cancel(CancelTrigger::After(quarter), signal, watch);
+        let reading = async {
+            let Some(state) = self.state.filter(|_| waits) else { return Ok(None) };
+            self.client.wait(quarter * 3).await;
+            state.read(self.client).await.map(Some)
+        };
+        let (cancelled, halfway) = tokio::join!(cancelling, reading);
+        let (Some(cancelled), halfway) = (cancelled?, halfway?) else { return Ok(None) };
+        let change = match (self.state, halfway) {
+            (Some(state), Some(before)) => self.change_since(state, before).await?,
+            _ => None,
+        };
+        let messages = late_messages(&self.client.session, cancelled.frame, cancelled.elapsed);
+        // What comes soon may have crossed the cancellation on its way, or belong to a step that was begun; the error of a
+        // call that is served otherwise answers the cancellation.
+        let is_late = |message: &LateMessage| message.after >= quarter * 2 || message.kind == LateMessageKind::Error;
+        let late = messages.into_iter().filter(is_late).collect();
+        Ok(Some(CancelledCall { frame: cancelled.frame, elapsed: cancelled.elapsed, late, change }))
+    }
+
+    /// A call that is cancelled; `None` where its answer came first.
+    async fn cancel(
+        &self,
+        trigger: CancelTrigger,
+        signal: CancelSignal,
+        watch: Duration,
+    ) -> Result<Option<crate::session::Cancelled>, Stuck> {
+        let client = self.client;
+        if client.left() < watch + self.slow.time {
+            return Err(Stuck::OutOfTime);
+        }
+        let request = SessionRequest {
+            owner: client.context.owner,
+            method: "tools/call",
+            params: Some(self.slow.params.clone()),
+            timeout: Some(client.left()),
+            progress: true,
+        };
+        let reason = Some("mcprove".to_owned());
+        let cancelled = client.session.cancel(Cancellation { request, trigger, reason, signal, watch }).await;
+        let cancelled = cancelled.map_err(|failure| client.stuck(failure))?;
+        Ok(cancelled.is_cancelled.then_some(cancelled))
+    }
+
+    /// Whether the state has changed, and not by itself.
+    async fn change_since(&self, state: &StateReader, before: SessionReply) -> Result<Option<StateChange>, Stuck> {
+        let after = state.read(self.client).await?;
+        if shown(&before) == shown(&after) {
+            return Ok(None);
+        }
+        self.client.wait(self.slow.time / 2).await;
+        let later = state.read(self.client).await?;
+        Ok((shown(&after) == shown(&later)).then_some(StateChange { before, after }))
+    }
+
+    /// Whether the server serves calls after a cancellation; a finding says that it does not.
+    async fn still_works(&self, way: &str, evidence: &mut Evidence) -> Result<bool, Stuck> {
+        // A server that works on one call at a time answers when the slow one is done.
+        let limit = self.slow.time * 2 + self.client.context.request_timeout;
+        let found = match self.client.goes_on(self.quick, limit).await {
+            Ok(Recovery::Served) => return Ok(true),
+            Ok(Recovery::Refused(reply)) => {
+                let tool = self.quick.map(|quick| quick.tool.clone()).unwrap_or_default();
+                evidence.answered(&tool, &reply);
+                let message = format!("the server refuses `{tool}` after `{}` was cancelled {way}", self.slow.tool);
+                Finding::new("cancellation-harms", message)
+                    .with_evidence("control", format!("the same call of `{tool}` was served before"))
+            }
+            Err(Stuck::Failed(failure)) => {
+                let cause = Finding::from(&*failure);
+                let message = format!("{} after `{}` was cancelled {way}", cause.message, self.slow.tool);
+                Finding { message, ..cause }
+            }
+            Err(Stuck::OutOfTime) => return Err(Stuck::OutOfTime),
+        };
+        evidence.find(harm(found));
+        Ok(false)
+    }
+
+    /// The id of a request that was answered.
+    async fn answered_id(&self) -> Result<Value, Stuck> {
+        let client = self.client;
+        let reply = match self.quick {
+            Some(quick) => client.call(&quick.params, client.context.request_timeout, false).await?,
+            None => client.ask(client.sign_of_life(), client.context.request_timeout).await?,
+        };
+        Ok(reply.message["id"].clone())
+    }
+
+    /// Judges what came after a cancellation; `again` is the second time.
+    fn judge(
+        &self,
+        first: CancelledCall,
+        again: Option<&CancelledCall>,
+        level: RequirementLevel,
+        evidence: &mut Evidence,
+    ) {
+        let tool = &self.slow.tool;
+        let shows = |call: &CancelledCall, kinds: &[LateMessageKind]| {
+            call.late.iter().any(|message| kinds.contains(&message.kind))
+        };
+        let level_of = |is_repeated: bool| if is_repeated { level } else { RequirementLevel::Should };
+        let repeated = |is_repeated: bool| {
+            if is_repeated { "in a second call, too" } else { "not in a second call, so it is a warning" }
+        };
+        let continues = [LateMessageKind::Progress, LateMessageKind::Result];
+        let alone = format!("`{tool}` takes {}", duration_text(self.slow.time));
+        if shows(&first, &continues) || first.change.is_some() {
+            let is_repeated = again.is_some_and(|again| shows(again, &continues) || again.change.is_some());
+            evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
+            let mut found =
+                Finding::new("cancelled-call-continues", format!("`{tool}` goes on after its cancellation"));
+            found.level = level_of(is_repeated);
+            found.severity = Some(Severity::Medium);
+            found.help = Some("stop the work when its cancellation arrives, and send nothing more for it".to_owned());
+            found = found.with_evidence("came late", listed(&first.late));
+            if let (Some(change), Some(state)) = (&first.change, self.state) {
+                let text = |reply: &SessionReply| beginning_of_json(&shown(reply), SHOWN_STATE);
+                found = found.with_evidence(
+                    "changed late",
+                    format!(
+                        "`{}`, frame {}: {}\nframe {}: {}",
+                        state.tool,
+                        change.before.answer_frame,
+                        text(&change.before),
+                        change.after.answer_frame,
+                        text(&change.after)
+                    ),
+                );
+            }
+            evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated(is_repeated)));
+            return;
+        }
+        if shows(&first, &[LateMessageKind::Error]) {
+            let is_repeated = again.is_some_and(|again| shows(again, &[LateMessageKind::Error]));
+            evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
+            let message = format!("the server answers the cancellation of `{tool}` with an error");
+            let found = Finding {
+                level: level_of(is_repeated),
+                severity: Some(Severity::Low),
+                help: Some("a cancelled request gets no answer".to_owned()),
+                ..Finding::new("cancelled-call-answered", message)
+            };
+            let found = found.with_evidence("came late", listed(&first.late));
+            evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated(is_repeated)));
+        }
+    }
+
+    fn note(&self, ways: &[&str]) -> String {
+        let seen = match (self.state, self.client.session.cancels_by_closing()) {
+            (Some(state), _) => format!("`{}` shows that it stops", state.tool),
+            (None, true) => {
+                "its closed response shows nothing more, so name a tool in `state` to see that it stops".to_owned()
+            }
+            (None, false) => "nothing came afterwards".to_owned(),
+        };
+        format!(
+            "`{}` ({} alone) was cancelled {}; {seen}",
+            self.slow.tool,
+            duration_text(self.slow.time),
+            ways.join(", ")
+        )
+    }
+}

@@ -1,0 +1,85 @@
+//! One case for each aspect that applies to the server.
+
+use std::sync::Arc;
+
+use super::cancellation::CancellationCheck;
+use super::disconnection::DisconnectionCheck;
+use super::other_calls::OtherCallsCheck;
+use super::shutdown::ShutdownCheck;
+use super::{SlowCallAspect, TimeoutSettings};
+use crate::event::Reason;
+use crate::plan::arguments::{ConfigSource, NotCallable};
+use crate::plan::planner::Planner;
+use crate::plan::witness::only_as_task;
+use crate::plan::{Body, Case, Check, Offer};
+use crate::suite::{Target, ToolSelection};
+use crate::wire::{Era, Revision};
+
+pub(super) fn cases(
+    planner: &Planner<'_>,
+    template: &Case,
+    settings: &Arc<TimeoutSettings>,
+    offer: &Offer<'_>,
+) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &settings.tools, offer.catalog);
+    let named = settings.slow_tool.iter().chain(&settings.state).cloned().collect();
+    cases.extend(planner.unknown_tools(template, &ToolSelection::Named(named), offer.catalog));
+    let aspects = SlowCallAspect::ALL.into_iter().filter(|aspect| applies(*aspect, settings, offer));
+    cases.extend(aspects.map(|aspect| {
+        let name = format!("{}: {}", template.name, aspect.as_str().replace('_', " "));
+        let body = body(planner, settings, aspect, offer);
+        let mut case = planner.case(&name, None, settings.span, body);
+        case.probes.clone_from(&template.probes);
+        case.variants.extend(aspect.judges().iter().map(|variant| (*variant).to_owned()));
+        case
+    }));
+    cases
+}
+
+/// Whether there is a case at all: a response that can be closed without a cancellation is one of HTTP up to 2025-11-25.
+fn applies(aspect: SlowCallAspect, settings: &TimeoutSettings, offer: &Offer<'_>) -> bool {
+    if aspect != SlowCallAspect::Disconnection {
+        return true;
+    }
+    let is_http = offer.transport.is_some_and(|transport| transport.is_over_http());
+    let is_session = offer.revision.map(Revision::era) == Some(Era::Session);
+    is_http && is_session && (settings.state.is_some() || settings.required.contains(&aspect))
+}
+
+fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCallAspect, offer: &Offer<'_>) -> Body {
+    let named = settings.slow_tool.iter().chain(&settings.state).filter_map(|name| offer.catalog.tool(&name.value));
+    for tool in named {
+        if tool.raw["execution"]["taskSupport"] == "required" {
+            return Body::Skipped(Reason::NotApplicable(only_as_task(tool)));
+        }
+        if let Some(hazard) = planner.suite.hazard(&planner.lane.server, tool) {
+            let kept = NotCallable::Hazard(hazard);
+            return Body::Skipped(kept.skip_reason(&tool.name, ConfigSource::of(planner.suite)));
+        }
+    }
+    let settings = Arc::clone(settings);
+    let check: Arc<dyn Check> = match aspect {
+        SlowCallAspect::Cancellation => Arc::new(CancellationCheck { settings }),
+        SlowCallAspect::Disconnection => Arc::new(DisconnectionCheck { settings }),
+        SlowCallAspect::OtherCalls => Arc::new(OtherCallsCheck { settings }),
+        SlowCallAspect::Shutdown => {
+            if let Some(why) = not_ours(planner) {
+                return Body::Skipped(Reason::NotApplicable(why.to_owned()));
+            }
+            Arc::new(ShutdownCheck { settings })
+        }
+    };
+    Body::Check(check)
+}
+
+/// Why nobody can watch the server end.
+fn not_ours(planner: &Planner<'_>) -> Option<&'static str> {
+    let server = planner.suite.servers.get(&planner.lane.server)?;
+    match &server.target {
+        Target::Builtin(_) => Some("the server runs inside mcprove, so it has no process that could end"),
+        Target::Url(http) if http.command.is_none() => {
+            Some("the server runs already, so nobody can watch it end; give its `command` beside its `url`")
+        }
+        Target::Url(_) | Target::Command(_) => None,
+    }
+}

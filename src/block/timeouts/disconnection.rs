@@ -1,0 +1,137 @@
+//! Over HTTP up to 2025-11-25, the response of a slow call is closed, which is no cancellation: its work goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::{SlowCallClient, Stuck, unless_stopped};
+use super::finding::{Evidence, inconclusive, not_applicable};
+use super::slow_call::SlowCall;
+use super::state::{StateReader, shown};
+use super::{SlowCallAspect, TimeoutSettings};
+use crate::event::{CheckResult, Finding, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionRequest};
+use crate::source::duration_text;
+
+/// How much longer than alone a call may take that nobody waits for.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// How often the state is read while the work should end.
+const READS: u32 = 8;
+
+/// Closes the response of a slow call.
+#[derive(Debug)]
+pub(super) struct DisconnectionCheck {
+    pub(super) settings: Arc<TimeoutSettings>,
+}
+
+impl Check for DisconnectionCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+    }
+}
+
+async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
+    let client = match SlowCallClient::open(context, settings).await {
+        Ok(client) => client,
+        Err(result) => return *result,
+    };
+    let measured = settings.slow_calls.of(&client, settings).await;
+    let result = match measured.slow() {
+        Ok(slow) => disconnect(&client, settings, slow).await,
+        Err(result) => result,
+    };
+    client.close(result).await
+}
+
+async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slow: &SlowCall) -> CheckResult {
+    let state = match StateReader::of(client, settings, slow).await {
+        Ok(Some(state)) => state,
+        Ok(None) => {
+            let why = "only the effect of a call shows that it goes on; name a tool that shows it in `state`";
+            return not_applicable(why.to_owned());
+        }
+        Err(result) => return *result,
+    };
+    let disconnection = ClosedResponse { client, slow, state: &state };
+    let mut evidence = Evidence::new();
+    for round in 1..=2 {
+        match disconnection.changes_state(&mut evidence).await {
+            Ok(ClosedCall::Finished) if round == 1 => {
+                let note = format!("`{}` finished its work after its response was closed", slow.tool);
+                return evidence.result(note);
+            }
+            Ok(ClosedCall::Finished) => {
+                return inconclusive(format!("`{}` finished its work after one of two closed responses", slow.tool));
+            }
+            Ok(ClosedCall::Stopped) => {}
+            Ok(ClosedCall::AnsweredFirst) => {
+                return inconclusive(format!("`{}` answered before its response was closed", slow.tool));
+            }
+            Err(stuck) => return client.stuck_result(&stuck),
+        }
+    }
+    let message = format!("`{}` did not finish its work after its response was closed", slow.tool);
+    let help =
+        "up to 2025-11-25 only `notifications/cancelled` cancels a request: connections break, and clients resume";
+    let found = Finding {
+        level: settings.level(SlowCallAspect::Disconnection),
+        severity: Some(Severity::Medium),
+        help: Some(help.to_owned()),
+        ..Finding::new("disconnection-cancels", message)
+    };
+    let found = found
+        .with_evidence("shown by", format!("`{}`, which shows the effect of a call that is not closed", state.tool));
+    evidence.find(
+        found.with_evidence("alone", duration_text(slow.time)).with_evidence("repeated", "in a second call, too"),
+    );
+    evidence.result(String::new())
+}
+
+struct ClosedResponse<'a> {
+    client: &'a SlowCallClient<'a>,
+    slow: &'a SlowCall,
+    state: &'a StateReader,
+}
+
+/// What came of a call whose response was closed.
+enum ClosedCall {
+    Finished,
+    Stopped,
+    AnsweredFirst,
+}
+
+impl ClosedResponse<'_> {
+    async fn changes_state(&self, evidence: &mut Evidence) -> Result<ClosedCall, Stuck> {
+        let (client, slow) = (self.client, self.slow);
+        let before = self.state.read(client).await?;
+        let request = SessionRequest {
+            owner: client.context.owner,
+            method: "tools/call",
+            params: Some(slow.params.clone()),
+            timeout: Some(client.left()),
+            progress: true,
+        };
+        let cancellation = Cancellation {
+            request,
+            trigger: CancelTrigger::After(slow.time / 4),
+            reason: None,
+            signal: CancelSignal::ClosedResponse,
+            watch: slow.time,
+        };
+        let closed = client.session.cancel(cancellation).await.map_err(|failure| client.stuck(failure))?;
+        if !closed.is_cancelled {
+            return Ok(ClosedCall::AnsweredFirst);
+        }
+        evidence.given_up(slow, closed.frame, closed.elapsed, &[]);
+        // A busy machine takes longer than the call took alone.
+        for _ in 0..READS {
+            let after = self.state.read(client).await?;
+            if shown(&after) != shown(&before) {
+                return Ok(ClosedCall::Finished);
+            }
+            client.wait((slow.time + SLACK) / READS).await;
+        }
+        Ok(ClosedCall::Stopped)
+    }
+}

@@ -1,0 +1,132 @@
+//! Results that show calls.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::client::outcome_of;
+use super::late::{LateMessage, LateMessageKind};
+use super::slow_call::SlowCall;
+use crate::event::{CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall};
+use crate::plan::CheckContext;
+use crate::plan::arguments::ConfigSource;
+use crate::session::SessionReply;
+use crate::source::{beginning_of_json, duration_text};
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 600;
+
+/// How many late messages a finding lists.
+const LISTED: usize = 5;
+
+/// A result that could not be reached.
+pub(super) fn inconclusive(why: String) -> CheckResult {
+    CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
+}
+
+/// A result of a server that the check does not apply to.
+pub(super) fn not_applicable(why: String) -> CheckResult {
+    CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
+}
+
+/// A result of a server that could not be started.
+pub(super) fn unavailable(found: Finding) -> CheckResult {
+    let reason = Reason::ServerUnavailable(found.message.clone());
+    CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
+}
+
+/// The result where a valid call of a tool was refused.
+pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: &SessionReply) -> CheckResult {
+    let call = RefusedCall {
+        call: format!("tools/call {tool}"),
+        answer: beginning_of_json(&*refusal.message, SHOWN),
+        help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
+        purpose: CallPurpose::Check,
+    };
+    CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call))
+}
+
+/// A result that grows with the exchanges and findings of a check.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    exchanges: Vec<Exchange>,
+    findings: Vec<Finding>,
+    frames: Vec<u32>,
+}
+
+impl Evidence {
+    pub(super) fn new() -> Self {
+        Self { exchanges: Vec::new(), findings: Vec::new(), frames: Vec::new() }
+    }
+
+    /// Adds a call that was answered.
+    pub(super) fn answered(&mut self, tool: &str, reply: &SessionReply) {
+        self.add(Exchange {
+            phase: Phase::Steps,
+            title: format!("tools/call {tool}"),
+            tool: Some(tool.to_owned()),
+            sent: beginning_of_json(reply.params.get("arguments").unwrap_or(&Value::Null), SHOWN),
+            received: beginning_of_json(&*reply.message, SHOWN),
+            frame: reply.frame,
+            answer_frame: Some(reply.answer_frame),
+            elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+        });
+    }
+
+    /// Adds a slow call whose answer nobody awaited after that time, and what came all the same.
+    pub(super) fn given_up(&mut self, slow: &SlowCall, frame: u32, after: Duration, late: &[LateMessage]) {
+        self.add(Exchange {
+            phase: Phase::Steps,
+            title: format!("tools/call {}", slow.tool),
+            tool: Some(slow.tool.clone()),
+            sent: beginning_of_json(&slow.params["arguments"], SHOWN),
+            received: String::new(),
+            frame,
+            answer_frame: late.first().map(|message| message.frame),
+            elapsed_us: u64::try_from(after.as_micros()).unwrap_or(u64::MAX),
+        });
+        self.frames.extend(late.iter().map(|message| message.frame));
+    }
+
+    fn add(&mut self, exchange: Exchange) {
+        self.frames.push(exchange.frame);
+        self.frames.extend(exchange.answer_frame);
+        self.exchanges.push(exchange);
+    }
+
+    /// Adds a finding that the last exchange shows.
+    pub(super) fn find(&mut self, mut found: Finding) {
+        found.exchange = self.exchanges.len().checked_sub(1);
+        if found.frame.is_none() {
+            found.frame = self.exchanges.last().and_then(|last| last.answer_frame.or(Some(last.frame)));
+        }
+        self.findings.push(found);
+    }
+
+    /// The result: that of the findings, or else a pass with this note.
+    pub(super) fn result(self, note: String) -> CheckResult {
+        let Self { exchanges, findings, frames } = self;
+        if findings.is_empty() {
+            let reason = Some(Reason::Measured(note));
+            return CheckResult { reason, exchanges, frames, ..CheckResult::new(Outcome::Passed) };
+        }
+        CheckResult { exchanges, frames, ..CheckResult::found(outcome_of(&findings), findings) }
+    }
+}
+
+/// Late messages, a line for each.
+pub(super) fn listed(late: &[LateMessage]) -> String {
+    let line = |message: &LateMessage| {
+        let kind = match message.kind {
+            LateMessageKind::Progress => "progress",
+            LateMessageKind::Result => "a result",
+            LateMessageKind::Error => "an error",
+        };
+        format!("{kind} {} after the cancellation, frame {}", duration_text(message.after), message.frame)
+    };
+    let mut lines: Vec<String> = late.iter().take(LISTED).map(line).collect();
+    if late.len() > LISTED {
+        lines.push(format!("… and {} more", late.len() - LISTED));
+    }
+    lines.join("\n")
+}

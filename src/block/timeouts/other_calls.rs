@@ -1,0 +1,160 @@
+//! Other requests during a slow call: they are answered before it is.
+
+use std::sync::Arc;
+
+use super::client::{SlowCallClient, Stuck, is_served, unless_stopped};
+use super::finding::{Evidence, inconclusive, not_applicable};
+use super::slow_call::{MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
+use super::{SlowCallAspect, TimeoutSettings};
+use crate::event::{CheckResult, Finding, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::SessionReply;
+use crate::source::duration_text;
+
+/// In how many rounds the other requests must wait.
+const ROUNDS: usize = 3;
+
+/// Makes other requests during a slow call.
+#[derive(Debug)]
+pub(super) struct OtherCallsCheck {
+    pub(super) settings: Arc<TimeoutSettings>,
+}
+
+impl Check for OtherCallsCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+    }
+}
+
+async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
+    let client = match SlowCallClient::open(context, settings).await {
+        Ok(client) => client,
+        Err(result) => return *result,
+    };
+    let measured = settings.slow_calls.of(&client, settings).await;
+    let result = match measured.slow() {
+        Ok(slow) => compare(&client, settings, slow, &measured).await,
+        Err(result) => result,
+    };
+    client.close(result).await
+}
+
+async fn compare(
+    client: &SlowCallClient<'_>,
+    settings: &TimeoutSettings,
+    slow: &SlowCall,
+    measured: &MeasuredCalls,
+) -> CheckResult {
+    let Some(quick) = &measured.quick else {
+        let why = format!(
+            "no other tool that only reads is {TIMES_QUICK} times as quick as `{}`, which takes {}; give it `args` with \
+             which it takes longer",
+            slow.tool,
+            duration_text(slow.time)
+        );
+        return not_applicable(why);
+    };
+    let during = DuringSlowCall { client, slow, quick };
+    let mut evidence = Evidence::new();
+    match during.run(settings, &mut evidence).await {
+        Ok(result) => result.unwrap_or_else(|| evidence.result(String::new())),
+        Err(stuck) => client.stuck_result(&stuck),
+    }
+}
+
+struct DuringSlowCall<'a> {
+    client: &'a SlowCallClient<'a>,
+    slow: &'a SlowCall,
+    quick: &'a QuickCall,
+}
+
+/// The answers of one round.
+struct RoundAnswers {
+    slow: SessionReply,
+    quick: SessionReply,
+    sign_of_life: SessionReply,
+}
+
+impl RoundAnswers {
+    fn is_quick_late(&self) -> bool {
+        self.quick.answer_frame > self.slow.answer_frame
+    }
+
+    fn is_sign_of_life_late(&self) -> bool {
+        self.sign_of_life.answer_frame > self.slow.answer_frame
+    }
+}
+
+impl DuringSlowCall<'_> {
+    /// The result, unless it is that of the evidence.
+    async fn run(&self, settings: &TimeoutSettings, evidence: &mut Evidence) -> Result<Option<CheckResult>, Stuck> {
+        let Self { client, slow, quick } = self;
+        let alone = self.quick_alone().await?;
+        let (mut rounds, mut waiting_pings) = (Vec::new(), 0);
+        for _ in 0..ROUNDS {
+            let round = self.round().await?;
+            if !is_served(&round.slow) || !is_served(&round.quick) {
+                let why = format!("a call of `{}` or `{}` was refused while both ran", slow.tool, quick.tool);
+                return Ok(Some(inconclusive(why)));
+            }
+            let is_late = round.is_quick_late();
+            waiting_pings += usize::from(round.is_sign_of_life_late());
+            rounds.push(round);
+            if !is_late {
+                break;
+            }
+        }
+        let Some(last) = rounds.last() else { return Ok(None) };
+        evidence.answered(&slow.tool, &last.slow);
+        evidence.answered(&quick.tool, &last.quick);
+        if !last.is_quick_late() {
+            let note = format!(
+                "`{}` was answered after {} while a call of `{}` took {}",
+                quick.tool,
+                duration_text(last.quick.elapsed),
+                slow.tool,
+                duration_text(last.slow.elapsed)
+            );
+            return Ok(Some(std::mem::replace(evidence, Evidence::new()).result(note)));
+        }
+        let message = format!("`{}` waits until `{}` is done", quick.tool, slow.tool);
+        let help = "serve other requests while a call waits or works: do not block the loop that reads them";
+        let found = Finding {
+            level: settings.level(SlowCallAspect::OtherCalls),
+            severity: Some(Severity::Medium),
+            help: Some(help.to_owned()),
+            ..Finding::new("slow-call-blocks", message)
+        };
+        let times: Vec<String> = rounds.iter().map(|round| duration_text(round.quick.elapsed)).collect();
+        let found = found
+            .with_evidence("alone", format!("`{}` takes {}", quick.tool, duration_text(alone)))
+            .with_evidence("meanwhile", format!("{}; in each round its answer came last", times.join(", ")))
+            .with_evidence("also late", if waiting_pings == ROUNDS { client.sign_of_life() } else { "" });
+        evidence.find(found);
+        Ok(None)
+    }
+
+    /// The median time of the quick call alone.
+    async fn quick_alone(&self) -> Result<std::time::Duration, Stuck> {
+        let mut times = Vec::new();
+        for _ in 0..ROUNDS {
+            let limit = self.client.context.request_timeout;
+            times.push(self.client.call(&self.quick.params, limit, false).await?.elapsed);
+        }
+        times.sort_unstable();
+        Ok(times[times.len() / 2])
+    }
+
+    async fn round(&self) -> Result<RoundAnswers, Stuck> {
+        let Self { client, slow, quick } = self;
+        // A server that works on one request at a time answers the others when the slow one is done.
+        let limit = slow.time * 4 + client.context.request_timeout;
+        let running = client.call(&slow.params, limit, false);
+        let others = async {
+            client.wait(slow.time / TIMES_QUICK).await;
+            tokio::join!(client.call(&quick.params, limit, false), client.ask(client.sign_of_life(), limit))
+        };
+        let (slow, (quick, sign_of_life)) = tokio::join!(running, others);
+        Ok(RoundAnswers { slow: slow?, quick: quick?, sign_of_life: sign_of_life? })
+    }
+}

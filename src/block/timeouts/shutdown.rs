@@ -1,0 +1,189 @@
+//! The server is told to end, idle and during a slow call: by the end of its input, and by SIGTERM.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::{SlowCallClient, unless_stopped};
+use super::finding::{Evidence, inconclusive};
+use super::slow_call::SlowCall;
+use super::{SlowCallAspect, TimeoutSettings};
+use crate::event::{CheckResult, Finding, Outcome, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::source::duration_text;
+use crate::transport::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, TransportKind};
+
+/// Ends the server in several ways.
+#[derive(Debug)]
+pub(super) struct ShutdownCheck {
+    pub(super) settings: Arc<TimeoutSettings>,
+}
+
+/// When the server is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShutdownMoment {
+    Idle,
+    DuringCall,
+}
+
+/// A way to end the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ShutdownScene {
+    first: FirstSignal,
+    moment: ShutdownMoment,
+}
+
+impl ShutdownScene {
+    /// What the server is told, as a part of a sentence.
+    fn text(self) -> &'static str {
+        match (self.first, self.moment) {
+            (FirstSignal::EndOfInput, ShutdownMoment::Idle) => "the end of its input",
+            (FirstSignal::EndOfInput, ShutdownMoment::DuringCall) => "the end of its input during a call",
+            (FirstSignal::Sigterm, ShutdownMoment::Idle) => "SIGTERM",
+            (FirstSignal::Sigterm, ShutdownMoment::DuringCall) => "SIGTERM during a call",
+        }
+    }
+
+    /// The step that ends a server that does as it is told.
+    fn expected(self) -> ShutdownStep {
+        match self.first {
+            FirstSignal::EndOfInput => ShutdownStep::EndOfInput,
+            FirstSignal::Sigterm => ShutdownStep::Sigterm,
+        }
+    }
+}
+
+impl Check for ShutdownCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+    }
+}
+
+async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
+    let client = match SlowCallClient::open(context, settings).await {
+        Ok(client) => client,
+        Err(result) => return *result,
+    };
+    let protocol_revision = client.session.server.revision.to_string();
+    let measured = settings.slow_calls.of(&client, settings).await;
+    let slow = measured.slow().ok().cloned();
+    let signals: &[FirstSignal] = match client.session.server.transport {
+        TransportKind::Stdio => &[FirstSignal::EndOfInput, FirstSignal::Sigterm],
+        TransportKind::Http | TransportKind::Sse | TransportKind::Memory => &[FirstSignal::Sigterm],
+    };
+    let moments: &[ShutdownMoment] = match &slow {
+        Some(_) => &[ShutdownMoment::Idle, ShutdownMoment::DuringCall],
+        None => &[ShutdownMoment::Idle],
+    };
+    let mut scenes = Vec::new();
+    for first in signals {
+        scenes.extend(moments.iter().map(|moment| ShutdownScene { first: *first, moment: *moment }));
+    }
+    let mut next = Some(client);
+    let mut seen = Vec::new();
+    let mut problem = None;
+    for scene in scenes {
+        let client = match next.take() {
+            Some(client) => client,
+            None => match SlowCallClient::open(context, settings).await {
+                Ok(client) => client,
+                Err(result) => return CheckResult { protocol_revision, ..*result },
+            },
+        };
+        match end(client, scene, slow.as_ref(), settings.grace).await {
+            Ok(shutdown) => seen.push((scene, shutdown)),
+            Err(result) => {
+                problem = Some(result);
+                break;
+            }
+        }
+    }
+    let judged = judge(settings, slow.as_ref(), &seen);
+    match problem {
+        Some(problem) if judged.findings.is_empty() => CheckResult { protocol_revision, ..problem },
+        Some(_) | None => CheckResult { protocol_revision, ..judged },
+    }
+}
+
+/// Ends the server of a client; `Err` where it had ended before.
+async fn end(
+    client: SlowCallClient<'_>,
+    scene: ShutdownScene,
+    slow: Option<&SlowCall>,
+    grace: Duration,
+) -> Result<Shutdown, CheckResult> {
+    let order = ShutdownOrder { first: scene.first, grace };
+    let servers = client.context.servers;
+    let shutdown = match slow.filter(|_| scene.moment == ShutdownMoment::DuringCall) {
+        None => servers.shut_down(&client.session, order).await,
+        Some(slow) => {
+            let limit = slow.time * 4 + grace;
+            let mut calling = Box::pin(client.call(&slow.params, limit, false));
+            let is_answered = tokio::select! {
+                _ = &mut calling => true,
+                () = client.wait(slow.time / 4) => false,
+            };
+            if is_answered && client.session.is_open() {
+                let result = inconclusive(format!("`{}` answered before the server was told to end", slow.tool));
+                drop(calling);
+                return Err(client.close(result).await);
+            }
+            // The call stays under way: whoever drops it cancels it.
+            let shutdown = tokio::select! {
+                shutdown = servers.shut_down(&client.session, order) => shutdown,
+                () = async { let _ = calling.await; std::future::pending::<()>().await } => None,
+            };
+            shutdown
+        }
+    };
+    shutdown.ok_or_else(|| {
+        let message = format!("the server ended by itself before {}", scene.text());
+        CheckResult::found(Outcome::Failed, vec![Finding::new("process-exited", message)])
+    })
+}
+
+fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[(ShutdownScene, Shutdown)]) -> CheckResult {
+    let mut evidence = Evidence::new();
+    let found = |code: &str, message: String, help: &str| Finding {
+        level: settings.level(SlowCallAspect::Shutdown),
+        severity: Some(Severity::Medium),
+        help: Some(help.to_owned()),
+        ..Finding::new(code, message)
+    };
+    let grace = duration_text(settings.grace);
+    let late: Vec<&(ShutdownScene, Shutdown)> =
+        seen.iter().filter(|(scene, shutdown)| shutdown.by > scene.expected()).collect();
+    if let Some((scene, _)) = late.first() {
+        let message = format!("the server still runs {grace} after {}", scene.text());
+        let help = "end the process when its input ends or SIGTERM comes, whatever it is doing; raise `grace` if it may \
+                    take longer";
+        let ended = |(scene, shutdown): &&(ShutdownScene, Shutdown)| {
+            let by = if shutdown.by == ShutdownStep::Sigkill { "SIGKILL" } else { "SIGTERM" };
+            format!("after {}: {by} ended it, {} later", scene.text(), duration_text(shutdown.took))
+        };
+        let found = found("no-shutdown", message, help);
+        let found = found.with_evidence("forced", late.iter().map(ended).collect::<Vec<_>>().join("\n"));
+        evidence.find(found.with_evidence("in time", in_time(seen)));
+    }
+    let left = seen.iter().filter(|(_, shutdown)| !shutdown.left.is_empty());
+    let left: Vec<String> = left
+        .map(|(scene, shutdown)| {
+            let names: Vec<String> = shutdown.left.iter().map(|name| format!("`{name}`")).collect();
+            format!("after {}: {}", scene.text(), names.join(", "))
+        })
+        .collect();
+    if !left.is_empty() {
+        let message = format!("processes of the server still run {grace} after its exit");
+        let help = "end the processes that the server starts before it exits";
+        evidence.find(found("orphans", message, help).with_evidence("running", left.join("\n")));
+    }
+    let note = if slow.is_none() { "; no slow call was found, so only the idle server was ended" } else { "" };
+    evidence.result(format!("{}{note}", in_time(seen)))
+}
+
+/// The ways in which it ended as it was told, with the times.
+fn in_time(seen: &[(ShutdownScene, Shutdown)]) -> String {
+    let good = seen.iter().filter(|(scene, shutdown)| shutdown.by <= scene.expected());
+    let texts: Vec<String> =
+        good.map(|(scene, shutdown)| format!("{} after {}", duration_text(shutdown.took), scene.text())).collect();
+    if texts.is_empty() { String::new() } else { format!("ended {}", texts.join(", ")) }
+}

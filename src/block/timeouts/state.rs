@@ -1,0 +1,80 @@
+//! The state that a suite names, read before and after: whether a slow call changed anything, and when.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::TimeoutSettings;
+use super::client::{SlowCallClient, Stuck, is_served};
+use super::finding::{inconclusive, refused};
+use super::slow_call::{SlowCall, params_of};
+use crate::event::CheckResult;
+use crate::plan::arguments::ConfigSource;
+use crate::session::SessionReply;
+
+/// Reads the state with a tool.
+pub(super) struct StateReader {
+    pub(super) tool: String,
+    params: Value,
+}
+
+impl StateReader {
+    /// The reader that the suite names; `None` without one. The result is that of a check whose reader shows nothing.
+    pub(super) async fn of(
+        client: &SlowCallClient<'_>,
+        settings: &TimeoutSettings,
+        slow: &SlowCall,
+    ) -> Result<Option<Self>, Box<CheckResult>> {
+        let Some(name) = &settings.state else { return Ok(None) };
+        let context = client.context;
+        let Some(tool) = context.catalog.tool(&name.value) else { return Ok(None) };
+        let params = params_of(context, tool).map_err(|kept| {
+            let reason = kept.skip_reason(&tool.name, ConfigSource::of(context.suite));
+            Box::new(CheckResult::because(crate::event::Outcome::Skipped, reason))
+        })?;
+        let reader = Self { tool: tool.name.clone(), params };
+        match reader.shows_effect(client, slow).await {
+            Ok(None) => Ok(Some(reader)),
+            Ok(Some(result)) => Err(Box::new(result)),
+            Err(stuck) => Err(Box::new(client.stuck_result(&stuck))),
+        }
+    }
+
+    /// Makes the slow call to its end: the state must change with it, and stay as it is without it.
+    async fn shows_effect(&self, client: &SlowCallClient<'_>, slow: &SlowCall) -> Result<Option<CheckResult>, Stuck> {
+        let before = self.read(client).await?;
+        if !is_served(&before) {
+            return Ok(Some(refused(client.context, &self.tool, &before)));
+        }
+        client.wait(slow.time / 4).await;
+        let unchanged = self.read(client).await?;
+        if shown(&before) != shown(&unchanged) {
+            let why = format!("what `{}` shows changes by itself, so it does not show what a call did", self.tool);
+            return Ok(Some(inconclusive(why)));
+        }
+        client.call(&slow.params, slow.time * 4 + Duration::from_secs(1), true).await?;
+        let after = self.read(client).await?;
+        if shown(&unchanged) == shown(&after) {
+            let why = format!(
+                "a call of `{}` that is not cancelled changes nothing that `{}` shows; name another tool in `state`, or \
+                 arguments that change something each time",
+                slow.tool, self.tool
+            );
+            return Ok(Some(inconclusive(why)));
+        }
+        Ok(None)
+    }
+
+    pub(super) async fn read(&self, client: &SlowCallClient<'_>) -> Result<SessionReply, Stuck> {
+        client.call(&self.params, client.context.request_timeout, false).await
+    }
+}
+
+/// The part of an answer that shows the state.
+pub(super) fn shown(reply: &SessionReply) -> Value {
+    let mut result = reply.message.get("result").cloned().unwrap_or_default();
+    if let Some(members) = result.as_object_mut() {
+        members.shift_remove("_meta");
+    }
+    result
+}
