@@ -60,7 +60,12 @@ async fn cancel_slow_call(
         Ok(state) => state,
         Err(result) => return *result,
     };
-    let rounds = CancelRounds { client, slow, quick: measured.quick.as_ref(), state: state.as_ref() };
+    let rounds = CancelRounds {
+        client,
+        slow,
+        quick: measured.quick.as_ref(),
+        state: state.as_ref().filter(|state| state.shows_end),
+    };
     let mut evidence = Evidence::new();
     match rounds.run(settings.level(SlowCallAspect::Cancellation), &mut evidence).await {
         Ok(CancelVerdict::Judged(note)) => evidence.result(note),

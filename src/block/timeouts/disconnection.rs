@@ -53,6 +53,13 @@ async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slo
         }
         Err(result) => return *result,
     };
+    if !state.shows_end {
+        let why = format!(
+            "`{}` shows no change in the second half of a call of `{}`, so it does not show whether a call goes on",
+            state.tool, slow.tool
+        );
+        return inconclusive(why);
+    }
     let disconnection = ClosedResponse { client, slow, state: &state };
     let mut evidence = Evidence::new();
     for round in 1..=2 {
@@ -102,9 +109,9 @@ enum ClosedCall {
 }
 
 impl ClosedResponse<'_> {
+    /// Whether the state changes in the second half of a call whose response was closed in the first.
     async fn changes_state(&self, evidence: &mut Evidence) -> Result<ClosedCall, Stuck> {
-        let (client, slow) = (self.client, self.slow);
-        let before = self.state.read(client).await?;
+        let (client, slow, quarter) = (self.client, self.slow, self.state.slow_time / 4);
         let request = SessionRequest {
             owner: client.context.owner,
             method: "tools/call",
@@ -114,23 +121,24 @@ impl ClosedResponse<'_> {
         };
         let cancellation = Cancellation {
             request,
-            trigger: CancelTrigger::After(slow.time / 4),
+            trigger: CancelTrigger::After(quarter),
             reason: None,
             signal: CancelSignal::ClosedResponse,
-            watch: slow.time,
+            watch: quarter,
         };
         let closed = client.session.cancel(cancellation).await.map_err(|failure| client.stuck(failure))?;
         if !closed.is_cancelled {
             return Ok(ClosedCall::AnsweredFirst);
         }
         evidence.given_up(slow, closed.frame, closed.elapsed, &[]);
+        let halfway = self.state.read(client).await?;
         // A busy machine takes longer than the call took alone.
         for _ in 0..READS {
-            let after = self.state.read(client).await?;
-            if shown(&after) != shown(&before) {
+            client.wait((slow.time + SLACK) / READS).await;
+            let later = self.state.read(client).await?;
+            if shown(&later) != shown(&halfway) {
                 return Ok(ClosedCall::Finished);
             }
-            client.wait((slow.time + SLACK) / READS).await;
         }
         Ok(ClosedCall::Stopped)
     }

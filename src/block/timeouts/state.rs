@@ -16,6 +16,10 @@ use crate::session::SessionReply;
 pub(super) struct StateReader {
     pub(super) tool: String,
     params: Value,
+    /// Whether it changes in the second half of a call, so that it shows whether a call goes on.
+    pub(super) shows_end: bool,
+    /// The shorter of two times that the slow call took alone.
+    pub(super) slow_time: Duration,
 }
 
 impl StateReader {
@@ -32,8 +36,8 @@ impl StateReader {
             let reason = kept.skip_reason(&tool.name, ConfigSource::of(context.suite));
             Box::new(CheckResult::because(crate::event::Outcome::Skipped, reason))
         })?;
-        let reader = Self { tool: tool.name.clone(), params };
-        match reader.shows_effect(client, slow).await {
+        let mut reader = Self { tool: tool.name.clone(), params, shows_end: false, slow_time: slow.time };
+        match reader.watch_call(client, slow).await {
             Ok(None) => Ok(Some(reader)),
             Ok(Some(result)) => Err(Box::new(result)),
             Err(stuck) => Err(Box::new(client.stuck_result(&stuck))),
@@ -41,7 +45,7 @@ impl StateReader {
     }
 
     /// Makes the slow call to its end: the state must change with it, and stay as it is without it.
-    async fn shows_effect(&self, client: &SlowCallClient<'_>, slow: &SlowCall) -> Result<Option<CheckResult>, Stuck> {
+    async fn watch_call(&mut self, client: &SlowCallClient<'_>, slow: &SlowCall) -> Result<Option<CheckResult>, Stuck> {
         let before = self.read(client).await?;
         if !is_served(&before) {
             return Ok(Some(refused(client.context, &self.tool, &before)));
@@ -52,8 +56,13 @@ impl StateReader {
             let why = format!("what `{}` shows changes by itself, so it does not show what a call did", self.tool);
             return Ok(Some(inconclusive(why)));
         }
-        client.call(&slow.params, slow.time * 4 + Duration::from_secs(1), true).await?;
-        let after = self.read(client).await?;
+        let halfway = async {
+            client.wait(slow.time / 2).await;
+            self.read(client).await
+        };
+        let calling = client.call(&slow.params, slow.time * 4 + client.context.request_timeout, true);
+        let (called, halfway) = tokio::join!(calling, halfway);
+        let (called, halfway, after) = (called?, halfway?, self.read(client).await?);
         if shown(&unchanged) == shown(&after) {
             let why = format!(
                 "a call of `{}` that is not cancelled changes nothing that `{}` shows; name another tool in `state`, or \
@@ -62,6 +71,8 @@ impl StateReader {
             );
             return Ok(Some(inconclusive(why)));
         }
+        self.shows_end = shown(&halfway) != shown(&after);
+        self.slow_time = slow.time.min(called.elapsed);
         Ok(None)
     }
 
