@@ -180,6 +180,7 @@ fn exit(status: Option<ExitStatus>) -> ServerExit {
 mod tests {
     use process_wrap::tokio::{CommandWrap, ProcessGroup};
 
+    use super::super::stdio::{self, ServerCommand};
     use super::*;
 
     #[tokio::test]
@@ -202,5 +203,43 @@ mod tests {
         assert!(timeout(Duration::from_millis(300), &mut supervising).await.is_err(), "it did not wait for room");
         assert_eq!(incoming.recv().await, Some(Incoming::Closed));
         assert_eq!(incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(7))));
+    }
+
+    /// How a shell script ends.
+    async fn shut_down(script: &str, first: FirstSignal) -> Shutdown {
+        let command = ServerCommand {
+            program: "sh".to_owned(),
+            args: vec!["-c".to_owned(), script.to_owned()],
+            env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+            cwd: std::path::PathBuf::new(),
+        };
+        let mut link = stdio::spawn(&command).unwrap();
+        // It is told to end when it has said that it is ready.
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"ready".to_vec())));
+        let order = ShutdownOrder { first, grace: Duration::from_millis(500) };
+        link.stop.shut_down(order).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_step_that_ended_a_process_is_known() {
+        let reads = "echo ready; cat";
+        let sleeps = "echo ready; exec sleep 60";
+        let deaf = "trap '' TERM; echo ready; while :; do sleep 0.1; done";
+        for (script, first, by) in [
+            (reads, FirstSignal::EndOfInput, ShutdownStep::EndOfInput),
+            (sleeps, FirstSignal::EndOfInput, ShutdownStep::Sigterm),
+            (sleeps, FirstSignal::Sigterm, ShutdownStep::Sigterm),
+            (deaf, FirstSignal::Sigterm, ShutdownStep::Sigkill),
+        ] {
+            assert_eq!(shut_down(script, first).await.by, by, "{script}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn what_outlives_a_process_is_named() {
+        let leaves = "sleep 60 > /dev/null 2>&1 < /dev/null & echo ready; cat";
+        assert_eq!(shut_down(leaves, FirstSignal::EndOfInput).await.left, ["sleep"]);
+        assert_eq!(shut_down("echo ready; cat", FirstSignal::EndOfInput).await.left, [] as [String; 0]);
     }
 }

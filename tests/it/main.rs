@@ -46,5 +46,6 @@ mod safe_arguments;
 mod starts;
 mod strays;
 mod testing;
+mod timeouts;
 mod torture;
 mod written;

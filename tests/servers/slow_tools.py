@@ -5,6 +5,7 @@ it is cancelled; `list_rows` shows the rows. Whatever a mode breaks is in MODES.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -37,7 +38,7 @@ class SlowTools:
         self.reports = True
         self.shows = lambda: self.rows
         self.on_cancelled = lambda request: None
-        self.on_call = lambda: None
+        self.refuses = lambda: False
         self.at_end = lambda: None
 
     def write(self, message):
@@ -88,7 +89,8 @@ class SlowTools:
             return {"tools": TOOLS}
         if method != "tools/call":
             return None
-        self.on_call()
+        if self.refuses():
+            return {**text("no more"), "isError": True}
         arguments = params.get("arguments", {})
         if params["name"] == "import_rows":
             return self.import_rows(request, arguments["seconds"], params.get("_meta", {}).get("progressToken"))
@@ -149,8 +151,6 @@ def idle(server):
 
 def falls(server):
     """Ends when a request is cancelled that it does not know."""
-    import os
-
     server.on_cancelled = lambda request: request in server.cancelled or os._exit(3)
 
 
@@ -160,26 +160,18 @@ def hangs(server):
 
 
 def refuses(server):
-    """Serves no call after a cancellation of a request that was answered."""
-    is_broken = []
-
-    def call():
-        if is_broken:
-            raise SystemExit
-
-    def on_cancelled(_):
-        if len(server.cancelled) > 3:
-            is_broken.append(True)
-
-    server.on_call, server.on_cancelled = call, on_cancelled
+    """Serves no call once a request was cancelled that it does not know."""
+    unknown = []
+    server.on_cancelled = lambda request: request in server.cancelled or unknown.append(request)
+    server.refuses = lambda: bool(unknown)
 
 
 def floods(server):
     """Writes without end after a cancellation."""
 
-    def flood(request):
+    def flood(_):
         while True:
-            server.write({"method": "notifications/message", "params": {"level": "info", "data": "x" * 4096}})
+            server.write({"method": "notifications/message", "params": {"level": "info", "data": "x" * 65536}})
 
     server.on_cancelled = flood
 
@@ -205,7 +197,10 @@ def leaves(server):
     subprocess.Popen(["sleep", "600"], **quiet)
 
 
-MODES = {mode.__name__: mode for mode in (goes_on, reports, answers, crossing, serial, counting, idle, falls, hangs, refuses, floods, stays, deaf, leaves)}
+MODES = {
+    mode.__name__: mode
+    for mode in (goes_on, reports, answers, crossing, serial, counting, idle, falls, hangs, refuses, floods, stays, deaf, leaves)
+}
 
 if __name__ == "__main__":
     slow_tools = SlowTools()
