@@ -61,6 +61,7 @@ impl Session {
                 deadline,
                 limit: allowed,
                 progress: request.progress,
+                is_extended_by_progress: request.progress && request.timeout.is_none(),
             };
             let answered = self.peer.exchange(outgoing).await?;
             let whole = match reply.take() {

@@ -86,6 +86,7 @@ impl Session {
             deadline: begun + limit,
             limit,
             progress: request.progress || matches!(when, CancelTrigger::Progress(_)),
+            is_extended_by_progress: false,
         };
         let heard = self.peer.lock().listen(request.owner);
         let (id, params, frame, waiting) = self.peer.send(&mut outgoing);

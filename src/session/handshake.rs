@@ -225,7 +225,9 @@ impl Handshake<'_> {
     async fn send(&self, method: &str, params: Value) -> Result<SessionReply, CallFailure> {
         let (params, limit) = (Some(params), self.settings.start_timeout);
         let (owner, deadline) = (NO_OWNER, self.deadline);
-        self.peer.exchange(OutgoingRequest { owner, method, params, deadline, limit, progress: false }).await
+        let (progress, is_extended_by_progress) = (false, false);
+        let request = OutgoingRequest { owner, method, params, deadline, limit, progress, is_extended_by_progress };
+        self.peer.exchange(request).await
     }
 
     fn discovered(&self, message: &Value) -> Option<ServerIdentity> {

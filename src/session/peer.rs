@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::dispatch::{self, Intake};
 use super::handshake::NO_OWNER;
@@ -48,6 +48,8 @@ pub(super) struct OutgoingRequest<'a> {
     pub(super) limit: Duration,
     /// Whether a progress token is to be added; it is the request's id.
     pub(super) progress: bool,
+    /// Whether progress gives the request the whole time again.
+    pub(super) is_extended_by_progress: bool,
 }
 
 impl Connection {
@@ -92,19 +94,19 @@ impl Connection {
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
     pub(super) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<SessionReply, CallFailure> {
         let begun = Instant::now();
-        let (id, params, frame, waiting) = self.send(&mut request);
+        let (id, params, frame, mut waiting) = self.send(&mut request);
         let mut pending = CancellationGuard {
             peer: self,
             owner: request.owner,
             method: request.method,
-            id,
+            id: id.clone(),
             frame,
             reason: "interrupted",
         };
-        let arrived = match timeout_at(request.deadline, waiting).await {
-            Ok(Ok(arrived)) => arrived,
-            Ok(Err(_)) => return Err(self.lock().ended_failure(request.method, frame)),
-            Err(_) => {
+        let arrived = tokio::select! {
+            biased;
+            arrived = &mut waiting => arrived.map_err(|_| self.lock().ended_failure(request.method, frame))?,
+            () = self.deadline_of(&request, &id) => {
                 pending.reason = "timeout";
                 return Err(self.lock().timed_out(request.method, frame, request.limit));
             }
@@ -114,6 +116,19 @@ impl Connection {
         };
         let params = params.unwrap_or_else(|| json!({}));
         Ok(SessionReply { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
+    }
+
+    /// Waits until a request has waited too long.
+    async fn deadline_of(&self, request: &OutgoingRequest<'_>, id: &Id) {
+        let mut deadline = request.deadline;
+        loop {
+            sleep_until(deadline).await;
+            let progressed_at = self.lock().progressed_at(id).filter(|_| request.is_extended_by_progress);
+            match progressed_at.map(|progressed_at| progressed_at + request.limit) {
+                Some(extended) if extended > deadline => deadline = extended,
+                _ => return,
+            }
+        }
     }
 
     /// Sends a request and takes its parameters; returns its id, the parameters as sent, its frame, and what will

@@ -62,6 +62,8 @@ pub(super) struct WaitingRequest {
     pub(super) reply: oneshot::Sender<Arrival>,
     frame: u32,
     progress: bool,
+    /// When the last progress came.
+    progressed_at: Option<Instant>,
     notifications: Vec<Arc<Value>>,
 }
 
@@ -193,7 +195,8 @@ impl SessionState {
         let (reply, receiver) = oneshot::channel();
         // After the end nobody will answer; dropping the sender says so at once.
         if self.ended.is_none() {
-            let waiting = WaitingRequest { owner: owner.to_owned(), frame, progress, notifications: Vec::new(), reply };
+            let (owner, notifications) = (owner.to_owned(), Vec::new());
+            let waiting = WaitingRequest { owner, frame, progress, progressed_at: None, notifications, reply };
             self.waiting.insert(id.clone(), waiting);
         }
         (frame, receiver)
@@ -334,12 +337,18 @@ impl SessionState {
                 token.and_then(|token| self.waiting.get_mut(&token)).filter(|waiting| waiting.progress)
             {
                 waiting.notifications.push(Arc::clone(json));
+                waiting.progressed_at = Some(Instant::now());
                 return Some(waiting.owner.clone());
             }
         }
         let meant = self.waiting.iter_mut().filter(|(id, _)| asked.is_none_or(|asked| asked == *id));
         meant.for_each(|(_, waiting)| waiting.notifications.push(Arc::clone(json)));
         None
+    }
+
+    /// When a request that still waits has last reported progress.
+    pub(super) fn progressed_at(&self, id: &Id) -> Option<Instant> {
+        self.waiting.get(id)?.progressed_at
     }
 
     /// The case in whose exchanges everything happens that happens now, if there is just one.

@@ -321,6 +321,33 @@ async fn timeouts_name_the_limits_that_were_set() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn progress_gives_a_request_the_whole_time_again() {
+    let answering = async |mut end: ServerSide| {
+        while let Some(asked) = end.next().await {
+            let token = asked["params"]["_meta"]["progressToken"].clone();
+            for progress in 1..=2 {
+                tokio::time::sleep(Duration::from_secs(9)).await;
+                let params = json!({"progressToken": token, "progress": progress});
+                end.send(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})).await;
+            }
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            end.answer(&asked, json!({})).await;
+        }
+    };
+    let session = session(answering).await;
+    let patient = SessionRequest { progress: true, ..call("case") };
+    let reply = session.request(patient).await.expect("it reports progress");
+    assert_eq!(reply.elapsed, Duration::from_secs(27));
+    for impatient in [
+        SessionRequest { progress: false, ..call("case") },
+        SessionRequest { progress: true, timeout: Some(Duration::from_secs(10)), ..call("case") },
+    ] {
+        let failure = session.request(impatient).await.expect_err("nobody waits so long");
+        assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failed_start_hands_out_what_travelled() {
     let first = link(async |mut end: ServerSide| drop(end.next_of("server/discover").await));
     let second = link(async |mut end: ServerSide| drop(end.next_of("initialize").await));

@@ -70,7 +70,7 @@ static KEYS: Object = Object {
             "required",
             Shape::Set(&Shape::Choice(&["cancellation", "disconnection", "other_calls", "shutdown"])),
             "The checks that the server must pass: a finding of theirs fails. By default it is a warning, except for a \
-             cancellation that harms the server, since the specification recommends the rest and demands it not.",
+             cancellation that harms the server, since the specification recommends the rest and does not demand it.",
         ),
         key("grace", Shape::Timeout, "The time for the server to exit, and then for its children.").default("5s"),
         key("max_time", Shape::Timeout, "The time for each check.").default("60s"),

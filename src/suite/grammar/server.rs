@@ -134,7 +134,8 @@ static RUN_OPTION_KEYS: &[Key] = &[
         "The number of cases that run at a time. By default hand-written cases run one after another, and as many generated ones as there are processors.",
     ),
     key("timeout", Shape::Timeout, "The time that a case may take.").default("30s"),
-    key("request_timeout", Shape::Timeout, "The time that one request may take.").default("10s"),
+    key("request_timeout", Shape::Timeout, "The time that one request may take; while a request with `progress` and without a `timeout` of its own reports \
+         progress, it begins anew.").default("10s"),
     key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands.").default("30s"),
     key("retries", RETRIES, "The number of retries of a failed case; a case that passes then is flaky.").default("0"),
     key(
