@@ -78,15 +78,6 @@ const fn later(key: &Key, probes: &'static [&'static str]) -> Kind {
     Kind { key: *key, probes, example: None, read: read_any, read_in_test: None }
 }
 
-pub(super) static CONFIG: Kind = later(
-    &key(
-        "config",
-        Shape::Either(&[Shape::List(&Shape::Any), Shape::Map(&Shape::Any)]),
-        "Checks that configuration is honoured; planned and skipped in this version.",
-    ),
-    &["exec-policy"],
-);
-
 pub(super) static TRUST_BOUNDARY: Kind = later(
     &key(
         "trust_boundary",

@@ -5,6 +5,7 @@
 //! Blocks of later versions are in `later.rs`: their cases are planned and skipped.
 
 pub mod compliance;
+mod config;
 pub mod differential;
 mod fuzz;
 mod later;
@@ -50,7 +51,7 @@ pub static KINDS: &[&Kind] = &[
     &state::KIND,
     &torture::KIND,
     &timeouts::KIND,
-    &later::CONFIG,
+    &config::KIND,
     &later::TRUST_BOUNDARY,
     &later::FAULTS,
     &later::AGENTS,

@@ -9,7 +9,7 @@ use super::case::{Body, Case, Template};
 use super::planner::Planner;
 use crate::event::{CaseResult, Section};
 use crate::source::Node;
-use crate::suite::{self, SuiteSettings, Test};
+use crate::suite::{self, AddedSettings, SuiteSettings, Test};
 use crate::wire::Tool;
 
 /// A block of a suite, with settings that make cases.
@@ -59,6 +59,11 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
 
     /// The sections about cases: `results` are those of the run that some block keeps.
     fn section_of_cases(&self, _results: &[CaseResult]) -> Vec<Section> {
+        Vec::new()
+    }
+
+    /// The settings with which it starts servers, beside their own.
+    fn added_settings(&self) -> Vec<&AddedSettings> {
         Vec::new()
     }
 

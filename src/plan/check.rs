@@ -4,14 +4,16 @@
 
 use std::fmt::Debug;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{CheckResult, Finding};
+use crate::event::{CheckResult, Exchange, Finding};
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
-use crate::suite::Suite;
+use crate::source::template::Names;
+use crate::suite::{AddedSettings, Step, Suite};
 use crate::transport::{Shutdown, ShutdownOrder};
 use crate::wire::Catalog;
 
@@ -37,6 +39,31 @@ pub trait FreshServers: Send + Sync {
     fn stopped(&self) -> BoxFuture<'_, ()>;
 }
 
+/// Servers with settings of their own, and steps of the suite that are done in their sessions.
+///
+/// The suite's setup and teardown are left out there: a server that refuses writes would refuse them, too.
+pub trait ConfiguredServers: Send + Sync {
+    /// Starts a server with more settings and shakes hands; the finding says why not.
+    fn start<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>>;
+
+    /// Does a step in a session; `names` are there beside those of the suite.
+    fn step<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome>;
+
+    /// Ends such a session and its server; the finding tells of a server that had ended by itself.
+    fn end(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
+}
+
+/// What became of a step.
+#[derive(Debug)]
+pub struct StepOutcome {
+    /// The messages.
+    pub exchange: Exchange,
+    /// The answer, or why there is none.
+    pub answer: Result<Arc<Value>, Finding>,
+    /// The expectations that the answer does not meet.
+    pub unmet: Vec<Finding>,
+}
+
 /// The facts that a check can use, and the way to its servers.
 #[derive(Clone, Copy)]
 pub struct CheckContext<'a> {
@@ -56,6 +83,8 @@ pub struct CheckContext<'a> {
     pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
     /// The way to fresh servers.
     pub servers: &'a dyn FreshServers,
+    /// The way to servers with settings of their own.
+    pub configured: &'a dyn ConfiguredServers,
     /// The time for one request.
     pub request_timeout: Duration,
 }

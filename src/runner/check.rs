@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::conversation::Conversation;
+use super::exchange::CaseSpeaker;
 use super::opening::Opening;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Stop, finding};
-use crate::event::{CheckResult, Finding, Outcome, Reason};
-use crate::plan::{BoxFuture, Case, Check, CheckContext, FreshServers};
+use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
+use crate::plan::{BoxFuture, Case, Check, CheckContext, ConfiguredServers, FreshServers, StepOutcome};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
+use crate::suite::{AddedSettings, Step};
 use crate::transport::{Shutdown, ShutdownOrder};
 
 /// Runs the check of a case, which keeps its own time.
@@ -37,6 +40,7 @@ pub(super) async fn run_check(
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| target.neutral(value),
         servers: &servers,
+        configured: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
     let probed = tokio::select! {
@@ -113,5 +117,42 @@ impl FreshServers for TargetServers<'_> {
 
     fn stopped(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.stop.wait())
+    }
+}
+
+impl ConfiguredServers for TargetServers<'_> {
+    fn start<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async {
+            let opened = self.target.open_with(added, Opening::with(&self.case.answers)).await;
+            let session = opened.map_err(SessionError::into_finding)?;
+            session.learn(&self.target.known_catalog());
+            Ok(session)
+        })
+    }
+
+    fn step<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome> {
+        Box::pin(async {
+            let mut known = self.target.known_names().await;
+            known.extend(names.clone());
+            let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: self.target.known_catalog() };
+            let mut conversation = Conversation::new(speaker, known, self.target);
+            let (index, answered) = conversation.speak(Phase::Steps, step).await;
+            let (answer, unmet) = match answered {
+                Ok(Some(heard)) => {
+                    let unmet = conversation.judge(step, &heard, index);
+                    (Ok(heard.reply.message), unmet)
+                }
+                Ok(None) => (Err(Finding::new("no-answer", "the step has no answer")), Vec::new()),
+                Err(found) => {
+                    let label = step.name.as_deref().unwrap_or("this request");
+                    (Err(finding::at(found, &self.target.plan.sources, step.span, label)), Vec::new())
+                }
+            };
+            StepOutcome { exchange: conversation.exchanges.swap_remove(index), answer, unmet }
+        })
+    }
+
+    fn end(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
+        Box::pin(async move { self.target.close_own(&session, self.case).await.exit })
     }
 }

@@ -13,7 +13,7 @@ use super::{RunMessage, finding, micros};
 use crate::event::{Finding, Reason, ServerStarts};
 use crate::session::{Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
-use crate::suite::{Answers, Handshake, Protocol};
+use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
@@ -48,6 +48,30 @@ impl TargetSessions {
     /// Starts a server and shakes hands.
     pub(super) async fn open(&self, known: Option<Revision>, how: Opening<'_>) -> Result<Session, SessionError> {
         self.open_at(self.server.clone(), known, how).await
+    }
+
+    /// Starts a server with more settings and shakes hands. A recorded session had them when it was recorded.
+    pub(super) async fn open_with(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
+        let server = if self.is_replayed { self.server.clone() } else { self.server_with(added) };
+        self.open_at(server, self.known_revision(), how).await
+    }
+
+    fn server_with(&self, added: &AddedSettings) -> Result<Reachable, Finding> {
+        if self.starts() == Starts::Nothing {
+            let why = "the server is not started by this run, so nothing can be added to its start";
+            return Err(Finding::new("not-started-here", why));
+        }
+        let planned = self.planned();
+        let written = planned.suite.servers[&planned.lanes[self.index].server].with(added);
+        let unfilled = |Unfilled { span, reason }: &Unfilled| {
+            finding::at(finding::unfilled(reason), &self.plan.sources, *span, finding::UNFILLED_HERE)
+        };
+        let names = self.names.as_ref().map_err(unfilled)?;
+        let server = resolve::server(&written, names, &self.environment, self.redactor())?;
+        Ok(match &self.tamper {
+            Some(tamper) => server.tampered(tamper, &planned.lane_id(self.index)),
+            None => server,
+        })
     }
 
     async fn open_at(

@@ -1,5 +1,6 @@
 //! One server in one revision during a suite: its shared session, its catalog, what is known of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -60,6 +61,10 @@ pub(super) struct TargetSessions {
     /// Whether sessions keep all of their frames.
     pub(super) keeps_frames: bool,
     machine_paths: MachinePaths,
+    /// The environment of this process.
+    pub(super) environment: Arc<BTreeMap<String, String>>,
+    /// Whether a recording takes the place of the server.
+    pub(super) is_replayed: bool,
 }
 
 #[derive(Default)]
@@ -138,6 +143,8 @@ impl TargetSessions {
             stop: options.stop.clone(),
             keeps_frames: options.keeps_frames,
             machine_paths: MachinePaths::of(&planned.suite.folder, &options.environment),
+            environment: Arc::clone(&options.environment),
+            is_replayed: options.replay.is_some(),
         }
     }
 

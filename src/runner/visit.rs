@@ -92,6 +92,7 @@ async fn visit<V: Visitor>(
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| target.neutral(value),
         servers: &servers,
+        configured: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
     };
     visitor.visit(ServerVisit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)

@@ -13,7 +13,7 @@ mod cases;
 mod check;
 mod finding;
 mod verdict;
-mod visit;
+pub(super) mod visit;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -20,7 +20,7 @@ const MOST_READ: usize = 32;
 const SHOWN: usize = 600;
 
 /// The limits of a round, and what happened in its sessions so far.
-pub(super) struct Round<'a> {
+pub(in crate::block) struct Round<'a> {
     pub(super) context: &'a CheckContext<'a>,
     pub(super) deadline: Instant,
     /// Tools that did not answer in time, which are not called again.
@@ -32,18 +32,18 @@ pub(super) struct Round<'a> {
 
 /// Something that a session showed.
 #[derive(Debug, Clone)]
-pub(super) struct ShownText {
+pub(in crate::block) struct ShownText {
     /// The place, in words.
-    pub(super) place: String,
+    pub(in crate::block) place: String,
     /// The text in which canaries are looked for.
-    pub(super) text: String,
+    pub(in crate::block) text: String,
     /// The tool that showed it.
     pub(super) tool: Option<String>,
     /// The request that it answers; `None` where nobody asked.
     pub(super) request: Option<ReproductionCall>,
-    pub(super) exchange: Exchange,
+    pub(in crate::block) exchange: Exchange,
     /// Whether it is the answer that was asked for, and no error.
-    pub(super) is_served: bool,
+    pub(in crate::block) is_served: bool,
 }
 
 impl ShownText {
@@ -54,21 +54,21 @@ impl ShownText {
 }
 
 impl<'a> Round<'a> {
-    pub(super) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
+    pub(in crate::block) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
         Self { context, deadline: Instant::now() + time, silent: BTreeSet::new(), ended: None, frames: Vec::new() }
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::block) fn is_over(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
     /// Why a server ended, if one did.
-    pub(super) fn exit(&self) -> Option<Finding> {
+    pub(in crate::block) fn exit(&self) -> Option<Finding> {
         self.ended.clone()
     }
 
     /// Notes that a server ended by itself.
-    pub(super) fn note_exit(&mut self, found: Finding) {
+    pub(in crate::block) fn note_exit(&mut self, found: Finding) {
         self.ended.get_or_insert(found);
     }
 
@@ -77,12 +77,17 @@ impl<'a> Round<'a> {
         self.silent.iter().cloned().collect()
     }
 
-    pub(super) fn take_frames(&mut self) -> Vec<u32> {
+    pub(in crate::block) fn take_frames(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.frames)
     }
 
     /// Calls a tool; `None` where no answer came.
-    pub(super) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<ShownText> {
+    pub(in crate::block) async fn call(
+        &mut self,
+        session: &Session,
+        tool: &str,
+        arguments: &Value,
+    ) -> Option<ShownText> {
         if self.silent.contains(tool) {
             return None;
         }
@@ -164,14 +169,21 @@ impl<'a> Round<'a> {
                 shown.extend(self.call(session, &caller.name, &arguments).await);
             }
         }
+        shown.extend(self.visit_lists(session).await);
+        let unrequested = Self::unrequested(session, &shown);
+        shown.extend(unrequested);
+        shown
+    }
+
+    /// The lists of a session, and what its resources and prompts show.
+    pub(in crate::block) async fn visit_lists(&mut self, session: &Session) -> Vec<ShownText> {
+        let mut shown = Vec::new();
         for kind in ListKind::ALL {
             let items = self.list(session, kind, &mut shown).await;
             for request in items.iter().filter_map(|item| request_for(kind, item)).take(MOST_READ) {
                 shown.extend(self.ask(session, &request.method, request.params, None).await);
             }
         }
-        let unrequested = Self::unrequested(session, &shown);
-        shown.extend(unrequested);
         shown
     }
 

@@ -18,6 +18,7 @@ use crate::source::{Located, Node, Span, parse_duration};
 
 pub(crate) use self::rule::level;
 pub(super) use self::server::{answers, run_options, servers};
+pub(crate) use self::step::steps;
 pub(super) use self::step::steps_around;
 pub(crate) use self::test::UNAVAILABLE_TEST_KEYS;
 pub(crate) use self::test::skip_reason;

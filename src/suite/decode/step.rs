@@ -10,7 +10,8 @@ use crate::wire::ListKind;
 const ACTIONS: [&str; 12] =
     ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "alive", "restart", "send", "http"];
 
-pub(in crate::suite) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+/// The steps of a list; mistakes in them are reported.
+pub(crate) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
 }
 

@@ -13,7 +13,7 @@ use crate::source::grammar::{Key, Shape, key, required};
 pub(in crate::suite) use self::raw::{CANCEL, HTTP, SEND};
 
 pub use self::rule::{NEED_KEYS, RULE_KEY};
-pub use self::step::STEP_KEYS;
+pub use self::step::{STEP, STEP_KEYS};
 pub use self::test::TEST_KEYS;
 
 /// The keys of a suite file, but for its tests and blocks.

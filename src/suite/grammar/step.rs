@@ -4,7 +4,8 @@ use super::raw;
 use crate::matching::EXPECTATION;
 use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 
-pub(super) static STEP: Object =
+/// A step.
+pub static STEP: Object =
     Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };
 
 static STEP_NAME: &[Key] = &[

@@ -23,7 +23,9 @@ pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub(super) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Level, Need, Rule};
-pub use self::server::{Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target};
+pub use self::server::{
+    AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
+};
 pub use self::step::{Action, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Row, Test};
 pub use self::tools::ToolSelection;

@@ -30,6 +30,43 @@ pub struct Server {
     pub protocol: Vec<Protocol>,
 }
 
+/// Settings that are added to the start of a server, unfilled.
+#[derive(Debug, Clone, Default)]
+pub struct AddedSettings {
+    /// Arguments behind those of its command.
+    pub args: Vec<Node>,
+    /// Environment variables; one that the server has already gets the new value.
+    pub env: Vec<(Located<String>, Node)>,
+    /// Whether the server must not start with them.
+    pub must_not_start: bool,
+}
+
+impl Server {
+    /// Whether it is started for a run, so that its start can be changed.
+    pub fn is_started(&self) -> bool {
+        match &self.target {
+            Target::Url(http) => http.command.is_some(),
+            Target::Command(_) => true,
+            Target::Builtin(_) => false,
+        }
+    }
+
+    /// The server with more settings at its start.
+    #[must_use]
+    pub fn with(&self, added: &AddedSettings) -> Self {
+        let mut server = self.clone();
+        let command = match &mut server.target {
+            Target::Command(words) => Some(words),
+            Target::Url(http) => http.command.as_mut(),
+            Target::Builtin(_) => None,
+        };
+        command.into_iter().for_each(|words| words.extend(added.args.iter().cloned()));
+        server.env.retain(|(name, _)| added.env.iter().all(|(new, _)| new.value != name.value));
+        server.env.extend(added.env.iter().cloned());
+        server
+    }
+}
+
 /// The way to a server.
 #[derive(Debug, Clone)]
 pub enum Target {

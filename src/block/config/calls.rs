@@ -1,0 +1,193 @@
+//! Calls that a setting refuses, serves or changes, each made without the setting, too.
+
+use super::CallClaim;
+use super::shown_state::{ShownState, readers, result_of};
+use super::sides::{SideAnswer, Sides, Stopped};
+use crate::event::{Finding, Reason};
+use crate::plan::arguments::{ConfigSource, valid_arguments};
+use crate::plan::generated::{bare, text_node};
+use crate::session::Session;
+use crate::source::template::Names;
+use crate::suite::{Action, Step};
+use crate::wire::Tool;
+
+pub(super) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<String, Stopped> {
+    let found_writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
+    let refuses = if found_writers.is_empty() { &claim.refuses } else { &found_writers };
+    let are_found = !found_writers.is_empty();
+    let witnessed = without(sides, claim, refuses, are_found).await?;
+    let session = sides.with().await?;
+    let findings = with(sides, claim, &witnessed, &session).await?;
+    if findings.is_empty() {
+        sides.end(session).await?;
+        return Ok(note(&witnessed));
+    }
+    session.mark_exit_reported();
+    sides.end(session).await?;
+    Err(Stopped::Failed(findings))
+}
+
+/// What the server without the setting showed.
+struct Witnessed<'s> {
+    /// Calls that it served, and that the setting must refuse.
+    refuses: Vec<&'s Step>,
+    /// The tools whose calls it refused, too; nothing follows for them.
+    unproven: Vec<String>,
+    /// Its answers to calls that the setting must change.
+    differs: Vec<SideAnswer>,
+}
+
+/// Makes the calls without the setting, where they must be served.
+async fn without<'s>(
+    sides: &mut Sides<'_>,
+    claim: &CallClaim,
+    refuses: &'s [Step],
+    are_found: bool,
+) -> Result<Witnessed<'s>, Stopped> {
+    let names = Names::new();
+    let mut witnessed = Witnessed { refuses: Vec::new(), unproven: Vec::new(), differs: Vec::new() };
+    let mut last_refusal = None;
+    let Some(session) = sides.without().await? else { return Ok(witnessed) };
+    for step in &claim.serves {
+        let answer = sides.ask(&session, step, &names).await?;
+        if !answer.is_served {
+            return Err(sides.refused_without(&answer));
+        }
+    }
+    for step in &claim.differs {
+        let answer = sides.ask(&session, step, &names).await?;
+        if step.expect.is_empty() {
+            let again = sides.ask(&session, step, &names).await?;
+            if result_of(&again.message) != result_of(&answer.message) {
+                let call = sides.told(&answer);
+                return Err(Stopped::Inconclusive(format!(
+                    "{call} has two different answers without the setting, so a difference would prove nothing; say with \
+                     `expect` what the setting changes"
+                )));
+            }
+        } else if answer.unmet.is_empty() {
+            let message = format!("{} is answered as expected without the setting, too", sides.told(&answer));
+            return Err(Stopped::Inconclusive(format!("{message}, so the expectation says nothing of the setting")));
+        }
+        witnessed.differs.push(answer);
+    }
+    for step in refuses {
+        let answer = sides.ask(&session, step, &names).await?;
+        match (answer.is_served, are_found) {
+            (true, _) => witnessed.refuses.push(step),
+            // Calls that nobody wrote may fail for many reasons.
+            (false, true) => {
+                witnessed.unproven.extend(name_of(step));
+                last_refusal = Some(answer);
+            }
+            (false, false) => return Err(sides.refused_without(&answer)),
+        }
+    }
+    sides.end(session).await?;
+    match last_refusal {
+        Some(answer) if witnessed.refuses.is_empty() => Err(sides.refused_without(&answer)),
+        _ => Ok(witnessed),
+    }
+}
+
+/// Makes the same calls with the setting; returns what is wrong.
+async fn with(
+    sides: &mut Sides<'_>,
+    claim: &CallClaim,
+    witnessed: &Witnessed<'_>,
+    session: &Session,
+) -> Result<Vec<Finding>, Stopped> {
+    let names = Names::new();
+    let setting = sides.setting_text();
+    let mut found = Vec::new();
+    for step in &claim.serves {
+        let answer = sides.ask(session, step, &names).await?;
+        if !answer.is_served {
+            let message = format!("with {setting}, {} is refused, and must be served", sides.told(&answer));
+            found.push(sides.finding("setting-refuses", message, &answer));
+        }
+        found.extend(answer.unmet);
+    }
+    for (step, before) in claim.differs.iter().zip(&witnessed.differs) {
+        let answer = sides.ask(session, step, &names).await?;
+        if step.expect.is_empty() && result_of(&answer.message) == result_of(&before.message) {
+            let message =
+                format!("{setting} has no effect: the answer of {} is the same without it", sides.told(&answer));
+            found.push(sides.finding("setting-without-effect", message, &answer));
+        }
+        found.extend(answer.unmet);
+    }
+    if witnessed.refuses.is_empty() {
+        return Ok(found);
+    }
+    let readers = readers(sides.context, &|_| true);
+    let before = ShownState::stable(sides.context, sides.deadline, session, &readers).await;
+    for step in &witnessed.refuses {
+        let answer = sides.ask(session, step, &names).await?;
+        if answer.is_served {
+            let message = format!("with {setting}, {} is served, and must be refused", sides.told(&answer));
+            let help = "refuse the call with `isError: true`, and change nothing".to_owned();
+            found.push(Finding { help: Some(help), ..sides.finding("setting-not-enforced", message, &answer) });
+            continue;
+        }
+        let unmet = answer.unmet.clone();
+        found.extend(unmet);
+        let after = ShownState::read(sides.context, sides.deadline, session, &readers).await;
+        if let (Some(change), true) = (before.first_change(&after), found.is_empty()) {
+            let call = sides.told(&answer);
+            let message = format!("with {setting}, {call} is refused, but {} has changed since", change.place);
+            let finding = sides.finding("refused-but-done", message, &answer);
+            found.push(finding.with_evidence("before", change.before).with_evidence("after", change.after));
+        }
+    }
+    Ok(found)
+}
+
+/// Calls of the tools that may change data, as far as they may be called.
+fn writers(sides: &Sides<'_>) -> Result<Vec<Step>, Stopped> {
+    let context = sides.context;
+    let may_write = |tool: &&Tool| !tool.only_reads();
+    let (mut steps, mut left) = (Vec::new(), None);
+    for tool in context.catalog.tools.iter().filter(may_write) {
+        match valid_arguments(context.suite, context.server_name, tool) {
+            Ok(args) => steps.push({
+                let span = context.suite.name.span;
+                bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span)
+            }),
+            Err(why) => left = left.or(Some((tool, why))),
+        }
+    }
+    match (steps.is_empty(), left) {
+        (false, _) => Ok(steps),
+        (true, Some((tool, why))) => {
+            Err(Stopped::Skipped(why.skip_reason(&tool.name, ConfigSource::of(context.suite))))
+        }
+        (true, None) => {
+            Err(Stopped::Skipped(Reason::NotApplicable("no tool of the server may change data".to_owned())))
+        }
+    }
+}
+
+fn note(witnessed: &Witnessed<'_>) -> String {
+    let mut parts = Vec::new();
+    if !witnessed.refuses.is_empty() {
+        let tools: Vec<String> = witnessed.refuses.iter().filter_map(|step| name_of(step)).collect();
+        parts.push(format!("served without the setting and refused with it: {}", tools.join(", ")));
+    }
+    if !witnessed.unproven.is_empty() {
+        let tools = witnessed.unproven.join(", ");
+        parts.push(format!("refused without it, too, so that nothing follows for them: {tools}"));
+    }
+    if !witnessed.differs.is_empty() {
+        parts.push("answered as expected with the setting, and not without it".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn name_of(step: &Step) -> Option<String> {
+    match &step.action {
+        Action::Call { tool, .. } => tool.text().map(|tool| format!("`{tool}`")),
+        Action::Read { uri } => uri.text().map(|uri| format!("`{uri}`")),
+        _ => Some("a request".to_owned()),
+    }
+}

@@ -1,0 +1,106 @@
+//! A case for each hint of a tool, and for each claim of a setting.
+
+use std::sync::Arc;
+
+use super::hints::{Hint, HintCheck};
+use super::sides::Sides;
+use super::{Claim, ConfigSettings, HintSettings, Setting, calls, limit, start, values};
+use crate::event::{CheckResult, Outcome, Reason};
+use crate::plan::planner::Planner;
+use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
+use crate::wire::Catalog;
+
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSettings, catalog: &Catalog) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    if let Some(hints) = &config.hints {
+        cases.extend(of_hints(planner, template, hints, catalog));
+    }
+    for setting in &config.settings {
+        cases.extend(
+            setting.claims.iter().enumerate().map(|(at, claim)| of_claim(planner, template, setting, at, claim)),
+        );
+    }
+    cases
+}
+
+/// Whether the server is started for a run, so that settings can be added.
+pub(super) fn starts_its_server(planner: &Planner<'_>) -> bool {
+    planner.suite.servers.get(&planner.lane.server).is_some_and(crate::suite::Server::is_started)
+}
+
+fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, catalog: &Catalog) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &hints.tools, catalog);
+    cases.extend(planner.unknown_tools(template, &hints.ignore, catalog));
+    let unknown = cases.len();
+    for tool in catalog.tools.iter().filter(|tool| hints.tools.selects(&tool.name)) {
+        let Some(hint) = Hint::of(tool) else { continue };
+        let body = Body::Check(Arc::new(HintCheck { settings: Arc::clone(hints), tool: tool.name.clone(), hint }));
+        let mut case =
+            planner.case(&format!("{}: {} {}", template.name, tool.name, hint.as_str()), None, hints.span, body);
+        case.probes.clone_from(&template.probes);
+        case.variants.insert(hint.judges().to_owned());
+        cases.push(case);
+    }
+    if cases.len() == unknown {
+        let why = "no selected tool declares `readOnlyHint: true` or `idempotentHint: true`".to_owned();
+        let body = Body::Skipped(Reason::NotApplicable(why));
+        cases.push(planner.case(&format!("{}: hints", template.name), None, hints.span, body));
+    }
+    cases
+}
+
+fn of_claim(planner: &Planner<'_>, template: &Case, setting: &Arc<Setting>, at: usize, claim: &Claim) -> Case {
+    let several = if setting.claims.len() > 1 { format!(" / {}", claim.as_str()) } else { String::new() };
+    let name = format!("{}: {}{several}", template.name, setting.name);
+    let body = body(planner, setting, at);
+    let is_run = matches!(body, Body::Check(_));
+    let mut case = planner.case(&name, None, setting.span, body);
+    case.probes.clone_from(&template.probes);
+    if is_run {
+        case.variants.insert(claim.judges().to_owned());
+    }
+    case
+}
+
+fn body(planner: &Planner<'_>, setting: &Arc<Setting>, at: usize) -> Body {
+    if let Some(why) = &setting.skip {
+        return Body::Skipped(Reason::SkippedBySuite(why.clone()));
+    }
+    if setting.with.is_some() && !starts_its_server(planner) {
+        let why =
+            "the server is not started by this run, so it cannot be started with other settings; give its `command`";
+        return Body::Skipped(Reason::NotApplicable(why.to_owned()));
+    }
+    Body::Check(Arc::new(ClaimCheck { setting: Arc::clone(setting), at }))
+}
+
+/// Checks one claim of a setting.
+#[derive(Debug)]
+struct ClaimCheck {
+    setting: Arc<Setting>,
+    /// The place of the claim.
+    at: usize,
+}
+
+impl Check for ClaimCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            let mut sides = Sides::new(&context, &self.setting);
+            let judged = async {
+                match &self.setting.claims[self.at] {
+                    Claim::Calls(claim) => Box::pin(calls::judge(&mut sides, claim)).await,
+                    Claim::Values(claim) => Box::pin(values::judge(&mut sides, claim)).await,
+                    Claim::Limit(claim) => Box::pin(limit::judge(&mut sides, claim)).await,
+                    Claim::NoStart => Box::pin(start::judge(&mut sides)).await,
+                }
+            };
+            let verdict = tokio::select! {
+                verdict = judged => verdict,
+                () = context.servers.stopped() => {
+                    return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted);
+                }
+            };
+            sides.result(verdict)
+        })
+    }
+}

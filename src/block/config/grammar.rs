@@ -1,0 +1,287 @@
+//! The keys of `config:`, and what they mean.
+
+use std::sync::Arc;
+
+use super::spellings::ValueKind;
+use super::{CallClaim, Claim, ConfigSettings, HintSettings, LimitClaim, Setting, ValueClaim};
+use crate::plan::CaseSource;
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::{Diagnostic, Node, Value};
+use crate::suite::grammar::STEP;
+use crate::suite::{
+    Action, AddedSettings, BlockReader, Step, TOOLS, duration, selected_tools, skip_reason, steps, texts,
+    tool_selection,
+};
+
+pub(super) static KEYS: Object = Object {
+    name: "config",
+    doc: "Hints of tools that must be true, and settings that must have the effect that they claim; `config: true` checks \
+          the hints.",
+    keys: &[&[
+        key(
+            "hints",
+            Shape::Either(&[Shape::Flag, Shape::Object(&HINTS)]),
+            "Calls tools with `readOnlyHint: true`, which must change nothing, and tools with `idempotentHint: true` twice, \
+             the second time without effect.",
+        ),
+        key("settings", Shape::NonEmpty(&Shape::List(&Shape::Object(&SETTING))), "Settings, and what they claim."),
+    ]],
+};
+
+static HINTS: Object = Object {
+    name: "hints",
+    doc: "Which tools are called, and where changes are looked for.",
+    keys: &[&[
+        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
+        key(
+            "ignore",
+            TOOLS,
+            "Tools whose answers are not compared, since they may differ after any call, such as a list of recent searches.",
+        ),
+        key(
+            "watch",
+            Shape::NonEmpty(&Shape::List(&Shape::Text)),
+            "Folders and files whose content must not change either, relative to the suite's file.",
+        ),
+        key("time", Shape::Timeout, "The time for each tool.").default("60s"),
+    ]],
+};
+
+/// Where a claim compares the server with and without the setting.
+const WITH: &[&str] = &["with"];
+
+const STEPS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&STEP)));
+
+pub(super) static SETTING: Object = Object {
+    name: "a setting",
+    doc: "A setting of the server, and what it claims. The server is started without it and with it.",
+    keys: &[&[
+        required("name", Shape::Text, "Its name in reports."),
+        key(
+            "with",
+            Shape::NonEmpty(&Shape::Object(&ADDED)),
+            "The arguments and environment variables that are added to the start of the server. Without `with`, the server \
+             has the setting already, and there is no server without it to compare with.",
+        ),
+        key(
+            "read_only",
+            Shape::True,
+            "The setting forbids all changes. Without `refuses`, the tools that may change data are found by their hints \
+             and names, and those are called that may be called.",
+        )
+        .beside(WITH),
+        key("serves", STEPS, "Calls that are served without the setting and with it, before those that are refused.")
+            .beside(WITH),
+        key("refuses", STEPS, "Calls that are served without the setting and refused with it, one after another.")
+            .beside(WITH),
+        key(
+            "differs",
+            STEPS,
+            "Calls whose answers are as expected with the setting, and not without it; without `expect`, the answers \
+             differ.",
+        )
+        .beside(WITH),
+        key("denies", Shape::Object(&DENIES), "Values that are refused in every spelling."),
+        key("scope", Shape::Object(&SCOPE), "Values inside and outside of what may be accessed."),
+        key("limit", Shape::Object(&LIMIT), "A number of calls that are served; further ones are refused."),
+        key(
+            "starts",
+            Shape::Flag,
+            "`false`: the value is invalid, and the server must exit with an error, or say on standard error what is wrong.",
+        )
+        .beside(WITH),
+        key("time", Shape::Timeout, "The time for each claim.").default("60s"),
+        key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "The reason why it is not checked."),
+    ]],
+};
+
+static ADDED: Object = Object {
+    name: "with",
+    doc: "What is added to the start of a server.",
+    keys: &[&[
+        key("args", Shape::NonEmpty(&Shape::List(&SCALAR)), "Arguments behind those of the server's `command`."),
+        key(
+            "env",
+            Shape::NonEmpty(&Shape::Map(&SCALAR)),
+            "Environment variables; one that the server has already gets this value.",
+        ),
+    ]],
+};
+
+static SCALAR: Shape = Shape::Either(&[Shape::Text, Shape::Number, Shape::Flag]);
+
+const VALUES: Shape = Shape::NonEmpty(&Shape::List(&Shape::Text));
+
+const ARGS: Shape = Shape::NonEmpty(&Shape::Map(&Shape::Any));
+
+static DENIES: Object = Object {
+    name: "denies",
+    doc: "Values that a call must not have, in any spelling that means the same.",
+    keys: &[&[
+        required("call", Shape::Text, "The tool."),
+        required("args", ARGS, "Its arguments, with `{{ value }}` in the place of the value."),
+        required("values", VALUES, "The values that are refused."),
+        required("allows", VALUES, "Harmless values that are served."),
+        key(
+            "kind",
+            Shape::Choice(ValueKind::WORDS),
+            "The meaning of a value, which decides in which spellings it is tried: a `word` in any letter case, a `path` with \
+             steps that lead nowhere, a `domain` in any letter case or with a final dot, a `command` as shells read it.",
+        )
+        .default("word"),
+    ]],
+};
+
+static SCOPE: Object = Object {
+    name: "scope",
+    doc: "What a call may access, and what it may not.",
+    keys: &[&[
+        required("call", Shape::Text, "The tool."),
+        required("args", ARGS, "Its arguments, with `{{ value }}` in the place of the value."),
+        required("inside", VALUES, "Values that are served."),
+        required("outside", VALUES, "Values that are refused."),
+        key(
+            "kind",
+            Shape::Choice(ValueKind::WORDS),
+            "The meaning of a value: paths outside are also tried by way of folders inside, and domains also as neighbours of \
+             those inside, such as `example.com.invalid`.",
+        )
+        .default("word"),
+    ]],
+};
+
+static LIMIT: Object = Object {
+    name: "limit",
+    doc: "How many calls are served: with `per`, in that time, and otherwise at all.",
+    keys: &[&[
+        required("call", Shape::Text, "The tool."),
+        key("args", ARGS, "Its arguments; `{{ number }}` counts the calls from 1."),
+        required("calls", Shape::Range(1, 1_000), "The number of calls that are served."),
+        key("per", Shape::Timeout, "The time in which so many calls are served; afterwards calls are served again."),
+    ]],
+};
+
+pub(super) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    let (hints, settings) = match &node.value {
+        Value::Bool(true) => (Some(node), None),
+        Value::List(_) => (None, Some(node)),
+        Value::Map(_) => (node.get("hints").filter(|hints| hints.flag() != Some(false)), node.get("settings")),
+        _ => return None,
+    };
+    let settings = settings.map(Node::items).unwrap_or_default();
+    Some(Arc::new(ConfigSettings {
+        hints: hints.map(|hints| Arc::new(read_hints(hints))),
+        settings: settings.iter().filter_map(|node| read_setting(node, reader)).map(Arc::new).collect(),
+    }))
+}
+
+fn read_hints(node: &Node) -> HintSettings {
+    HintSettings {
+        span: node.span,
+        tools: selected_tools(node, "tools"),
+        ignore: tool_selection(node.get("ignore")),
+        watch: texts(node.get("watch")),
+        time: HINTS.duration(node, "time").unwrap_or_default(),
+    }
+}
+
+fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<Setting> {
+    let name = node.get("name")?.located_text()?;
+    let mut claims = Vec::new();
+    let calls = CallClaim {
+        serves: read_steps(node, "serves", reader),
+        refuses: read_steps(node, "refuses", reader),
+        differs: read_steps(node, "differs", reader),
+        read_only: node.get("read_only").and_then(Node::flag) == Some(true),
+    };
+    if calls.read_only || !(calls.refuses.is_empty() && calls.differs.is_empty()) {
+        claims.push(Claim::Calls(calls));
+    }
+    claims.extend(node.get("denies").and_then(|node| read_values(node, reader, false)).map(Claim::Values));
+    claims.extend(node.get("scope").and_then(|node| read_values(node, reader, true)).map(Claim::Values));
+    claims.extend(node.get("limit").and_then(|node| read_limit(node, reader)).map(Claim::Limit));
+    let must_not_start = node.get("starts").and_then(Node::flag) == Some(false);
+    if must_not_start {
+        claims.push(Claim::NoStart);
+    }
+    let has_mistake = ["refuses", "differs", "denies", "scope", "limit"].iter().any(|key| node.get(key).is_some());
+    if claims.is_empty() && !has_mistake {
+        let message = format!("nothing is expected of the setting `{}`, so it cannot fail", name.value);
+        let help = "add what it does: `refuses`, `differs`, `read_only`, `denies`, `scope`, `limit` or `starts: false`";
+        reader.report(Diagnostic::error("missing-expectation", message, name.span).with_help(help.to_owned()));
+    }
+    let claims_more = must_not_start && claims.len() > 1;
+    if claims_more {
+        let message = "a server that does not start serves and refuses nothing".to_owned();
+        let help = "write one setting with `starts: false`, and another one for what it does with a valid value";
+        reader.report(Diagnostic::error("misplaced-key", message, name.span).with_help(help.to_owned()));
+    }
+    Some(Setting {
+        span: name.span,
+        name: name.value,
+        skip: skip_reason(node.get("skip")),
+        with: node.get("with").map(|with| read_added(with, must_not_start)),
+        claims,
+        time: SETTING.duration(node, "time").unwrap_or_default(),
+    })
+}
+
+fn read_added(node: &Node, must_not_start: bool) -> AddedSettings {
+    AddedSettings {
+        args: node.get("args").map(Node::items).unwrap_or_default().to_vec(),
+        env: node.get("env").map(Node::entries).unwrap_or_default().to_vec(),
+        must_not_start,
+    }
+}
+
+/// Steps that ask for one answer; all others are mistakes here.
+fn read_steps(node: &Node, key: &str, reader: &mut dyn BlockReader) -> Vec<Step> {
+    let steps = steps(node.get(key), reader.found());
+    let asks = |step: &Step| {
+        let has_answer = matches!(
+            step.action,
+            Action::Call { .. }
+                | Action::Read { .. }
+                | Action::Prompt { .. }
+                | Action::Complete { .. }
+                | Action::List(_)
+                | Action::Request { .. }
+        );
+        has_answer && step.cancel.is_none() && step.snapshot.is_none() && step.capture.is_empty()
+    };
+    for step in steps.iter().filter(|step| !asks(step)) {
+        let message = format!("a step under `{key}` makes one request, and keeps nothing of its answer");
+        let help = "write for example `{ call: create_user, args: { name: Ann } }`, without `capture`, `snapshot` and `cancel`";
+        reader.report(Diagnostic::error("misplaced-key", message, step.span).with_help(help.to_owned()));
+    }
+    steps
+}
+
+fn read_values(node: &Node, reader: &mut dyn BlockReader, is_scope: bool) -> Option<ValueClaim> {
+    let step = read_call(node, reader)?;
+    let kind = if is_scope { SCOPE.value(node, "kind") } else { DENIES.value(node, "kind") };
+    let (refused, served) = if is_scope { ("outside", "inside") } else { ("values", "allows") };
+    if !node.get("args")?.to_json().to_string().contains("value") {
+        let message = "the arguments do not have `{{ value }}`, so every call is the same".to_owned();
+        let help = "write for example `args: { name: \"{{ value }}\" }`";
+        reader.report(Diagnostic::error("template-not-filled", message, node.span).with_help(help.to_owned()));
+    }
+    Some(ValueClaim {
+        is_scope,
+        step,
+        kind: kind.as_ref().and_then(Node::text).and_then(ValueKind::from_word)?,
+        refused: texts(node.get(refused)),
+        served: texts(node.get(served)),
+    })
+}
+
+fn read_limit(node: &Node, reader: &mut dyn BlockReader) -> Option<LimitClaim> {
+    let calls = node.get("calls")?.whole()?;
+    Some(LimitClaim { step: read_call(node, reader)?, calls: usize::try_from(calls).ok()?, per: duration(node, "per") })
+}
+
+/// The call of a claim that is made with several values.
+fn read_call(node: &Node, reader: &mut dyn BlockReader) -> Option<Step> {
+    let list = Node { value: Value::List(vec![node.clone()]), ..node.clone() };
+    steps(Some(&list), reader.found()).into_iter().next()
+}

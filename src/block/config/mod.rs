@@ -1,0 +1,181 @@
+//! `config:`, what tools declare of themselves and what servers are configured to do, each seen to hold.
+//!
+//! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
+//! shows ([`shown_state`]) and what is in folders ([`watched_files`]). The other checks start a server without a setting
+//! and with it ([`sides`]): [`calls`] looks at calls that a setting refuses or changes, [`values`] at values that it
+//! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
+//! server may start.
+//!
+//! A refusal proves nothing where the same call is refused without the setting: such a case is inconclusive.
+
+mod calls;
+mod cases;
+mod grammar;
+mod hints;
+mod limit;
+mod shown_state;
+mod sides;
+mod spellings;
+mod start;
+mod values;
+mod watched_files;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::grammar::KEYS;
+use self::spellings::ValueKind;
+use super::Kind;
+use crate::plan::planner::Planner;
+use crate::plan::{Case, CaseSource, Offer};
+use crate::source::grammar::{Shape, key};
+use crate::source::{Located, Span};
+use crate::suite::{AddedSettings, Step, SuiteSettings, ToolSelection};
+
+pub(super) static KIND: Kind = Kind {
+    key: key(
+        "config",
+        Shape::Either(&[
+            Shape::Flag,
+            Shape::Object(&KEYS),
+            Shape::NonEmpty(&Shape::List(&Shape::Object(&grammar::SETTING))),
+        ]),
+        "Checks that hints of tools are true, and that settings have the effect that they claim; a list has settings.",
+    ),
+    probes: &["exec-policy"],
+    example: Some("config: [{ name: read-only mode, with: { args: [--read-only] }, read_only: true }]"),
+    read: grammar::read,
+    read_in_test: None,
+};
+
+/// What is to be checked.
+#[derive(Debug, Clone)]
+struct ConfigSettings {
+    hints: Option<Arc<HintSettings>>,
+    settings: Vec<Arc<Setting>>,
+}
+
+/// Which hints of which tools are checked, and how.
+#[derive(Debug, Clone)]
+struct HintSettings {
+    span: Span,
+    tools: ToolSelection,
+    /// Tools whose answers are not compared.
+    ignore: ToolSelection,
+    /// Folders and files whose content must not change, relative to the suite's file.
+    watch: Vec<Located<String>>,
+    /// The time for each tool.
+    time: Duration,
+}
+
+/// A setting, and what it claims.
+#[derive(Debug, Clone)]
+struct Setting {
+    span: Span,
+    name: String,
+    /// Why it is not checked, where the suite says so.
+    skip: Option<String>,
+    /// What is added to the start of the server; `None` if the server has the setting already.
+    with: Option<AddedSettings>,
+    claims: Vec<Claim>,
+    /// The time for each claim.
+    time: Duration,
+}
+
+/// One thing that a setting claims.
+#[derive(Debug, Clone)]
+enum Claim {
+    /// Calls that it refuses, serves or changes.
+    Calls(CallClaim),
+    /// Values that it forbids.
+    Values(ValueClaim),
+    /// A number that it does not exceed.
+    Limit(LimitClaim),
+    /// With it, the server does not start.
+    NoStart,
+}
+
+/// Calls with a setting and without it.
+#[derive(Debug, Clone, Default)]
+struct CallClaim {
+    /// Served without the setting and with it.
+    serves: Vec<Step>,
+    /// Served without the setting, and refused with it.
+    refuses: Vec<Step>,
+    /// Answered as expected with the setting, and not without it.
+    differs: Vec<Step>,
+    /// Whether the setting forbids all changes of data.
+    read_only: bool,
+}
+
+/// Values of a call that are refused, and values that are served.
+#[derive(Debug, Clone)]
+struct ValueClaim {
+    /// Whether everything but `served` is out of bounds, rather than `refused` alone.
+    is_scope: bool,
+    /// The call, with `{{ value }}`.
+    step: Step,
+    kind: ValueKind,
+    refused: Vec<Located<String>>,
+    served: Vec<Located<String>>,
+}
+
+/// A number of calls that are served.
+#[derive(Debug, Clone)]
+struct LimitClaim {
+    /// The call; `{{ number }}` counts from 1.
+    step: Step,
+    calls: usize,
+    /// The time in which so many are served; `None` if there are never more.
+    per: Option<Duration>,
+}
+
+impl Claim {
+    /// The word that tells the cases of one setting apart.
+    fn as_str(&self) -> &'static str {
+        match self {
+            Self::Calls(_) => "calls",
+            Self::Values(ValueClaim { is_scope: true, .. }) => "scope",
+            Self::Values(_) => "denied values",
+            Self::Limit(_) => "limit",
+            Self::NoStart => "does not start",
+        }
+    }
+
+    /// The variant that its case judges.
+    fn judges(&self) -> &'static str {
+        match self {
+            Self::Calls(CallClaim { read_only: true, .. }) => "CONFIG-READONLY-MODE",
+            Self::Calls(_) => "CONFIG-SETTING-IGNORED",
+            Self::Values(ValueClaim { is_scope: true, .. }) => "CONFIG-SCOPE-NOT-ENFORCED",
+            Self::Values(_) => "CONFIG-DENYLIST-BYPASS",
+            Self::Limit(_) => "CONFIG-LIMIT-NOT-ENFORCED",
+            Self::NoStart => "CONFIG-INVALID-VALUE-ACCEPTED",
+        }
+    }
+}
+
+impl SuiteSettings for ConfigSettings {}
+
+impl CaseSource for ConfigSettings {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::cases(planner, template, self, offer.catalog)
+    }
+
+    fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
+        let is_started = cases::starts_its_server(planner);
+        let of_settings = self.settings.iter().filter(|setting| setting.skip.is_none() && is_started);
+        let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(Claim::judges));
+        let hinted = self.hints.iter().flat_map(|_| hints::Hint::ALL.map(hints::Hint::judges));
+        claimed.chain(hinted).map(str::to_owned).collect()
+    }
+
+    fn calls(&self, tool: &str) -> bool {
+        self.hints.as_ref().is_some_and(|hints| hints.tools.selects(tool))
+    }
+
+    fn added_settings(&self) -> Vec<&AddedSettings> {
+        self.settings.iter().filter_map(|setting| setting.with.as_ref()).collect()
+    }
+}

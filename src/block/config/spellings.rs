@@ -1,0 +1,247 @@
+//! Other spellings of a value, by what kind of value it is.
+//!
+//! Some mean the same whatever the server does with them: a word in other letter case where letter case does not matter,
+//! a path with steps that lead nowhere, a host name with a final dot. All others mean the same for some servers only.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The meaning of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    Word,
+    Path,
+    Domain,
+    Command,
+}
+
+impl ValueKind {
+    pub(super) const WORDS: &'static [&'static str] = &["word", "path", "domain", "command"];
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "word" => Some(Self::Word),
+            "path" => Some(Self::Path),
+            "domain" => Some(Self::Domain),
+            "command" => Some(Self::Command),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a spelling means what the value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Same,
+    /// The same for some servers.
+    Unknown,
+}
+
+/// A spelling of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spelling {
+    pub(super) text: String,
+    /// The value.
+    pub(super) of: String,
+    /// The difference, in words.
+    pub(super) how: &'static str,
+    pub(super) meaning: Meaning,
+}
+
+impl Spelling {
+    /// Whether it is the value as it is written.
+    pub(super) fn is_plain(&self) -> bool {
+        self.text == self.of
+    }
+}
+
+/// The spellings of a value that is denied, the value itself first.
+pub(super) fn of_denied(kind: ValueKind, value: &str) -> Vec<Spelling> {
+    use Meaning::{Same, Unknown};
+    let mut spellings = Spellings::of(value);
+    match kind {
+        ValueKind::Word => cases(&mut spellings, value),
+        ValueKind::Domain => {
+            cases(&mut spellings, value);
+            spellings.add(format!("{value}."), "with a final dot", Same);
+        }
+        ValueKind::Path => {
+            let (above, name) = value.rsplit_once('/').map_or(("", value), |(above, name)| (above, name));
+            let above = if value.contains('/') { format!("{above}/") } else { String::new() };
+            spellings.add(format!("{above}./{name}"), "with `./`", Same);
+            if !above.is_empty() {
+                spellings.add(format!("{above}/{name}"), "with `//`", Same);
+            }
+            let folder = above.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            if !["", ".", ".."].contains(&folder) {
+                spellings.add(format!("{above}../{folder}/{name}"), "by way of the folder above", Same);
+            }
+            spellings.add(value.replace('/', "\\"), "with backslashes", Unknown);
+        }
+        ValueKind::Command => {
+            let (program, rest) =
+                value.split_once(' ').map_or((value, String::new()), |(program, rest)| (program, format!(" {rest}")));
+            let first = program.chars().next().map_or(1, char::len_utf8);
+            let (head, tail) = program.split_at(first.min(program.len()));
+            if !program.contains('/') {
+                spellings.add(format!("/bin/{program}{rest}"), "with its path", Unknown);
+                spellings.add(format!("/usr/bin/{program}{rest}"), "with its path", Unknown);
+            }
+            spellings.add(format!("\"{program}\"{rest}"), "in quotes", Unknown);
+            spellings.add(format!("{head}''{tail}{rest}"), "with empty quotes inside", Unknown);
+            spellings.add(format!("\\{program}{rest}"), "with a backslash", Unknown);
+            spellings.add(format!("$(echo {program}){rest}"), "by substitution", Unknown);
+            spellings.add(format!("`echo {program}`{rest}"), "by substitution", Unknown);
+            spellings.add(format!("true;{value}"), "behind another command", Unknown);
+            spellings.add(format!("true\n{value}"), "behind a line break", Unknown);
+            spellings.add(program.to_uppercase() + &rest, "in upper case", Unknown);
+        }
+    }
+    everywhere(&mut spellings, value);
+    spellings.list
+}
+
+/// Values outside of a scope, the given one first: it by way of what is inside, and neighbours of what is inside.
+pub(super) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<Spelling> {
+    let mut spellings = of_denied(kind, value);
+    for within in inside {
+        match kind {
+            ValueKind::Path => {
+                let way = through(within, value).map(|text| Spelling {
+                    text,
+                    of: value.to_owned(),
+                    how: "by way of a folder inside",
+                    meaning: Meaning::Same,
+                });
+                spellings.extend(way);
+            }
+            ValueKind::Domain => {
+                for (text, how) in [
+                    (format!("{within}.invalid"), "a domain that begins like one inside"),
+                    (format!("not{within}"), "a domain that ends like one inside"),
+                ] {
+                    spellings.push(Spelling { of: text.clone(), text, how, meaning: Meaning::Same });
+                }
+            }
+            ValueKind::Word | ValueKind::Command => {}
+        }
+    }
+    spellings
+}
+
+/// A path that leads through the folder of one path to another one.
+fn through(within: &str, outside: &str) -> Option<String> {
+    let folder = Path::new(within).parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let target = Path::new(outside);
+    if folder.is_absolute() != target.is_absolute() || [folder, target].iter().any(|path| has_parent(path)) {
+        return None;
+    }
+    let names = |path: &Path| -> Vec<String> {
+        let parts = path.components().filter(|part| matches!(part, Component::Normal(_)));
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let (from, to) = (names(folder), names(target));
+    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let mut way = PathBuf::from(folder);
+    way.extend(std::iter::repeat_n("..", from.len() - shared));
+    way.extend(&to[shared..]);
+    Some(way.to_string_lossy().into_owned())
+}
+
+fn has_parent(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
+}
+
+fn cases(spellings: &mut Spellings, value: &str) {
+    spellings.add(value.to_lowercase(), "in lower case", Meaning::Same);
+    spellings.add(value.to_uppercase(), "in upper case", Meaning::Same);
+    let mixed = value.chars().enumerate().map(|(at, letter)| if at % 2 == 0 { upper(letter) } else { lower(letter) });
+    spellings.add(mixed.collect(), "in mixed case", Meaning::Same);
+}
+
+/// Spellings that servers may bring into one form, whatever the value is.
+fn everywhere(spellings: &mut Spellings, value: &str) {
+    spellings.add(format!(" {value}"), "behind a space", Meaning::Unknown);
+    spellings.add(format!("{value} "), "before a space", Meaning::Unknown);
+    spellings.add(format!("{value}\n"), "before a line break", Meaning::Unknown);
+    spellings.add(format!("{value}\t"), "before a tab", Meaning::Unknown);
+    spellings.add(value.chars().map(full_width).collect(), "in full-width letters", Meaning::Unknown);
+    let encoded: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    spellings.add(encoded, "URL-encoded", Meaning::Unknown);
+    let soft: String = value.chars().flat_map(|letter| [letter, '\u{200b}']).collect();
+    spellings.add(soft.trim_end_matches('\u{200b}').to_owned(), "with invisible spaces", Meaning::Unknown);
+}
+
+/// The form of a character that NFKC makes the character itself.
+fn full_width(letter: char) -> char {
+    if letter.is_ascii_graphic() { char::from_u32(u32::from(letter) + 0xfee0).unwrap_or(letter) } else { letter }
+}
+
+fn upper(letter: char) -> char {
+    letter.to_ascii_uppercase()
+}
+
+fn lower(letter: char) -> char {
+    letter.to_ascii_lowercase()
+}
+
+/// Spellings of one value, each once.
+struct Spellings {
+    of: String,
+    list: Vec<Spelling>,
+}
+
+impl Spellings {
+    fn of(value: &str) -> Self {
+        let mut spellings = Self { of: value.to_owned(), list: Vec::new() };
+        spellings.add(value.to_owned(), "as it is written", Meaning::Same);
+        spellings
+    }
+
+    fn add(&mut self, text: String, how: &'static str, meaning: Meaning) {
+        if self.list.iter().all(|known| known.text != text) {
+            self.list.push(Spelling { text, of: self.of.clone(), how, meaning });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(kind: ValueKind, value: &str) -> Vec<String> {
+        let spellings = of_denied(kind, value).into_iter();
+        spellings.filter(|spelling| spelling.meaning == Meaning::Same).map(|spelling| spelling.text).collect()
+    }
+
+    #[test]
+    fn what_surely_means_the_same() {
+        assert_eq!(same(ValueKind::Word, "root"), ["root", "ROOT", "RoOt"]);
+        assert_eq!(same(ValueKind::Domain, "evil.org"), ["evil.org", "EVIL.ORG", "EvIl.oRg", "evil.org."]);
+        assert_eq!(
+            same(ValueKind::Path, "/etc/passwd"),
+            ["/etc/passwd", "/etc/./passwd", "/etc//passwd", "/etc/../etc/passwd"]
+        );
+        assert_eq!(same(ValueKind::Path, "secret.txt"), ["secret.txt", "./secret.txt"]);
+        // Whether a shell reads it, only the server shows.
+        assert_eq!(same(ValueKind::Command, "rm -r"), ["rm -r"]);
+    }
+
+    #[test]
+    fn outside_by_way_of_inside() {
+        assert_eq!(through("/data/docs/a.txt", "/data/key").as_deref(), Some("/data/docs/../key"));
+        assert_eq!(through("docs/a.txt", "docs-old/a.txt").as_deref(), Some("docs/../docs-old/a.txt"));
+        assert_eq!(through("a.txt", "b.txt"), None);
+        assert_eq!(through("/data/docs/a.txt", "key"), None);
+        let texts: Vec<String> = of_outside(ValueKind::Domain, "b.org", &["a.org"])
+            .into_iter()
+            .filter(|spelling| spelling.meaning == Meaning::Same)
+            .map(|spelling| spelling.text)
+            .collect();
+        assert_eq!(texts, ["b.org", "B.ORG", "B.OrG", "b.org.", "a.org.invalid", "nota.org"]);
+    }
+
+    #[test]
+    fn full_width_letters_are_those_of_nfkc() {
+        assert_eq!("rm-1".chars().map(full_width).collect::<String>(), "ｒｍ－１");
+    }
+}

@@ -1,0 +1,141 @@
+//! Values that a setting forbids, in spellings of which each means the same, and values that it allows.
+//!
+//! A spelling is judged only where it surely means the forbidden value: because of what its kind is, because the server
+//! without the setting answers both in the same way, or because the server shows that it took one for the other.
+
+use serde_json::Value;
+
+use super::ValueClaim;
+use super::shown_state::result_of;
+use super::sides::{SideAnswer, Sides, Stopped, names};
+use super::spellings::{Meaning, Spelling, of_denied, of_outside};
+use crate::event::Finding;
+use crate::session::Session;
+
+/// How many spellings are named in a note.
+const SHOWN: usize = 6;
+
+pub(super) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, Stopped> {
+    let same = without(sides, claim).await?;
+    let session = sides.with().await?;
+    let mut harmless = Vec::new();
+    for value in &claim.served {
+        let answer = sides.ask(&session, &claim.step, &names("value", value.value.as_str())).await?;
+        if !answer.is_served {
+            let why = if claim.is_scope { "is inside of the scope" } else { "is allowed" };
+            let message =
+                format!("with {}, {} is refused, although the value {why}", sides.setting_text(), sides.told(&answer));
+            return failed(sides, session, vec![sides.finding("setting-refuses", message, &answer)]).await;
+        }
+        harmless.push(answer);
+    }
+    let mut found = Vec::new();
+    let mut tried = Vec::new();
+    for spelling in &same {
+        let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+        // An answer that names what is denied whatever it was asked for says nothing.
+        let is_shown =
+            shows(&answer.message, spelling) && !harmless.iter().any(|other| shows(&other.message, spelling));
+        let is_judged = spelling.meaning == Meaning::Same || is_shown;
+        if answer.is_served && is_judged {
+            found.push(finding(sides, claim, spelling, &answer));
+        } else if is_judged || !answer.is_served {
+            tried.push(spelling.how);
+        }
+    }
+    if !found.is_empty() {
+        return failed(sides, session, found).await;
+    }
+    sides.end(session).await?;
+    tried.dedup();
+    let more = if tried.len() > SHOWN { format!(" and {} more", tried.len() - SHOWN) } else { String::new() };
+    tried.truncate(SHOWN);
+    Ok(format!("refused as it is written, and in these spellings: {}{more}", tried.join(", ")))
+}
+
+async fn failed(sides: &mut Sides<'_>, session: Session, found: Vec<Finding>) -> Result<String, Stopped> {
+    session.mark_exit_reported();
+    sides.end(session).await?;
+    Err(Stopped::Failed(found))
+}
+
+/// The spellings to judge. Without the setting everything must be served; spellings that may mean something else are
+/// the same where the server answers them in the same way, and a harmless value in another one.
+async fn without(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<Vec<Spelling>, Stopped> {
+    let spellings: Vec<Spelling> = claim.refused.iter().flat_map(|value| of_value(claim, &value.value)).collect();
+    let Some(session) = sides.without().await? else {
+        return Ok(spellings.into_iter().filter(|spelling| spelling.meaning == Meaning::Same).collect());
+    };
+    let harmless = match claim.served.first() {
+        Some(value) => Some(sides.ask(&session, &claim.step, &names("value", value.value.as_str())).await?),
+        None => None,
+    };
+    let mut judged = Vec::new();
+    let mut plain: Option<SideAnswer> = None;
+    for spelling in spellings {
+        if spelling.is_plain() {
+            let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+            let is_written = claim.refused.iter().any(|value| value.value == spelling.text);
+            if !answer.is_served && is_written {
+                return Err(sides.refused_without(&answer));
+            }
+            if answer.is_served {
+                plain = Some(answer);
+                judged.push(spelling);
+            }
+            continue;
+        }
+        if spelling.meaning == Meaning::Same {
+            judged.push(spelling);
+            continue;
+        }
+        let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+        let is_like = |other: Option<&SideAnswer>| {
+            other.is_some_and(|other| result_of(&other.message) == result_of(&answer.message))
+        };
+        let is_same = answer.is_served && is_like(plain.as_ref()) && !is_like(harmless.as_ref());
+        let meaning = if is_same { Meaning::Same } else { Meaning::Unknown };
+        judged.push(Spelling { meaning, ..spelling });
+    }
+    sides.end(session).await?;
+    Ok(judged)
+}
+
+fn of_value(claim: &ValueClaim, value: &str) -> Vec<Spelling> {
+    if claim.is_scope {
+        let inside: Vec<&str> = claim.served.iter().map(|value| value.value.as_str()).collect();
+        of_outside(claim.kind, value, &inside)
+    } else {
+        of_denied(claim.kind, value)
+    }
+}
+
+fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &Spelling, answer: &SideAnswer) -> Finding {
+    let (code, why) =
+        if claim.is_scope { ("outside-served", "is outside of the scope") } else { ("denied-served", "is denied") };
+    let value = &spelling.of;
+    let as_written = if spelling.is_plain() { String::new() } else { format!(" ({})", spelling.how) };
+    let message = format!(
+        "with {}, {} is served, although `{value}` {why}{as_written}",
+        sides.setting_text(),
+        sides.told(answer)
+    );
+    let help = "bring values into one form before they are compared, and compare what is used afterwards".to_owned();
+    Finding { help: Some(help), ..sides.finding(code, message, answer) }
+}
+
+/// Whether an answer has the forbidden value where only another spelling was sent.
+fn shows(message: &Value, spelling: &Spelling) -> bool {
+    fn has(value: &Value, text: &str) -> bool {
+        match value {
+            Value::String(string) => {
+                string == text
+                    || serde_json::from_str::<Value>(string).is_ok_and(|inner| !inner.is_string() && has(&inner, text))
+            }
+            Value::Array(items) => items.iter().any(|item| has(item, text)),
+            Value::Object(members) => members.values().any(|member| has(member, text)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    message.get("result").is_some_and(|result| has(result, &spelling.of))
+}

@@ -1,0 +1,109 @@
+//! Folders and files whose content must not change: names, sizes and contents, bounded; links are not followed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::source::{FNV, fnv};
+
+/// How many files are read.
+const MOST_FILES: usize = 2_000;
+
+/// How many bytes are read of all of them.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The content of each file, as a hash.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct WatchedFiles(BTreeMap<PathBuf, u64>);
+
+impl WatchedFiles {
+    /// Reads everything below some paths, which are relative to a folder.
+    ///
+    /// # Errors
+    ///
+    /// There is too much to read, or something cannot be read.
+    pub(super) fn read(folder: &Path, watch: &[String]) -> Result<Self, String> {
+        let mut reading = Reading { files: BTreeMap::new(), bytes: 0 };
+        for path in watch {
+            let unreadable = |error: io::Error| format!("`{path}` under `watch` cannot be read: {error}");
+            match reading.add(&folder.join(path)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                    return Err(format!(
+                        "`{path}` under `watch` has more than {MOST_FILES} files or {} MB; watch a smaller folder",
+                        MOST_BYTES >> 20
+                    ));
+                }
+                Err(error) => return Err(unreadable(error)),
+            }
+        }
+        Ok(Self(reading.files))
+    }
+
+    /// The paths that differ in another reading, those that are there only once included.
+    pub(super) fn changes(&self, after: &Self) -> Vec<PathBuf> {
+        let all = self.0.keys().chain(after.0.keys());
+        let mut changed: Vec<PathBuf> = all.filter(|path| self.0.get(*path) != after.0.get(*path)).cloned().collect();
+        changed.sort();
+        changed.dedup();
+        changed
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+struct Reading {
+    files: BTreeMap<PathBuf, u64>,
+    bytes: u64,
+}
+
+impl Reading {
+    /// Adds what is at a path; a path at which there is nothing may get something later.
+    fn add(&mut self, path: &Path) -> io::Result<()> {
+        let kind = match fs::symlink_metadata(path) {
+            Ok(found) => found.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if self.files.len() >= MOST_FILES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let hash = if kind.is_symlink() {
+            fnv(FNV, fs::read_link(path)?.to_string_lossy().as_bytes())
+        } else if kind.is_dir() {
+            let mut inside: Vec<PathBuf> = Vec::new();
+            for entry in fs::read_dir(path)?.take(MOST_FILES + 1) {
+                inside.push(entry?.path());
+            }
+            inside.sort();
+            inside.iter().try_for_each(|path| self.add(path))?;
+            FNV
+        } else if kind.is_file() {
+            self.content(path)?
+        } else {
+            // Reading a pipe or a device could wait forever.
+            FNV
+        };
+        self.files.insert(path.to_owned(), hash);
+        Ok(())
+    }
+
+    fn content(&mut self, path: &Path) -> io::Result<u64> {
+        let mut file = File::open(path)?;
+        let (mut hash, mut buffer) = (FNV, vec![0; 64 << 10]);
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                return Ok(hash);
+            }
+            self.bytes += u64::try_from(read).unwrap_or(u64::MAX);
+            if self.bytes > MOST_BYTES {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            hash = fnv(hash, &buffer[..read]);
+        }
+    }
+}
