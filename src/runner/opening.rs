@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::resolve::{self, Reachable, Starts};
 use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{RunMessage, finding, micros};
-use crate::event::{Finding, Reason, ServerStarts};
+use crate::event::{FailureClass, Finding, Reason, ServerStarts};
 use crate::session::{Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
@@ -25,13 +25,15 @@ pub(super) struct Opening<'a> {
     pub(super) handshake: Handshake,
     /// Names that only this session has, beside those of its target.
     pub(super) names: &'a Names,
+    /// Whether the server may end during its start; then its start is no finding and in no recording.
+    pub(super) may_end: bool,
 }
 
 impl<'a> Opening<'a> {
     /// With a handshake, and without names of its own.
     pub(super) fn with(answers: &'a Answers) -> Self {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
-        Self { answers, handshake: Handshake::Perform, names: &NONE }
+        Self { answers, handshake: Handshake::Perform, names: &NONE, may_end: false }
     }
 }
 
@@ -52,8 +54,12 @@ impl TargetSessions {
 
     /// Starts a server with more settings and shakes hands. A recorded session had them when it was recorded.
     pub(super) async fn open_with(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
+        if self.is_replayed && added.must_not_start {
+            let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
+            return Err(SessionError::Broken(Box::new(found)));
+        }
         let server = if self.is_replayed { self.server.clone() } else { self.server_with(added) };
-        self.open_at(server, self.known_revision(), how).await
+        self.open_at(server, self.known_revision(), Opening { may_end: added.must_not_start, ..how }).await
     }
 
     fn server_with(&self, added: &AddedSettings) -> Result<Reachable, Finding> {
@@ -78,7 +84,7 @@ impl TargetSessions {
         &self,
         server: Result<Reachable, Finding>,
         known: Option<Revision>,
-        Opening { answers, handshake, names: own }: Opening<'_>,
+        Opening { answers, handshake, names: own, may_end }: Opening<'_>,
     ) -> Result<Session, SessionError> {
         let broken = |found: Finding| SessionError::Broken(Box::new(self.at_server(found)));
         let server = server.map_err(|found| SessionError::Broken(Box::new(found)))?;
@@ -119,8 +125,10 @@ impl TargetSessions {
             Ok(session) => std::mem::take(&mut session.earlier),
             Err(failed) => std::mem::take(&mut failed.connections),
         };
-        for closed in over {
-            self.not_begun(&revision, closed);
+        if !(may_end && opened.is_err()) {
+            for closed in over {
+                self.not_begun(&revision, closed);
+            }
         }
         let failed = match opened {
             Ok(session) => return Ok(started(session, permit.filter(|_| starts == Starts::WithStream))),

@@ -42,7 +42,7 @@ impl TargetSessions {
             }
         }
         let names = case.all_names();
-        let opening = Opening { answers: &case.answers, handshake: case.handshake, names: &names };
+        let opening = Opening { answers: &case.answers, handshake: case.handshake, names: &names, may_end: false };
         self.open(known, opening).await
     }
 

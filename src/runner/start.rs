@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::resolve::{self, Reachable};
 use super::{Options, names};
 use crate::plan::Plan;
+use crate::suite::AddedSettings;
 use crate::transport::stdio::ServerCommand;
 
 /// How a server is started.
@@ -16,10 +17,13 @@ pub struct Started {
     pub varying: Vec<usize>,
     /// The names of the variables that the suite sets.
     pub own_variables: Vec<String>,
+    /// Whether the server must not start in this way.
+    pub must_not_start: bool,
 }
 
-/// How the servers are started that a command starts, by target, which is named as in [`super::SessionFrames::lane`].
-pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Started> {
+/// How the servers are started that a command starts, by target, which is named as in [`super::SessionFrames::lane`]:
+/// first as they are written, then with each of the settings that blocks add.
+pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> {
     let read = names::mentioned(plan, &options.environment);
     let redactor = names::redactor(plan, options);
     let mut starts = BTreeMap::new();
@@ -30,16 +34,22 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Started> {
             if options.in_process.contains_key(&target.server) {
                 continue;
             }
-            let commands = match resolve::server(written, &names, &options.environment, &redactor) {
-                Ok(Reachable::Command(command)) => Some((command.clone(), command)),
-                Ok(Reachable::Served(served)) => served.two_starts(),
-                Ok(Reachable::Demo | Reachable::InProcess(_) | Reachable::Http(_)) | Err(_) => None,
-            };
-            let Some((command, other)) = commands else { continue };
-            let varies = |at: &usize| command.args.get(*at) != other.args.get(*at);
-            let varying = (0..command.args.len()).filter(varies).collect();
-            let own_variables = written.env.iter().map(|(name, _)| name.value.clone()).collect();
-            starts.insert(planned.lane_id(index), Started { command, varying, own_variables });
+            let added = planned.blocks.iter().flat_map(|block| block.settings.added_settings());
+            for added in std::iter::once(&AddedSettings::default()).chain(added) {
+                let server = written.with(added);
+                let commands = match resolve::server(&server, &names, &options.environment, &redactor) {
+                    Ok(Reachable::Command(command)) => Some((command.clone(), command)),
+                    Ok(Reachable::Served(served)) => served.two_starts(),
+                    Ok(Reachable::Demo | Reachable::InProcess(_) | Reachable::Http(_)) | Err(_) => None,
+                };
+                let Some((command, other)) = commands else { continue };
+                let varies = |at: &usize| command.args.get(*at) != other.args.get(*at);
+                let varying = (0..command.args.len()).filter(varies).collect();
+                let own_variables = server.env.iter().map(|(name, _)| name.value.clone()).collect();
+                let must_not_start = added.must_not_start;
+                let of_lane: &mut Vec<Started> = starts.entry(planned.lane_id(index)).or_default();
+                of_lane.push(Started { command, varying, own_variables, must_not_start });
+            }
         }
     }
     starts

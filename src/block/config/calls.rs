@@ -103,7 +103,8 @@ async fn with(
     for step in &claim.serves {
         let answer = sides.ask(session, step, &names).await?;
         if !answer.is_served {
-            let message = format!("with {setting}, {} is refused, and must be served", sides.told(&answer));
+            let message =
+                format!("started with {setting}, the server refuses {}, which it must serve", sides.told(&answer));
             found.push(sides.finding("setting-refuses", message, &answer));
         }
         found.extend(answer.unmet);
@@ -111,8 +112,7 @@ async fn with(
     for (step, before) in claim.differs.iter().zip(&witnessed.differs) {
         let answer = sides.ask(session, step, &names).await?;
         if step.expect.is_empty() && result_of(&answer.message) == result_of(&before.message) {
-            let message =
-                format!("{setting} has no effect: the answer of {} is the same without it", sides.told(&answer));
+            let message = format!("{setting} has no effect: {} has the same answer without it", sides.told(&answer));
             found.push(sides.finding("setting-without-effect", message, &answer));
         }
         found.extend(answer.unmet);
@@ -125,7 +125,8 @@ async fn with(
     for step in &witnessed.refuses {
         let answer = sides.ask(session, step, &names).await?;
         if answer.is_served {
-            let message = format!("with {setting}, {} is served, and must be refused", sides.told(&answer));
+            let message =
+                format!("started with {setting}, the server serves {}, which it must refuse", sides.told(&answer));
             let help = "refuse the call with `isError: true`, and change nothing".to_owned();
             found.push(Finding { help: Some(help), ..sides.finding("setting-not-enforced", message, &answer) });
             continue;
@@ -135,7 +136,8 @@ async fn with(
         let after = ShownState::read(sides.context, sides.deadline, session, &readers).await;
         if let (Some(change), true) = (before.first_change(&after), found.is_empty()) {
             let call = sides.told(&answer);
-            let message = format!("with {setting}, {call} is refused, but {} has changed since", change.place);
+            let message =
+                format!("started with {setting}, the server refuses {call}, but {} has changed since", change.place);
             let finding = sides.finding("refused-but-done", message, &answer);
             found.push(finding.with_evidence("before", change.before).with_evidence("after", change.after));
         }

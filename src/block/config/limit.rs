@@ -50,7 +50,9 @@ async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> R
         let answer = call(sides, session, claim, number).await?;
         if !answer.is_served {
             let (message, of) = (sides.told(&answer), claim.calls);
-            let message = format!("with {setting}, call {number} of the {of} that are allowed is refused: {message}");
+            let message = format!(
+                "started with {setting}, the server refuses call {number} of the {of} that are allowed: {message}"
+            );
             return Ok(Some(sides.finding("limit-too-low", message, &answer)));
         }
     }
@@ -68,7 +70,10 @@ async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> R
         return rate(sides, session, claim, RateSeen { per, begun, last_served, is_refused }).await;
     }
     Ok(last_served.map(|(number, answer)| {
-        let message = format!("with {setting}, {number} calls are served, and only {} are allowed", claim.calls);
+        let message = format!(
+            "started with {setting}, the server serves {number} calls, of which only {} are allowed",
+            claim.calls
+        );
         sides.finding("limit-exceeded", message, &answer)
     }))
 }
@@ -95,8 +100,10 @@ async fn rate(
     }
     if let (false, Some((number, answer))) = (is_refused, last_served) {
         let setting = sides.setting_text();
-        let message =
-            format!("with {setting}, {number} calls are served within {within}, and only {} are allowed", claim.calls);
+        let message = format!(
+            "started with {setting}, the server serves {number} calls within {within}, of which only {} are allowed",
+            claim.calls
+        );
         return Ok(Some(sides.finding("limit-exceeded", message, &answer)));
     }
     let Some(pause) = pause_within(sides.deadline, per + MARGIN) else {

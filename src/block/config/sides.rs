@@ -1,6 +1,5 @@
 //! A server without a setting and with it: its sessions, and everything that was said in them.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason
 use crate::plan::CheckContext;
 use crate::session::Session;
 use crate::source::template::Names;
-use crate::source::{Node, duration_text};
+use crate::source::{Node, Span, duration_text};
 use crate::suite::{AddedSettings, Step};
 use crate::wire::admitted_failure;
 
@@ -59,6 +58,11 @@ impl<'a> Sides<'a> {
             frames: Vec::new(),
             protocol_revision: String::new(),
         }
+    }
+
+    /// Where the setting is written.
+    pub(super) fn span(&self) -> Span {
+        self.setting.span
     }
 
     /// A server without the setting; `None` where it always has it.
@@ -123,11 +127,11 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// What was sent, and how a step is called in a sentence.
+    /// The call of an answer, with what was sent.
     pub(super) fn told(&self, answer: &SideAnswer) -> String {
         let exchange = &self.exchanges[answer.exchange];
         let name = exchange.tool.as_deref().unwrap_or(&exchange.title);
-        if exchange.sent.is_empty() { format!("`{name}`") } else { format!("`{name}` with `{}`", exchange.sent) }
+        if exchange.sent.is_empty() { format!("`{name}`") } else { format!("`{name} {}`", exchange.sent) }
     }
 
     /// The beginning of an answer.
@@ -186,8 +190,7 @@ impl<'a> Sides<'a> {
     }
 
     fn not_started(&self, found: Finding) -> Finding {
-        let mut message = format!("with {} the server does not start", self.setting_text());
-        let _ = write!(message, ": {}", found.message);
+        let message = format!("the server does not start with {}: {}", self.setting_text(), found.message);
         let help = "without the setting it starts; if it must not start with it, say `starts: false`".to_owned();
         Finding { message, help: Some(help), class: None, code: "setting-not-started".to_owned(), ..found }
     }

@@ -2,14 +2,23 @@
 
 use super::sides::{Sides, Stopped};
 use crate::event::{FailureClass, Finding};
+use crate::plan::generated::bare;
 use crate::session::Session;
 use crate::source::beginning;
+use crate::source::template::Names;
+use crate::suite::Action;
 
 /// How much of standard error is shown, in characters.
 const SHOWN: usize = 300;
 
 pub(super) async fn judge(sides: &mut Sides<'_>) -> Result<String, Stopped> {
     if let Some(session) = sides.without().await? {
+        // A server that starts and then serves nothing is no witness.
+        let alive = bare(Action::Alive, sides.span());
+        let answer = sides.ask(&session, &alive, &Names::new()).await?;
+        if !answer.is_served {
+            return Err(sides.refused_without(&answer));
+        }
         sides.end(session).await?;
     }
     let session = match sides.try_with().await {

@@ -23,13 +23,13 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<S
         let answer = sides.ask(&session, &claim.step, &names("value", value.value.as_str())).await?;
         if !answer.is_served {
             let why = if claim.is_scope { "is inside of the scope" } else { "is allowed" };
-            let message =
-                format!("with {}, {} is refused, although the value {why}", sides.setting_text(), sides.told(&answer));
+            let (setting, call) = (sides.setting_text(), sides.told(&answer));
+            let message = format!("started with {setting}, the server refuses {call}, although the value {why}");
             return failed(sides, session, vec![sides.finding("setting-refuses", message, &answer)]).await;
         }
         harmless.push(answer);
     }
-    let mut found = Vec::new();
+    let mut served: Vec<(&Spelling, SideAnswer)> = Vec::new();
     let mut tried = Vec::new();
     for spelling in &same {
         let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
@@ -38,19 +38,19 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<S
             shows(&answer.message, spelling) && !harmless.iter().any(|other| shows(&other.message, spelling));
         let is_judged = spelling.meaning == Meaning::Same || is_shown;
         if answer.is_served && is_judged {
-            found.push(finding(sides, claim, spelling, &answer));
-        } else if is_judged || !answer.is_served {
+            served.push((spelling, answer));
+        } else if !answer.is_served && !tried.contains(&spelling.how) {
             tried.push(spelling.how);
         }
     }
+    let found = findings(sides, claim, &served);
     if !found.is_empty() {
         return failed(sides, session, found).await;
     }
     sides.end(session).await?;
-    tried.dedup();
     let more = if tried.len() > SHOWN { format!(" and {} more", tried.len() - SHOWN) } else { String::new() };
     tried.truncate(SHOWN);
-    Ok(format!("refused as it is written, and in these spellings: {}{more}", tried.join(", ")))
+    Ok(format!("refused {}{more}", tried.join(", ")))
 }
 
 async fn failed(sides: &mut Sides<'_>, session: Session, found: Vec<Finding>) -> Result<String, Stopped> {
@@ -110,18 +110,34 @@ fn of_value(claim: &ValueClaim, value: &str) -> Vec<Spelling> {
     }
 }
 
+/// A finding for each value that was served, whatever its spelling.
+fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&Spelling, SideAnswer)]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
+    for (spelling, answer) in served {
+        if told.contains(&spelling.of.as_str()) {
+            continue;
+        }
+        told.push(&spelling.of);
+        let others = served.iter().filter(|(other, _)| other.of == spelling.of && other.text != spelling.text);
+        let others: Vec<String> = others.map(|(other, _)| format!("{}: {:?}", other.how, other.text)).collect();
+        found.push(finding(sides, claim, spelling, answer).with_evidence("served, too", others.join("\n")));
+    }
+    found
+}
+
 fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &Spelling, answer: &SideAnswer) -> Finding {
     let (code, why) =
         if claim.is_scope { ("outside-served", "is outside of the scope") } else { ("denied-served", "is denied") };
-    let value = &spelling.of;
-    let as_written = if spelling.is_plain() { String::new() } else { format!(" ({})", spelling.how) };
-    let message = format!(
-        "with {}, {} is served, although `{value}` {why}{as_written}",
-        sides.setting_text(),
-        sides.told(answer)
-    );
-    let help = "bring values into one form before they are compared, and compare what is used afterwards".to_owned();
-    Finding { help: Some(help), ..sides.finding(code, message, answer) }
+    let how = if spelling.is_plain() { String::new() } else { format!(" (here {})", spelling.how) };
+    let (value, setting, call) = (&spelling.of, sides.setting_text(), sides.told(answer));
+    let message = format!("started with {setting}, the server serves {call}, although `{value}` {why}{how}");
+    let help = if spelling.is_plain() {
+        "refuse the value with `isError: true`"
+    } else {
+        "bring the value into one form before it is compared, and use what was compared"
+    };
+    Finding { help: Some(help.to_owned()), ..sides.finding(code, message, answer) }
 }
 
 /// Whether an answer has the forbidden value where only another spelling was sent.

@@ -6,10 +6,19 @@ use super::super::ProveSettings;
 use crate::plan::Plan;
 use crate::runner::{Started, starts};
 use crate::taxonomy::{Alteration, Launch, OnDisk, Start};
+use crate::transport::stdio::ServerCommand;
 
-/// The servers that a command starts, by lane.
+/// The servers that a command starts, by lane, in each way in which they are started.
 #[derive(Debug, Default)]
-pub(in crate::prove) struct LaunchCommands(BTreeMap<String, Started>);
+pub(in crate::prove) struct LaunchCommands(BTreeMap<String, Vec<Started>>);
+
+/// One thing that is different at some starts of a lane.
+#[derive(Debug, Clone)]
+pub(in crate::prove) struct AlteredStart {
+    pub(in crate::prove) alteration: Alteration,
+    /// The start with added settings that is altered; `None` for every start of the lane.
+    only: Option<Started>,
+}
 
 impl LaunchCommands {
     pub(in crate::prove) fn of(plan: &Plan, settings: &ProveSettings<'_>) -> Self {
@@ -17,19 +26,51 @@ impl LaunchCommands {
     }
 
     /// Everything that can be different when the server of a lane starts.
-    pub(in crate::prove) fn alterations(&self, start: &Start, lane: &str) -> Vec<Alteration> {
-        let Some(Started { command, varying, own_variables }) = self.0.get(lane) else { return Vec::new() };
-        let variables = command.env.iter().filter(|(name, _)| own_variables.contains(name)).cloned();
-        let variables: Vec<(String, String)> = variables.collect();
-        let launch = Launch { program: &command.program, args: &command.args, variables: &variables, varying };
-        let on_disk = |name: &str| {
-            let path = command.cwd.join(name);
-            match (name.is_empty(), path.is_dir(), path.exists()) {
-                (false, true, _) => OnDisk::Folder,
-                (false, false, true) => OnDisk::File,
-                _ => OnDisk::Nothing,
-            }
-        };
-        start.alterations(&launch, &on_disk)
+    pub(in crate::prove) fn alterations(&self, start: &Start, lane: &str) -> Vec<AlteredStart> {
+        let Some([written, others @ ..]) = self.0.get(lane).map(Vec::as_slice) else { return Vec::new() };
+        let known = alterations(start, written);
+        let mut altered: Vec<AlteredStart> = Vec::new();
+        if !start.must_not_start() {
+            altered.extend(known.iter().map(|alteration| AlteredStart { alteration: alteration.clone(), only: None }));
+        }
+        for other in others.iter().filter(|other| other.must_not_start == start.must_not_start()) {
+            // What the server has in any case is altered above.
+            let own = alterations(start, other).into_iter().filter(|alteration| !known.contains(alteration));
+            altered.extend(own.map(|alteration| AlteredStart { alteration, only: Some(other.clone()) }));
+        }
+        altered
     }
+}
+
+impl AlteredStart {
+    /// Changes a start that is meant.
+    pub(in crate::prove) fn apply(&self, command: &mut ServerCommand) {
+        if self.only.as_ref().is_none_or(|only| is_start(only, command)) {
+            self.alteration.apply(&mut command.args, &mut command.env);
+        }
+    }
+}
+
+/// Whether a server is started in this way, whatever its port is.
+fn is_start(started: &Started, command: &ServerCommand) -> bool {
+    let is_same_arg = |(at, arg): (usize, &String)| started.varying.contains(&at) || command.args.get(at) == Some(arg);
+    command.args.len() == started.command.args.len()
+        && started.command.args.iter().enumerate().all(is_same_arg)
+        && command.env == started.command.env
+}
+
+fn alterations(start: &Start, started: &Started) -> Vec<Alteration> {
+    let Started { command, varying, own_variables, .. } = started;
+    let variables = command.env.iter().filter(|(name, _)| own_variables.contains(name)).cloned();
+    let variables: Vec<(String, String)> = variables.collect();
+    let launch = Launch { program: &command.program, args: &command.args, variables: &variables, varying };
+    let on_disk = |name: &str| {
+        let path = command.cwd.join(name);
+        match (name.is_empty(), path.is_dir(), path.exists()) {
+            (false, true, _) => OnDisk::Folder,
+            (false, false, true) => OnDisk::File,
+            _ => OnDisk::Nothing,
+        }
+    };
+    start.alterations(&launch, &on_disk)
 }

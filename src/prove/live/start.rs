@@ -6,10 +6,11 @@ use super::super::freeze::only;
 use super::super::mutation_runner::{MutantJob, MutationRunner, can_occur};
 use super::super::replay::ReplayMoment;
 use super::super::verdict::{MutantVerdict, judge_run};
+use super::launch_commands::AlteredStart;
 use super::{LaunchCommands, LiveRunner};
 use crate::event::{By, Kill, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, Verdict};
 use crate::runner::Tamper;
-use crate::taxonomy::{Alteration, Start};
+use crate::taxonomy::Start;
 
 /// A mutant that changes how a server starts.
 #[derive(Clone, Copy)]
@@ -21,7 +22,7 @@ pub(super) struct StartMutant<'a> {
 /// A target whose start can be altered.
 struct AlterableTarget {
     lane: String,
-    alterations: Vec<Alteration>,
+    alterations: Vec<AlteredStart>,
     /// The cases that can notice an alteration.
     cases: BTreeSet<String>,
 }
@@ -72,9 +73,9 @@ pub(super) fn trial(
     result.mutants.clear();
     let redactor = &live_runner.runner.settings.redactor;
     for AlterableTarget { lane, alterations, cases } in alterable_targets(live_runner.runner, mutant, launch_commands) {
-        for alteration in alterations {
-            let what = redactor.text(&alteration.what);
-            let judged = noticed(live_runner, &lane, alteration, &cases);
+        for altered in alterations {
+            let what = redactor.text(&altered.alteration.what);
+            let judged = noticed(live_runner, &lane, altered, &cases);
             result.mutants.push(PlantedMutant {
                 target: lane.clone(),
                 subject: MutantSubject::session(),
@@ -123,12 +124,7 @@ fn told(judged: &MutantVerdict) -> String {
 }
 
 /// Whether any of the cases turns red when a server starts in another way.
-fn noticed(
-    live_runner: &LiveRunner<'_>,
-    lane: &str,
-    alteration: Alteration,
-    cases: &BTreeSet<String>,
-) -> MutantVerdict {
+fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, cases: &BTreeSet<String>) -> MutantVerdict {
     let green = &live_runner.baseline().green;
     let plan = only(&live_runner.runner.plan, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
     if plan.cases().next().is_none() {
@@ -138,7 +134,7 @@ fn noticed(
     let tamper = Tamper::new(
         move |lane, command| {
             if lane == of_lane {
-                alteration.apply(&mut command.args, &mut command.env);
+                altered.apply(command);
             }
         },
         |_, link| link,

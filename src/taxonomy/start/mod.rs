@@ -22,6 +22,8 @@ pub struct Start {
     named: Vec<String>,
     /// The exchange that a case must have had to notice it; empty if any case can.
     on: Option<Match>,
+    /// Whether the settings are meant with which no server may start, and no others.
+    must_not_start: bool,
 }
 
 /// How a server is started.
@@ -124,6 +126,11 @@ pub static START: Object = Object {
             "Parts of names; the name of an option or variable must have one of them, ignoring case, dashes and \
              underscores.",
         ),
+        key(
+            "must_not_start",
+            Shape::True,
+            "Changes the settings with which the suite says that the server must not start, instead of all others.",
+        ),
         key("on", MATCH, "The exchanges that a case must have so that it can notice the change."),
     ]],
 };
@@ -138,6 +145,7 @@ pub(super) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> St
         does: words.filter_map(Alter::from_word).collect(),
         named: named.iter().filter_map(Node::text).map(plain).collect(),
         on: node.get("on").map(|on| fault::decode_match(name, on, found)),
+        must_not_start: node.get("must_not_start").is_some(),
     }
 }
 
@@ -145,6 +153,11 @@ impl Start {
     /// The exchange that a case must have had to notice it; `None` if any case can.
     pub fn noticed_by(&self) -> Option<&Match> {
         self.on.as_ref()
+    }
+
+    /// Whether the settings are meant with which no server may start, and no others.
+    pub fn must_not_start(&self) -> bool {
+        self.must_not_start
     }
 
     /// Everything in a start that can be different, one thing each.

@@ -4,7 +4,12 @@ use super::*;
 
 /// What can be different in a start; `/data` is a folder, `/data/x` a file, and `PORT` varies.
 fn check(does: Alter, named: &[&str], command: &str, expected: &[&str]) {
-    let start = Start { does: vec![does], named: named.iter().map(|name| plain(name)).collect(), on: None };
+    let start = Start {
+        does: vec![does],
+        named: named.iter().map(|name| plain(name)).collect(),
+        on: None,
+        must_not_start: false,
+    };
     let (variables, words): (Vec<&str>, Vec<&str>) =
         command.split(' ').partition(|word| word.contains('=') && !word.starts_with('-'));
     let pair = |word: &&str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).unwrap();
