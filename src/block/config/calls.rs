@@ -1,7 +1,7 @@
 //! Calls that a setting refuses, serves or changes, each made without the setting, too.
 
 use super::CallClaim;
-use super::shown_state::{ShownState, readers, result_of};
+use super::shown_state::{CLOCK, ShownState, StateChange, StateReader, readers, result_of};
 use super::sides::{SideAnswer, Sides, Stopped};
 use crate::event::{Finding, Reason};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
@@ -15,9 +15,9 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<St
     let found_writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
     let refuses = if found_writers.is_empty() { &claim.refuses } else { &found_writers };
     let are_found = !found_writers.is_empty();
-    let witnessed = without(sides, claim, refuses, are_found).await?;
+    let mut witnessed = without(sides, claim, refuses, are_found).await?;
     let session = sides.with().await?;
-    let findings = with(sides, claim, &witnessed, &session).await?;
+    let findings = with(sides, claim, &mut witnessed, &session).await?;
     if findings.is_empty() {
         sides.end(session).await?;
         return Ok(note(&witnessed));
@@ -31,6 +31,11 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<St
 struct Witnessed<'s> {
     /// Calls that it served, and that the setting must refuse.
     refuses: Vec<&'s Step>,
+    /// Whether nobody wrote them: what a tool may change is known from its hints and name only, so that it must refuse a
+    /// call only if that changes something.
+    are_found: bool,
+    /// Tools that served such a call with the setting, without any change that can be seen.
+    unchanged: Vec<String>,
     /// The tools whose calls it refused, too; nothing follows for them.
     unproven: Vec<String>,
     /// Its answers to calls that the setting must change.
@@ -45,7 +50,8 @@ async fn without<'s>(
     are_found: bool,
 ) -> Result<Witnessed<'s>, Stopped> {
     let names = Names::new();
-    let mut witnessed = Witnessed { refuses: Vec::new(), unproven: Vec::new(), differs: Vec::new() };
+    let mut witnessed =
+        Witnessed { refuses: Vec::new(), are_found, unchanged: Vec::new(), unproven: Vec::new(), differs: Vec::new() };
     let mut last_refusal = None;
     let Some(session) = sides.without().await? else { return Ok(witnessed) };
     for step in &claim.serves {
@@ -94,7 +100,7 @@ async fn without<'s>(
 async fn with(
     sides: &mut Sides<'_>,
     claim: &CallClaim,
-    witnessed: &Witnessed<'_>,
+    witnessed: &mut Witnessed<'_>,
     session: &Session,
 ) -> Result<Vec<Finding>, Stopped> {
     let names = Names::new();
@@ -102,12 +108,15 @@ async fn with(
     let mut found = Vec::new();
     for step in &claim.serves {
         let answer = sides.ask(session, step, &names).await?;
+        if !answer.is_served && !only_reads(sides, step) {
+            return Err(sides.refused_with(&answer));
+        }
         if !answer.is_served {
             let message =
                 format!("started with {setting}, the server refuses {}, which it must serve", sides.told(&answer));
             found.push(sides.finding("setting-refuses", message, &answer));
         }
-        found.extend(answer.unmet);
+        found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));
     }
     for (step, before) in claim.differs.iter().zip(&witnessed.differs) {
         let answer = sides.ask(session, step, &names).await?;
@@ -115,34 +124,78 @@ async fn with(
             let message = format!("{setting} has no effect: {} has the same answer without it", sides.told(&answer));
             found.push(sides.finding("setting-without-effect", message, &answer));
         }
-        found.extend(answer.unmet);
+        found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));
     }
     if witnessed.refuses.is_empty() {
         return Ok(found);
     }
     let readers = readers(sides.context, &|_| true);
-    let before = ShownState::stable(sides.context, sides.deadline, session, &readers).await;
+    let mut before = ShownState::stable(sides.context, sides.deadline, session, &readers).await;
     for step in &witnessed.refuses {
         let answer = sides.ask(session, step, &names).await?;
-        if answer.is_served {
-            let message =
-                format!("started with {setting}, the server serves {}, which it must refuse", sides.told(&answer));
-            let help = "refuse the call with `isError: true`, and change nothing".to_owned();
-            found.push(Finding { help: Some(help), ..sides.finding("setting-not-enforced", message, &answer) });
-            continue;
+        let change = if answer.is_served && !witnessed.are_found {
+            None
+        } else {
+            change_since(sides, session, &before, &readers).await
+        };
+        if change.is_some() {
+            before = ShownState::stable(sides.context, sides.deadline, session, &readers).await;
         }
-        let unmet = answer.unmet.clone();
-        found.extend(unmet);
-        let after = ShownState::read(sides.context, sides.deadline, session, &readers).await;
-        if let (Some(change), true) = (before.first_change(&after), found.is_empty()) {
-            let call = sides.told(&answer);
-            let message =
-                format!("started with {setting}, the server refuses {call}, but {} has changed since", change.place);
-            let finding = sides.finding("refused-but-done", message, &answer);
-            found.push(finding.with_evidence("before", change.before).with_evidence("after", change.after));
+        match (answer.is_served, change) {
+            (true, None) if witnessed.are_found => witnessed.unchanged.extend(name_of(step)),
+            (false, None) => found.extend(answer.unmet),
+            (true, change) => found.push(served(sides, &answer, change)),
+            (false, Some(change)) => {
+                let call = sides.told(&answer);
+                let place = &change.place;
+                let message =
+                    format!("started with {setting}, the server refuses {call}, but {place} has changed since");
+                found.push(with_change(sides.finding("refused-but-done", message, &answer), Some(change)));
+            }
         }
     }
+    if found.is_empty() && witnessed.unchanged.len() == witnessed.refuses.len() {
+        let tools = witnessed.unchanged.join(", ");
+        return Err(Stopped::Inconclusive(format!(
+            "with the setting, calls that may change data are served, and nothing that the server shows has changed: \
+             {tools}; name calls that must be refused under `refuses`"
+        )));
+    }
     Ok(found)
+}
+
+/// A call that was served although it must be refused.
+fn served(sides: &Sides<'_>, answer: &SideAnswer, change: Option<StateChange>) -> Finding {
+    let (setting, call) = (sides.setting_text(), sides.told(answer));
+    let message = format!("started with {setting}, the server serves {call}, which it must refuse");
+    let help = "refuse the call with `isError: true`, and change nothing".to_owned();
+    let found = Finding { help: Some(help), ..sides.finding("setting-not-enforced", message, answer) };
+    with_change(found, change)
+}
+
+fn with_change(found: Finding, change: Option<StateChange>) -> Finding {
+    let Some(StateChange { place, before, after }) = change else { return found };
+    found.with_evidence("changed", place).with_evidence("before", before).with_evidence("after", after)
+}
+
+/// A change of the state since it was read, that does not go on by itself.
+async fn change_since(
+    sides: &Sides<'_>,
+    session: &Session,
+    before: &ShownState,
+    readers: &[StateReader],
+) -> Option<StateChange> {
+    let (context, deadline) = (sides.context, sides.deadline);
+    let after = ShownState::read(context, deadline, session, readers).await;
+    before.first_change(&after)?;
+    let settled = ShownState::stable_over(context, deadline, session, readers, CLOCK).await;
+    before.first_change(&settled)
+}
+
+/// Whether a step changes nothing, as far as that is known of tools.
+fn only_reads(sides: &Sides<'_>, step: &Step) -> bool {
+    let tool = step.action.as_call().and_then(|(tool, _)| tool.text());
+    tool.is_none_or(|tool| sides.context.catalog.tool(tool).is_some_and(Tool::only_reads))
 }
 
 /// Calls of the tools that may change data, as far as they may be called.
@@ -173,8 +226,12 @@ fn writers(sides: &Sides<'_>) -> Result<Vec<Step>, Stopped> {
 fn note(witnessed: &Witnessed<'_>) -> String {
     let mut parts = Vec::new();
     if !witnessed.refuses.is_empty() {
-        let tools: Vec<String> = witnessed.refuses.iter().filter_map(|step| name_of(step)).collect();
+        let tools = witnessed.refuses.iter().filter_map(|step| name_of(step));
+        let tools: Vec<String> = tools.filter(|name| !witnessed.unchanged.contains(name)).collect();
         parts.push(format!("served without the setting and refused with it: {}", tools.join(", ")));
+    }
+    if !witnessed.unchanged.is_empty() {
+        parts.push(format!("served without a change that can be seen: {}", witnessed.unchanged.join(", ")));
     }
     if !witnessed.unproven.is_empty() {
         let tools = witnessed.unproven.join(", ");

@@ -270,8 +270,8 @@ fn read_values(node: &Node, reader: &mut dyn BlockReader, is_scope: bool) -> Opt
         is_scope,
         step,
         kind: kind.as_ref().and_then(Node::text).and_then(ValueKind::from_word)?,
-        refused: texts(node.get(refused)),
-        served: texts(node.get(served)),
+        refused: node.get(refused).map(Node::items).unwrap_or_default().to_vec(),
+        served: node.get(served).map(Node::items).unwrap_or_default().to_vec(),
     })
 }
 

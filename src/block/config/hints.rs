@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::HintSettings;
-use super::shown_state::{ShownState, StateChange, readers};
+use super::shown_state::{CLOCK, ShownState, StateChange, readers};
 use super::watched_files::WatchedFiles;
 use crate::block::state::visit::{Round, ShownText};
 use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall};
@@ -16,9 +16,6 @@ use crate::plan::arguments::{ConfigSource, valid_arguments};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::Session;
 use crate::wire::Tool;
-
-/// How long a clock is given to be seen, where a change is looked at again.
-const CLOCK: Duration = Duration::from_millis(1_100);
 
 /// A hint that can be seen to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,23 +42,22 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<S
     })
 }
 
-/// The calls with the setting: as many as are allowed, then as many again, of which none may be served.
+/// The calls with the setting: as many as are allowed, then as many again, of which none may be served; of a
+/// rate some must be refused.
 async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> Result<Option<Finding>, Stopped> {
     let setting = sides.setting_text();
     let begun = Instant::now();
     for number in 1..=claim.calls {
         let answer = call(sides, session, claim, number).await?;
         if !answer.is_served {
-            let (message, of) = (sides.told(&answer), claim.calls);
-            let message = format!(
-                "started with {setting}, the server refuses call {number} of the {of} that are allowed: {message}"
-            );
-            return Ok(Some(sides.finding("limit-too-low", message, &answer)));
+            return Err(sides.refused_with(&answer));
         }
     }
     let mut last_served = None;
     let mut is_refused = false;
-    for number in claim.calls + 1..=2 * claim.calls {
+    // A rate may be counted in windows, of which the calls may have met two.
+    let most = 2 * claim.calls + usize::from(claim.per.is_some());
+    for number in claim.calls + 1..=most {
         let answer = call(sides, session, claim, number).await?;
         if answer.is_served {
             last_served = Some((number, answer));
@@ -110,7 +109,7 @@ async fn rate(
         return Err(Stopped::Inconclusive(format!("there is no time to wait for {within}; raise `time`")));
     };
     sleep(pause).await;
-    let answer = call(sides, session, claim, 2 * claim.calls + 1).await?;
+    let answer = call(sides, session, claim, 2 * claim.calls + 2).await?;
     if answer.is_served {
         return Ok(None);
     }

@@ -30,7 +30,7 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
-use crate::source::{Located, Span};
+use crate::source::{Located, Node, Span};
 use crate::suite::{AddedSettings, Step, SuiteSettings, ToolSelection};
 
 pub(super) static KIND: Kind = Kind {
@@ -117,8 +117,9 @@ struct ValueClaim {
     /// The call, with `{{ value }}`.
     step: Step,
     kind: ValueKind,
-    refused: Vec<Located<String>>,
-    served: Vec<Located<String>>,
+    /// Unfilled, like those that are served.
+    refused: Vec<Node>,
+    served: Vec<Node>,
 }
 
 /// A number of calls that are served.

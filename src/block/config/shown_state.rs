@@ -14,6 +14,9 @@ use crate::session::Session;
 use crate::source::beginning_of_json;
 use crate::wire::format::is_timestamp;
 
+/// How long a clock is given to be seen, where a change is looked at again.
+pub(super) const CLOCK: Duration = Duration::from_millis(1_100);
+
 /// How many tools are asked for the state.
 const MOST_READERS: usize = 16;
 

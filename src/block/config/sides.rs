@@ -131,7 +131,11 @@ impl<'a> Sides<'a> {
     pub(super) fn told(&self, answer: &SideAnswer) -> String {
         let exchange = &self.exchanges[answer.exchange];
         let name = exchange.tool.as_deref().unwrap_or(&exchange.title);
-        if exchange.sent.is_empty() { format!("`{name}`") } else { format!("`{name} {}`", exchange.sent) }
+        if ["", "{}"].contains(&exchange.sent.as_str()) {
+            format!("`{name}`")
+        } else {
+            format!("`{name} {}`", exchange.sent)
+        }
     }
 
     /// The beginning of an answer.
@@ -166,6 +170,17 @@ impl<'a> Sides<'a> {
     pub(super) fn refused_without(&self, answer: &SideAnswer) -> Stopped {
         Stopped::Inconclusive(format!(
             "without the setting {} is refused, too, so its refusal would prove nothing: {}",
+            self.told(answer),
+            self.received(answer)
+        ))
+    }
+
+    /// Why nothing follows where a call that changes data is refused with the setting: the data of the server without it
+    /// may still be there.
+    pub(super) fn refused_with(&self, answer: &SideAnswer) -> Stopped {
+        Stopped::Inconclusive(format!(
+            "with the setting {} is refused, although it was to be served, so other refusals prove nothing: {}; if the \
+             server keeps its data, start it with a store of its own",
             self.told(answer),
             self.received(answer)
         ))

@@ -132,7 +132,8 @@ pub(super) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<S
 fn through(within: &str, outside: &str) -> Option<String> {
     let folder = Path::new(within).parent().filter(|folder| !folder.as_os_str().is_empty())?;
     let target = Path::new(outside);
-    if folder.is_absolute() != target.is_absolute() || [folder, target].iter().any(|path| has_parent(path)) {
+    if folder.is_absolute() != target.is_absolute() || has_parent(folder) || target.is_absolute() && has_parent(target)
+    {
         return None;
     }
     let names = |path: &Path| -> Vec<String> {
@@ -140,6 +141,10 @@ fn through(within: &str, outside: &str) -> Option<String> {
         parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
     };
     let (from, to) = (names(folder), names(target));
+    if has_parent(target) {
+        let back = std::iter::repeat_n("..", from.len());
+        return Some(back.fold(folder.to_owned(), |way, up| way.join(up)).join(target).to_string_lossy().into_owned());
+    }
     let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
     let mut way = PathBuf::from(folder);
     way.extend(std::iter::repeat_n("..", from.len() - shared));
@@ -230,6 +235,7 @@ mod tests {
     fn outside_by_way_of_inside() {
         assert_eq!(through("/data/docs/a.txt", "/data/key").as_deref(), Some("/data/docs/../key"));
         assert_eq!(through("docs/a.txt", "docs-old/a.txt").as_deref(), Some("docs/../docs-old/a.txt"));
+        assert_eq!(through("docs/a.txt", "../key").as_deref(), Some("docs/../../key"));
         assert_eq!(through("a.txt", "b.txt"), None);
         assert_eq!(through("/data/docs/a.txt", "key"), None);
         let texts: Vec<String> = of_outside(ValueKind::Domain, "b.org", &["a.org"])

@@ -11,21 +11,38 @@ use super::sides::{SideAnswer, Sides, Stopped, names};
 use super::spellings::{Meaning, Spelling, of_denied, of_outside};
 use crate::event::Finding;
 use crate::session::Session;
+use crate::source::Node;
+use crate::source::template::text_of;
+
+/// A value that no server knows: what is answered to it as well says nothing of a spelling.
+const NONSENSE: &str = "zq7xkw";
 
 /// How many spellings are named in a note.
 const SHOWN: usize = 6;
 
+/// The values of a claim, with their templates filled in.
+struct GivenValues {
+    refused: Vec<String>,
+    served: Vec<String>,
+}
+
+fn filled(sides: &Sides<'_>, values: &[Node]) -> Result<Vec<String>, Stopped> {
+    let fill = |value: &Node| {
+        let unfilled = || Stopped::Inconclusive(format!("`{}` uses a name that nothing provides", value.to_text()));
+        (sides.context.filled)(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
+    };
+    values.iter().map(fill).collect()
+}
+
 pub(super) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, Stopped> {
-    let same = without(sides, claim).await?;
+    let values = GivenValues { refused: filled(sides, &claim.refused)?, served: filled(sides, &claim.served)? };
+    let same = without(sides, claim, &values).await?;
     let session = sides.with().await?;
     let mut harmless = Vec::new();
-    for value in &claim.served {
-        let answer = sides.ask(&session, &claim.step, &names("value", value.value.as_str())).await?;
+    for value in &values.served {
+        let answer = sides.ask(&session, &claim.step, &names("value", value.as_str())).await?;
         if !answer.is_served {
-            let why = if claim.is_scope { "is inside of the scope" } else { "is allowed" };
-            let (setting, call) = (sides.setting_text(), sides.told(&answer));
-            let message = format!("started with {setting}, the server refuses {call}, although the value {why}");
-            return failed(sides, session, vec![sides.finding("setting-refuses", message, &answer)]).await;
+            return Err(sides.refused_with(&answer));
         }
         harmless.push(answer);
     }
@@ -61,21 +78,23 @@ async fn failed(sides: &mut Sides<'_>, session: Session, found: Vec<Finding>) ->
 
 /// The spellings to judge. Without the setting everything must be served; spellings that may mean something else are
 /// the same where the server answers them in the same way, and a harmless value in another one.
-async fn without(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<Vec<Spelling>, Stopped> {
-    let spellings: Vec<Spelling> = claim.refused.iter().flat_map(|value| of_value(claim, &value.value)).collect();
+async fn without(sides: &mut Sides<'_>, claim: &ValueClaim, values: &GivenValues) -> Result<Vec<Spelling>, Stopped> {
+    let spellings: Vec<Spelling> =
+        values.refused.iter().flat_map(|value| of_value(claim, value, &values.served)).collect();
     let Some(session) = sides.without().await? else {
         return Ok(spellings.into_iter().filter(|spelling| spelling.meaning == Meaning::Same).collect());
     };
-    let harmless = match claim.served.first() {
-        Some(value) => Some(sides.ask(&session, &claim.step, &names("value", value.value.as_str())).await?),
+    let harmless = match values.served.first() {
+        Some(value) => Some(sides.ask(&session, &claim.step, &names("value", value.as_str())).await?),
         None => None,
     };
+    let unknown = sides.ask(&session, &claim.step, &names("value", NONSENSE)).await?;
     let mut judged = Vec::new();
     let mut plain: Option<SideAnswer> = None;
     for spelling in spellings {
         if spelling.is_plain() {
             let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
-            let is_written = claim.refused.iter().any(|value| value.value == spelling.text);
+            let is_written = values.refused.contains(&spelling.text);
             if !answer.is_served && is_written {
                 return Err(sides.refused_without(&answer));
             }
@@ -93,7 +112,8 @@ async fn without(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<Vec<Spelli
         let is_like = |other: Option<&SideAnswer>| {
             other.is_some_and(|other| result_of(&other.message) == result_of(&answer.message))
         };
-        let is_same = answer.is_served && is_like(plain.as_ref()) && !is_like(harmless.as_ref());
+        let is_same =
+            answer.is_served && is_like(plain.as_ref()) && !is_like(harmless.as_ref()) && !is_like(Some(&unknown));
         let meaning = if is_same { Meaning::Same } else { Meaning::Unknown };
         judged.push(Spelling { meaning, ..spelling });
     }
@@ -101,9 +121,9 @@ async fn without(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<Vec<Spelli
     Ok(judged)
 }
 
-fn of_value(claim: &ValueClaim, value: &str) -> Vec<Spelling> {
+fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<Spelling> {
     if claim.is_scope {
-        let inside: Vec<&str> = claim.served.iter().map(|value| value.value.as_str()).collect();
+        let inside: Vec<&str> = served.iter().map(String::as_str).collect();
         of_outside(claim.kind, value, &inside)
     } else {
         of_denied(claim.kind, value)
