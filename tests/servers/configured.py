@@ -1,7 +1,7 @@
 """Does what its settings say, but for one fault: configured.py FAULT [OPTION VALUE ...], over stdio.
 
 Options: `--most N` entries, `--folder PATH` for `open`, `--deny WORD` for `add` and `run`, `--zone NAME`, `--rate N` calls in
-a second. Variables: `READ_ONLY`, and `PORT`, which must be a number.
+three seconds. Variables: `READ_ONLY`, and `PORT`, which must be a number.
 
 FAULT: `none`; `ignores` every setting; `writes`, although it refuses; `prefix`, compares only the beginnings of paths;
 `exact`, compares only what is written; `default`, takes an invalid port for none, and `warns` says so; `logs` what is
@@ -48,7 +48,7 @@ class Refused(Exception):
 
 def permit(name, text):
     """Refuses what the settings forbid."""
-    recent = [at for at in CALLS if time.monotonic() - at < 1]
+    recent = [at for at in CALLS if time.monotonic() - at < 3]
     if len(recent) > int(OPTIONS.get("--rate", len(recent))):
         raise Refused("too many calls")
     if READ_ONLY and name in ("add", "set_title"):
