@@ -36,8 +36,8 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
             }
             let added = planned.blocks.iter().flat_map(|block| block.settings.added_settings());
             for added in std::iter::once(&AddedSettings::default()).chain(added) {
-                let server = written.with(added);
-                let commands = match resolve::server(&server, &names, &options.environment, &redactor) {
+                let configured = written.with(added);
+                let commands = match resolve::server(&configured, &names, &options.environment, &redactor) {
                     Ok(Reachable::Command(command)) => Some((command.clone(), command)),
                     Ok(Reachable::Served(served)) => served.two_starts(),
                     Ok(Reachable::Demo | Reachable::InProcess(_) | Reachable::Http(_)) | Err(_) => None,
@@ -45,7 +45,7 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
                 let Some((command, other)) = commands else { continue };
                 let varies = |at: &usize| command.args.get(*at) != other.args.get(*at);
                 let varying = (0..command.args.len()).filter(varies).collect();
-                let own_variables = server.env.iter().map(|(name, _)| name.value.clone()).collect();
+                let own_variables = configured.env.iter().map(|(name, _)| name.value.clone()).collect();
                 let must_not_start = added.must_not_start;
                 let of_lane: &mut Vec<Started> = starts.entry(planned.lane_id(index)).or_default();
                 of_lane.push(Started { command, varying, own_variables, must_not_start });

@@ -83,7 +83,7 @@ async fn without<'s>(
             (true, _) => witnessed.refuses.push(step),
             // Calls that nobody wrote may fail for many reasons.
             (false, true) => {
-                witnessed.unproven.extend(name_of(step));
+                witnessed.unproven.push(name_of(step));
                 last_refusal = Some(answer);
             }
             (false, false) => return Err(sides.refused_without(&answer)),
@@ -142,7 +142,7 @@ async fn with(
             before = ShownState::stable(sides.context, sides.deadline, session, &readers).await;
         }
         match (answer.is_served, change) {
-            (true, None) if witnessed.are_found => witnessed.unchanged.extend(name_of(step)),
+            (true, None) if witnessed.are_found => witnessed.unchanged.push(name_of(step)),
             (false, None) => found.extend(answer.unmet),
             (true, change) => found.push(served(sides, &answer, change)),
             (false, Some(change)) => {
@@ -226,7 +226,7 @@ fn writers(sides: &Sides<'_>) -> Result<Vec<Step>, Stopped> {
 fn note(witnessed: &Witnessed<'_>) -> String {
     let mut parts = Vec::new();
     if !witnessed.refuses.is_empty() {
-        let tools = witnessed.refuses.iter().filter_map(|step| name_of(step));
+        let tools = witnessed.refuses.iter().map(|step| name_of(step));
         let tools: Vec<String> = tools.filter(|name| !witnessed.unchanged.contains(name)).collect();
         parts.push(format!("served without the setting and refused with it: {}", tools.join(", ")));
     }
@@ -243,10 +243,7 @@ fn note(witnessed: &Witnessed<'_>) -> String {
     parts.join("; ")
 }
 
-fn name_of(step: &Step) -> Option<String> {
-    match &step.action {
-        Action::Call { tool, .. } => tool.text().map(|tool| format!("`{tool}`")),
-        Action::Read { uri } => uri.text().map(|uri| format!("`{uri}`")),
-        _ => Some("a request".to_owned()),
-    }
+fn name_of(step: &Step) -> String {
+    let tool = step.action.as_call().and_then(|(tool, _)| tool.text());
+    tool.map_or_else(|| "a request".to_owned(), |tool| format!("`{tool}`"))
 }

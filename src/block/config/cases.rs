@@ -24,7 +24,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
 }
 
 /// Whether the server is started for a run, so that settings can be added.
-pub(super) fn starts_its_server(planner: &Planner<'_>) -> bool {
+pub(super) fn takes_settings(planner: &Planner<'_>) -> bool {
     planner.suite.servers.get(&planner.lane.server).is_some_and(crate::suite::Server::is_started)
 }
 
@@ -66,7 +66,7 @@ fn body(planner: &Planner<'_>, setting: &Arc<Setting>, at: usize) -> Body {
     if let Some(why) = &setting.skip {
         return Body::Skipped(Reason::SkippedBySuite(why.clone()));
     }
-    if setting.with.is_some() && !starts_its_server(planner) {
+    if setting.with.is_some() && !takes_settings(planner) {
         let why =
             "the server is not started by this run, so it cannot be started with other settings; give its `command`";
         return Body::Skipped(Reason::NotApplicable(why.to_owned()));

@@ -166,7 +166,7 @@ pub(super) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn 
         Value::Bool(true) => (Some(node), None),
         Value::List(_) => (None, Some(node)),
         Value::Map(_) => (node.get("hints").filter(|hints| hints.flag() != Some(false)), node.get("settings")),
-        _ => return None,
+        Value::Null | Value::Bool(false) | Value::Number(_) | Value::Text(_) => return None,
     };
     let settings = settings.map(Node::items).unwrap_or_default();
     Some(Arc::new(ConfigSettings {

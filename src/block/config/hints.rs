@@ -99,17 +99,12 @@ async fn judge(check: &HintCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(again) => again,
         Err(result) => return *result,
     };
-    match &again.change {
-        Some(change) => {
-            let found = finding(check, change, &again.result);
-            CheckResult { outcome: Outcome::Failed, findings: vec![found], ..again.result }
-        }
-        None => {
-            let why =
-                "something changed once, and not when the same was done again; nothing follows from that".to_owned();
-            CheckResult { reason: Some(Reason::NotEvaluated(why)), outcome: Outcome::Inconclusive, ..again.result }
-        }
+    if let Some(change) = &again.change {
+        let found = finding(check, change, &again.result);
+        return CheckResult { outcome: Outcome::Failed, findings: vec![found], ..again.result };
     }
+    let why = "something changed once, and not when the same was done again; nothing follows from that".to_owned();
+    CheckResult { reason: Some(Reason::NotEvaluated(why)), outcome: Outcome::Inconclusive, ..again.result }
 }
 
 /// Calls the tool in a new session, and compares the state before and after; `time` is between the two readings that tell

@@ -165,7 +165,7 @@ impl CaseSource for ConfigSettings {
     }
 
     fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
-        let is_started = cases::starts_its_server(planner);
+        let is_started = cases::takes_settings(planner);
         let of_settings = self.settings.iter().filter(|setting| setting.skip.is_none() && is_started);
         let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(Claim::judges));
         let hinted = self.hints.iter().flat_map(|_| hints::Hint::ALL.map(hints::Hint::judges));

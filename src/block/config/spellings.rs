@@ -170,8 +170,8 @@ fn everywhere(spellings: &mut Spellings, value: &str) {
     spellings.add(format!("{value}\n"), "before a line break", Meaning::Unknown);
     spellings.add(format!("{value}\t"), "before a tab", Meaning::Unknown);
     spellings.add(value.chars().map(full_width).collect(), "in full-width letters", Meaning::Unknown);
-    let encoded: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    spellings.add(encoded, "URL-encoded", Meaning::Unknown);
+    let encoded: Vec<String> = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    spellings.add(encoded.concat(), "URL-encoded", Meaning::Unknown);
     let soft: String = value.chars().flat_map(|letter| [letter, '\u{200b}']).collect();
     spellings.add(soft.trim_end_matches('\u{200b}').to_owned(), "with invisible spaces", Meaning::Unknown);
 }

@@ -28,19 +28,15 @@ pub(super) async fn judge(sides: &mut Sides<'_>) -> Result<String, Stopped> {
     let told = explained(sides, &session);
     session.mark_exit_reported();
     sides.end(session).await?;
-    match told {
-        Some(line) => Ok(format!("the server starts, and says on standard error: {line}")),
-        None => {
-            let message =
-                format!("the server starts with {}, and does not say that the value is invalid", sides.setting_text());
-            let help = "have the server exit with an error that names the setting, or say on standard error what it uses \
-                        instead";
-            Err(Stopped::Failed(vec![Finding {
-                help: Some(help.to_owned()),
-                ..Finding::new("invalid-setting-accepted", message)
-            }]))
-        }
+    if let Some(line) = told {
+        return Ok(format!("the server starts, and says on standard error: {line}"));
     }
+    let setting = sides.setting_text();
+    let message = format!("the server starts with {setting}, and does not say that the value is invalid");
+    let help =
+        "have the server exit with an error that names the setting, or say on standard error what it uses instead";
+    let found = Finding::new("invalid-setting-accepted", message);
+    Err(Stopped::Failed(vec![Finding { help: Some(help.to_owned()), ..found }]))
 }
 
 /// A server that ended during its start has refused the value; one that hangs has said nothing.

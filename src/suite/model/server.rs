@@ -60,7 +60,9 @@ impl Server {
             Target::Url(http) => http.command.as_mut(),
             Target::Builtin(_) => None,
         };
-        command.into_iter().for_each(|words| words.extend(added.args.iter().cloned()));
+        if let Some(words) = command {
+            words.extend(added.args.iter().cloned());
+        }
         server.env.retain(|(name, _)| added.env.iter().all(|(new, _)| new.value != name.value));
         server.env.extend(added.env.iter().cloned());
         server

@@ -23,7 +23,7 @@ pub struct Start {
     /// The exchange that a case must have had to notice it; empty if any case can.
     on: Option<Match>,
     /// Whether the settings are meant with which no server may start, and no others.
-    must_not_start: bool,
+    means_invalid: bool,
 }
 
 /// How a server is started.
@@ -145,7 +145,7 @@ pub(super) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> St
         does: words.filter_map(Alter::from_word).collect(),
         named: named.iter().filter_map(Node::text).map(plain).collect(),
         on: node.get("on").map(|on| fault::decode_match(name, on, found)),
-        must_not_start: node.get("must_not_start").is_some(),
+        means_invalid: node.get("must_not_start").is_some(),
     }
 }
 
@@ -157,7 +157,7 @@ impl Start {
 
     /// Whether the settings are meant with which no server may start, and no others.
     pub fn must_not_start(&self) -> bool {
-        self.must_not_start
+        self.means_invalid
     }
 
     /// Everything in a start that can be different, one thing each.

@@ -8,7 +8,7 @@ fn check(does: Alter, named: &[&str], command: &str, expected: &[&str]) {
         does: vec![does],
         named: named.iter().map(|name| plain(name)).collect(),
         on: None,
-        must_not_start: false,
+        means_invalid: false,
     };
     let (variables, words): (Vec<&str>, Vec<&str>) =
         command.split(' ').partition(|word| word.contains('=') && !word.starts_with('-'));
