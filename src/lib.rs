@@ -28,6 +28,8 @@ pub mod findings;
 #[doc(hidden)]
 pub mod generate;
 #[doc(hidden)]
+pub mod injection;
+#[doc(hidden)]
 pub mod lint;
 #[doc(hidden)]
 pub mod matching;

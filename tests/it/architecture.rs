@@ -14,7 +14,7 @@ use crate::harness::{files, root};
 const LAYERS: &[&[&str]] = &[
     &["source"],
     &["wire", "redact"],
-    &["transport"],
+    &["transport", "injection"],
     &["session"],
     &["schema"],
     &["generate", "matching"],

@@ -7,9 +7,11 @@ mod input_schema;
 mod is_error;
 mod latency;
 mod listed;
+mod no_instructions;
 mod no_text_matching;
 mod notifications;
 mod output_schema;
+mod own_texts;
 mod readable_error;
 mod refused;
 mod refused_or_ignored;
@@ -39,6 +41,7 @@ pub(super) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnost
 static OF_MESSAGES: &[&AnswerMatcher] = &[
     &text::MATCHER,
     &no_text_matching::MATCHER,
+    &no_instructions::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,
     &refused::MATCHER,

@@ -158,32 +158,20 @@ fn errors(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     found
 }
 
-/// Texts that no healthy server sends, for faults that consist of such texts: as the built-in packs look for them.
-const FORBIDDEN: [(&[&str], &str, &[&str]); 2] = [
-    (
-        &["SECURITY-TOOL-POISONING", "SECURITY-RESULT-INJECTION"],
-        "instructions to the model",
-        &[
-            r"(?i)\b(ignore|disregard|forget|override)\s+(all\s+|any\s+|the\s+|your\s+)*(previous|prior|above|earlier)\s+(instructions?|messages?|rules?|prompts?)",
-            r"(?i)<\s*(important|system|secret|hidden|instructions?)\s*>",
-            r"[\x{200B}\x{200D}\x{2060}\x{202A}-\x{202E}]",
-        ],
-    ),
-    (
-        &["SECURITY-SECRET-LEAK"],
-        "secrets",
-        &[r"(?i)\b(password|passwd|secret|token|api_?key)\s*[=:]\s*\S{4,}", r"[a-z]+://[^/\s:@]+:[^/\s@]+@"],
-    ),
-];
+/// Forms of secrets, as a healthy server sends none.
+const SECRETS: [&str; 2] =
+    [r"(?i)\b(password|passwd|secret|token|api_?key)\s*[=:]\s*\S{4,}", r"[a-z]+://[^/\s:@]+:[^/\s@]+@"];
 
 /// Texts that have no place in any answer.
 fn forbidden(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
-    let found = FORBIDDEN.iter().filter(|(variants, ..)| variants.contains(&context.survivor.variant));
-    let candidate = |(_, what, patterns): &(&[&str], &str, &[&str])| {
-        let item = json!({"no_text_matching": patterns});
-        CandidateExpectation::new(item, format!("no {what}"), format!("answer with {what}"))
+    let (what, item) = match context.survivor.variant {
+        "SECURITY-TOOL-POISONING" | "SECURITY-RESULT-INJECTION" => {
+            ("instructions to the model", json!({"no_instructions": true}))
+        }
+        "SECURITY-SECRET-LEAK" => ("secrets", json!({"no_text_matching": SECRETS})),
+        _ => return Vec::new(),
     };
-    found.map(candidate).collect()
+    vec![CandidateExpectation::new(item, format!("no {what}"), format!("answer with {what}"))]
 }
 
 /// The declared schema says it all.
