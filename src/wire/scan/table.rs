@@ -101,6 +101,9 @@ scans! {
     IncompleteElicitation, "incomplete-elicitation", ENVELOPE, V2025_06_18, "client/elicitation#elicitation-requests",
         "client/elicitation#elicitation-requests",
         "elicit without a `message`, or with a form that has no `requestedSchema`";
+    SecretElicitation, "secret-elicitation", ENVELOPE, V2025_06_18, "client/elicitation#user-interaction-model",
+        "client/elicitation#user-interaction-model",
+        "ask for a password, a key, a token or the number of a card in a form";
     IncompleteUrlElicitation, "incomplete-url-elicitation", ENVELOPE, V2025_11_25,
         "client/elicitation#url-mode-elicitation-requests", "client/elicitation#url-mode-elicitation-requests",
         "elicit in mode `url` without a valid `url` or, in 2025-11-25, without an `elicitationId`";

@@ -142,6 +142,39 @@ pub(super) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionM
     look.require(ScanRule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
         format!("an elicitation by form must have a `requestedSchema`, this one has {}", shown(schema))
     });
+    let properties = schema.and_then(|schema| schema["properties"].as_object()).filter(|_| is_form);
+    if let Some(properties) = properties {
+        let secret = properties.iter().find(|(name, field)| is_secret_field(name, field));
+        look.require(ScanRule::SecretElicitation, secret.is_none(), || {
+            let name = secret.map(|(name, _)| name.as_str()).unwrap_or_default();
+            format!("a form must not ask for secrets, this one has the field `{name}`; mode `url` keeps them from the client")
+        });
+    }
+}
+
+/// The ends of names whose fields hold secrets, without the separators of words.
+const SECRET_FIELDS: [&str; 14] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "apitoken",
+    "accesstoken",
+    "authtoken",
+    "bearertoken",
+    "refreshtoken",
+    "secretkey",
+    "privatekey",
+    "clientsecret",
+    "cardnumber",
+    "cvv",
+];
+
+/// Whether a field of a form asks for a secret: a free text with such a name.
+fn is_secret_field(name: &str, field: &Value) -> bool {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let is_free_text = field["type"] == "string" && field.get("enum").is_none() && field.get("oneOf").is_none();
+    is_free_text && SECRET_FIELDS.iter().any(|end| name.ends_with(end))
 }
 
 fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {

@@ -176,6 +176,16 @@ pub(super) const PAIRS: &[Dialog] = &[
         ],
     ),
     pair(
+        "secret-elicitation",
+        &CALL,
+        &[
+            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"name":{"type":"string"}}}}}}}}"#,
+        ],
+        &[
+            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"new_password":{"type":"string"}}}}}}}}"#,
+        ],
+    ),
+    pair(
         "incomplete-elicitation",
         &CALL,
         &[FORM],

@@ -115,6 +115,16 @@ pub(super) const PAIRS: &[Dialog] = &[
         &[r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?"}}"#],
     ),
     pair(
+        "secret-elicitation",
+        &OPEN,
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"name":{"type":"string"},"reset_password":{"type":"boolean"},"password_policy":{"type":"string"},"token":{"type":"string"},"password":{"type":"string","enum":["keep","new"]}}}}}"#,
+        ],
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"API_Key":{"type":"string"}}}}}"#,
+        ],
+    ),
+    pair(
         "incomplete-url-elicitation",
         &URLS,
         &[
