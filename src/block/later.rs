@@ -78,15 +78,6 @@ const fn later(key: &Key, probes: &'static [&'static str]) -> Kind {
     Kind { key: *key, probes, example: None, read: read_any, read_in_test: None }
 }
 
-pub(super) static TRUST_BOUNDARY: Kind = later(
-    &key(
-        "trust_boundary",
-        Shape::Either(&[Shape::Object(&BOUNDARY_KEYS), Shape::List(&Shape::Object(&BOUNDARY_KEYS))]),
-        "Values of one server that must not steer another; planned and skipped in this version.",
-    ),
-    &["security", "trust-boundary"],
-);
-
 pub(super) static FAULTS: Kind = later(
     &key(
         "faults",
@@ -106,17 +97,6 @@ pub(super) static AGENTS: Kind = Kind {
         ),
         &["agent"],
     )
-};
-
-static BOUNDARY_KEYS: Object = Object {
-    name: "trust_boundary",
-    doc: "A value of one server that must not steer another.",
-    keys: &[&[
-        required("from", Shape::Text, "The server that is not trusted."),
-        required("to", Shape::Text, "The server to protect."),
-        key("tool", Shape::Text, "The tool to protect."),
-        key("name", Shape::Text, "A name for reports."),
-    ]],
 };
 
 static FAULT_KEYS: Object = Object {

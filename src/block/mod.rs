@@ -19,6 +19,7 @@ mod security;
 mod state;
 mod timeouts;
 mod torture;
+mod trust_boundary;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +53,7 @@ pub static KINDS: &[&Kind] = &[
     &torture::KIND,
     &timeouts::KIND,
     &config::KIND,
-    &later::TRUST_BOUNDARY,
+    &trust_boundary::KIND,
     &later::FAULTS,
     &later::AGENTS,
 ];

@@ -13,6 +13,15 @@ pub const NOT_ISOLATED: &str = "not-isolated";
 /// The code of a finding about a text that reached a session or run that it does not belong to.
 pub const STATE_LEAK: &str = "state-leak";
 
+/// The code of a finding about a text of a server that is not trusted, which another server accepted.
+pub const UNTRUSTED_TEXT: &str = "untrusted-text";
+
+/// The code of a finding about a tool that takes the name of another server's tool.
+pub const SHADOWED_TOOL: &str = "shadowed-tool";
+
+/// The code of a finding about a text that tells how to use another server's tool.
+pub const STEERED_TOOL: &str = "steered-tool";
+
 /// The properties of a finding that do not change from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindingIdentity {

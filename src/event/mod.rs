@@ -27,7 +27,7 @@ pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
 pub use self::coverage::{Coverage, Figure, Gate, SuiteScore};
 pub use self::failure::{EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
-pub use self::identity::{FindingIdentity, NOT_ISOLATED, STATE_LEAK};
+pub use self::identity::{FindingIdentity, NOT_ISOLATED, SHADOWED_TOOL, STATE_LEAK, STEERED_TOOL, UNTRUSTED_TEXT};
 pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{
     By, Control, FaultAtSubject, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant,

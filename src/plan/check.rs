@@ -35,6 +35,9 @@ pub trait FreshServers: Send + Sync {
     /// where it is no process of ours, or had ended by itself.
     fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>>;
 
+    /// The way to fresh servers of another server of the suite; `None` if the run does not use it.
+    fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>>;
+
     /// Waits for the wish to stop.
     fn stopped(&self) -> BoxFuture<'_, ()>;
 }
@@ -77,6 +80,8 @@ pub struct CheckContext<'a> {
     pub catalog: &'a Catalog,
     /// The server's identity from its first session; `None` if it gave none.
     pub server: Option<&'a ServerIdentity>,
+    /// The names that templates of the suite can use.
+    pub names: &'a Names,
     /// A value of the suite with its templates filled in; `None` where it names what only a step captures.
     pub filled: &'a (dyn Fn(&Node) -> Option<Value> + Sync),
     /// Takes out what is secret or belongs to this machine: recordings have neither.

@@ -211,6 +211,12 @@ impl Redactor {
         without_endings(without_beginnings(whole, &known.beginnings), &known.endings)
     }
 
+    /// Whether a text has a whole secret, in any of its forms.
+    pub fn is_in(&self, text: &str) -> bool {
+        let known = self.known();
+        known.forms.iter().any(|form| text.contains(form.as_str())) || !spelled::found(text, &known.spelled).is_empty()
+    }
+
     /// The value without secrets, keys included.
     pub fn value(&self, value: Value) -> Value {
         match value {

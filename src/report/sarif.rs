@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity};
+use crate::event::{
+    CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity, UNTRUSTED_TEXT,
+};
 use crate::source::visible;
 use crate::source::{FNV, fnv};
 
@@ -230,7 +232,9 @@ struct SarifSeverity {
 impl SarifSeverity {
     fn of(case: &CaseResult, finding: &Finding) -> Self {
         let variants = &case.case.variants;
-        let is_of_security = !variants.is_empty() && variants.iter().all(|variant| variant.starts_with("SECURITY-"));
+        let has_only = !variants.is_empty() && variants.iter().all(|variant| variant.starts_with("SECURITY-"));
+        // A flow between servers is no variant of one server.
+        let is_of_security = has_only || finding.code == UNTRUSTED_TEXT;
         Self { kind: case.kind_of(finding), severity: finding.how_bad(), is_of_security }
     }
 

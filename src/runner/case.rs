@@ -57,7 +57,7 @@ pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
         }
         Body::Check(check) => {
             target.emitter().event(started(&case, 1));
-            let checked = Box::pin(check::run_check(&target, &case, check.as_ref(), &options.stop)).await;
+            let checked = Box::pin(check::run_check(&target, &case, check.as_ref(), &options)).await;
             decided(downgrade_should(&case, checked))
         }
         Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),

@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::exchange::CaseSpeaker;
 use super::opening::Opening;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
-use super::{Stop, finding};
+use super::{Options, Stop, finding};
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
 use crate::plan::{BoxFuture, Case, Check, CheckContext, ConfiguredServers, FreshServers, StepOutcome};
 use crate::session::Session;
@@ -22,14 +22,14 @@ pub(super) async fn run_check(
     target: &Arc<TargetSessions>,
     case: &Case,
     check: &dyn Check,
-    stop: &Stop,
+    options: &Options,
 ) -> CheckResult {
     let begun = Instant::now();
     // Where the plan was frozen, nobody has asked the server yet; why it cannot be asked is told by whoever speaks to it.
     let _ = target.catalog().await;
     let catalog = target.known_catalog();
     let suite = &target.planned().suite;
-    let servers = TargetServers::new(target, case, stop);
+    let servers = TargetServers::new(target, case, options);
     let names = target.known_names().await;
     let context = CheckContext {
         owner: &case.id,
@@ -37,6 +37,7 @@ pub(super) async fn run_check(
         server_name: &target.planned().lanes[target.index].server,
         catalog: &catalog,
         server: target.identity(),
+        names: &names,
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| target.neutral(value),
         servers: &servers,
@@ -46,7 +47,7 @@ pub(super) async fn run_check(
     let probed = tokio::select! {
         probed = check.run(context) => probed,
         // A check that was told to stop says what it has found.
-        () = wait_past_stop(stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        () = wait_past_stop(&options.stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
@@ -60,16 +61,16 @@ async fn wait_past_stop(stop: &Stop) {
 }
 
 pub(super) struct TargetServers<'a> {
-    target: &'a Arc<TargetSessions>,
+    target: Arc<TargetSessions>,
     case: &'a Case,
-    stop: &'a Stop,
+    options: &'a Options,
     /// The captures of the suite's setup in the session that was opened last.
     learned: Mutex<Names>,
 }
 
 impl<'a> TargetServers<'a> {
-    pub(super) fn new(target: &'a Arc<TargetSessions>, case: &'a Case, stop: &'a Stop) -> Self {
-        Self { target, case, stop, learned: Mutex::default() }
+    pub(super) fn new(target: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
+        Self { target: Arc::clone(target), case, options, learned: Mutex::default() }
     }
 }
 
@@ -115,8 +116,13 @@ impl FreshServers for TargetServers<'_> {
         Box::pin(self.target.shut_down_own(session, self.case, order))
     }
 
+    fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>> {
+        let target = Arc::new(self.target.beside_server(server, self.options)?);
+        Some(Box::new(Self::new(&target, self.case, self.options)))
+    }
+
     fn stopped(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.stop.wait())
+        Box::pin(self.options.stop.wait())
     }
 }
 
@@ -135,7 +141,7 @@ impl ConfiguredServers for TargetServers<'_> {
             let mut known = self.target.known_names().await;
             known.extend(names.clone());
             let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: self.target.known_catalog() };
-            let mut conversation = Conversation::new(speaker, known, self.target);
+            let mut conversation = Conversation::new(speaker, known, &self.target);
             let (index, answered) = conversation.speak(Phase::Steps, step).await;
             let (answer, unmet) = match answered {
                 Ok(Some(heard)) => {

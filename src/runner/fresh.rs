@@ -77,6 +77,10 @@ impl FreshServers for Fresh {
         Box::pin(async move { session.shut_down(order).await.1 })
     }
 
+    fn of_server<'a>(&'a self, _: &str) -> Option<Box<dyn FreshServers + 'a>> {
+        None
+    }
+
     fn stopped(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.stop.wait())
     }

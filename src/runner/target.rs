@@ -148,6 +148,16 @@ impl TargetSessions {
         }
     }
 
+    /// Another server of the suite, in the same revision if the run uses it there; `None` if the run does not use it.
+    pub(super) fn beside_server(&self, server: &str, options: &Options) -> Option<Self> {
+        let lanes = &self.planned().lanes;
+        let of_server = |lane: &&usize| lanes[**lane].server == server;
+        let all: Vec<usize> = (0..lanes.len()).collect();
+        let same = all.iter().filter(of_server).find(|lane| lanes[**lane].protocol == lanes[self.index].protocol);
+        let index = same.or_else(|| all.iter().find(of_server))?;
+        Some(Self::new(&self.plan, self.suite, *index, options, &self.emitter))
+    }
+
     /// The program that a connection to a fresh server starts.
     pub(super) fn starts(&self) -> Starts {
         self.server.as_ref().map_or(Starts::Nothing, Reachable::starts)

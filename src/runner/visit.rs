@@ -52,7 +52,7 @@ pub async fn visit_servers<V: Visitor>(
         for index in 0..plan.suites[suite].lanes.len() {
             let target = Arc::new(TargetSessions::new(&plan, suite, index, &options, &emitter));
             let result = tokio::select! {
-                result = visit(&target, doing, visitor) => result,
+                result = visit(&target, &options, doing, visitor) => result,
                 () = options.stop.wait() => Err(interrupted()),
             };
             target.finish().await;
@@ -69,6 +69,7 @@ fn interrupted() -> Finding {
 /// A server in one revision; `None` where it does not speak that revision.
 async fn visit<V: Visitor>(
     target: &Arc<TargetSessions>,
+    options: &Options,
     doing: &(dyn Fn(String) + Sync),
     visitor: &V,
 ) -> Result<Option<V::Output>, Finding> {
@@ -81,7 +82,7 @@ async fn visit<V: Visitor>(
         Err(SessionError::Interrupted) => return Err(interrupted()),
     };
     let Some(case) = planned.cases.iter().find(|case| case.lane == target.index) else { return Ok(None) };
-    let servers = TargetServers::new(target, case, &target.stop);
+    let servers = TargetServers::new(target, case, options);
     let names = target.known_names().await;
     let context = CheckContext {
         owner: "",
@@ -89,6 +90,7 @@ async fn visit<V: Visitor>(
         server_name: &planned.lanes[target.index].server,
         catalog: &catalog,
         server: target.identity(),
+        names: &names,
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| target.neutral(value),
         servers: &servers,

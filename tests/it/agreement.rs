@@ -46,6 +46,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("missing-key", "a set of arguments", "a JSON Schema in the suite"),
     ("missing-key", "the hint", "hints whose names end in `_tool`"),
     ("missing-snapshot", "", "other files"),
+    ("no-boundary", "", "the servers of a flow's steps"),
     ("template-not-filled", "", "templates in texts and within values of any shape"),
     ("two-ways", "`Authorization`", "the name of a header in any case"),
     ("two-ways", "one `put`", "the values of other names"),

@@ -15,6 +15,8 @@ mod finding;
 mod verdict;
 pub(super) mod visit;
 
+pub(super) use self::canary::RandomCanaries;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

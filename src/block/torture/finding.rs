@@ -81,7 +81,7 @@ fn add_calls(calls: &[(&str, &SessionReply)], result: &mut CheckResult) {
     }
 }
 
-fn exchange(title: &str, reply: &SessionReply) -> Exchange {
+pub(in crate::block) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: title.to_owned(),

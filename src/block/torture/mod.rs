@@ -13,6 +13,8 @@ mod finding;
 mod reads;
 mod updates;
 
+pub(super) use self::finding::exchange;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

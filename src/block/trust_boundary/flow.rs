@@ -1,0 +1,226 @@
+//! The steps of a flow, made once as written and once with a marker in every text of the server that is not trusted.
+
+use serde_json::{Value, json};
+
+use super::arrival::{Arrival, MarkerSearch};
+use super::{FlowAction, FlowStep, TrustBoundary};
+use crate::event::Finding;
+use crate::plan::{CheckContext, FreshServers};
+use crate::session::{Session, SessionReply, SessionRequest};
+use crate::source::map_texts;
+use crate::source::template::{Names, fill};
+use crate::wire::{Direction, admitted_failure};
+
+/// A marker, and the one that takes its place in the answers of tools that make a text harmless.
+pub(super) struct Markers {
+    pub(super) hostile: String,
+    pub(super) harmless: String,
+}
+
+/// A step that was made.
+pub(super) struct FlowExchange {
+    /// The request in words: `tools/call create_user`.
+    pub(super) title: String,
+    pub(super) server: String,
+    pub(super) reply: SessionReply,
+    /// Whether it is answered with a result that is no error.
+    pub(super) is_served: bool,
+    /// The marker in what was sent to the protected server.
+    pub(super) arrival: Option<Arrival>,
+    /// Whether the step is one of a tool that makes a text harmless.
+    pub(super) is_sanitiser: bool,
+}
+
+/// The steps that were made.
+#[derive(Default)]
+pub(super) struct FlowRun {
+    /// In order; the last one may have been refused.
+    pub(super) exchanges: Vec<FlowExchange>,
+    /// How many texts got the marker.
+    pub(super) marked: usize,
+}
+
+/// Why a flow has no result.
+pub(super) enum FlowStop {
+    /// A server could not be started, or gave no answer.
+    Broken(Box<Finding>),
+    /// A template cannot be filled in, or an answer lacks a value that is captured.
+    Unfilled(String),
+}
+
+/// Makes the steps on fresh servers, until one is refused.
+pub(super) async fn run(
+    boundary: &TrustBoundary,
+    context: &CheckContext<'_>,
+    untrusted: &dyn FreshServers,
+    markers: Option<&Markers>,
+) -> Result<FlowRun, FlowStop> {
+    let broken = |found| FlowStop::Broken(Box::new(found));
+    let from = untrusted.open().await.map_err(broken)?;
+    let to = match context.servers.open().await {
+        Ok(to) => to,
+        Err(found) => {
+            untrusted.close(from).await;
+            return Err(broken(found));
+        }
+    };
+    let search = markers.map(|markers| MarkerSearch::new(&markers.hostile));
+    let mut flow = Flow { boundary, context, markers, search, names: context.names.clone(), run: FlowRun::default() };
+    let made = flow.steps(&from, &to).await;
+    let exits = [untrusted.close(from).await, context.servers.close(to).await];
+    match (made, exits.into_iter().flatten().next()) {
+        (Err(stop), _) => Err(stop),
+        (Ok(()), Some(exit)) => Err(broken(exit)),
+        (Ok(()), None) => Ok(flow.run),
+    }
+}
+
+struct Flow<'a> {
+    boundary: &'a TrustBoundary,
+    context: &'a CheckContext<'a>,
+    markers: Option<&'a Markers>,
+    search: Option<MarkerSearch>,
+    names: Names,
+    run: FlowRun,
+}
+
+impl Flow<'_> {
+    async fn steps(&mut self, from: &Session, to: &Session) -> Result<(), FlowStop> {
+        for step in &self.boundary.flow {
+            let is_untrusted = step.server.value == self.boundary.from.value;
+            let exchange = self.step(step, if is_untrusted { from } else { to }).await?;
+            let is_served = exchange.is_served;
+            let answer = self.answer(&exchange, is_untrusted);
+            self.run.exchanges.push(exchange);
+            if !is_served {
+                return Ok(());
+            }
+            self.capture(step, &answer)?;
+        }
+        Ok(())
+    }
+
+    async fn step(&self, step: &FlowStep, session: &Session) -> Result<FlowExchange, FlowStop> {
+        let (method, subject, params) = self.request(&step.action)?;
+        let request = SessionRequest {
+            owner: self.context.owner,
+            method,
+            params: Some(params),
+            timeout: Some(self.context.request_timeout),
+            progress: false,
+        };
+        let reply =
+            session.request(request).await.map_err(|failure| FlowStop::Broken(Box::new(Finding::from(&failure))))?;
+        let tool = matches!(step.action, FlowAction::Call { .. }).then_some(subject.as_str());
+        let is_sanitiser = tool.is_some_and(|tool| self.boundary.sanitised_by.selects(tool));
+        let result = reply.message.get("result");
+        Ok(FlowExchange {
+            title: format!("{method} {subject}"),
+            server: step.server.value.clone(),
+            is_served: result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none()),
+            arrival: if is_sanitiser { None } else { self.arrival(step, tool, session, &reply) },
+            is_sanitiser,
+            reply,
+        })
+    }
+
+    fn request(&self, action: &FlowAction) -> Result<(&'static str, String, Value), FlowStop> {
+        let filled = |node| {
+            fill(node, &self.names)
+                .map(|node| node.to_json())
+                .map_err(|unfilled| FlowStop::Unfilled(unfilled.reason.to_string()))
+        };
+        Ok(match action {
+            FlowAction::Call { tool, args } => {
+                let arguments = args.as_ref().map_or_else(|| Ok(json!({})), filled)?;
+                ("tools/call", tool.clone(), json!({"name": tool, "arguments": arguments}))
+            }
+            FlowAction::Read { uri } => {
+                let uri = filled(uri)?;
+                ("resources/read", uri.as_str().unwrap_or_default().to_owned(), json!({"uri": uri}))
+            }
+        })
+    }
+
+    /// The marker in the request as it was written to the protected server.
+    fn arrival(&self, step: &FlowStep, tool: Option<&str>, session: &Session, reply: &SessionReply) -> Option<Arrival> {
+        let protected = self.boundary.tool.as_ref().is_none_or(|own| tool == Some(&own.value));
+        if !protected || step.server.value != self.boundary.to.value {
+            return None;
+        }
+        let frames = session.frames();
+        let sent = frames.iter().find(|frame| frame.seq == reply.frame && frame.direction == Direction::Sent)?;
+        let mut params = sent.json().ok()?.get("params")?.clone();
+        if let Some(arguments) = params["arguments"].as_object_mut() {
+            arguments.retain(|name, _| !self.boundary.allow.contains(name));
+        }
+        self.search.as_ref()?.find(&params, "")
+    }
+
+    /// An answer as later steps see it.
+    fn answer(&mut self, exchange: &FlowExchange, is_untrusted: bool) -> Value {
+        let message = Value::clone(&exchange.reply.message);
+        let Some(markers) = self.markers else { return message };
+        let replaced = |text: &str| text.replace(&markers.hostile, &markers.harmless);
+        let message = if exchange.is_sanitiser { map_texts(message, &replaced) } else { message };
+        if is_untrusted { self.mark(message, &markers.hostile) } else { message }
+    }
+
+    /// Adds the marker to every text of a result; in a text that is JSON, to the texts within.
+    fn mark(&mut self, mut message: Value, marker: &str) -> Value {
+        let result = message["result"].take();
+        let (result, texts) = marked(result, marker);
+        self.run.marked += texts;
+        message["result"] = result;
+        message
+    }
+
+    fn capture(&mut self, step: &FlowStep, answer: &Value) -> Result<(), FlowStop> {
+        for capture in &step.captures {
+            let found = capture.path.find(answer).map_err(|reason| {
+                FlowStop::Unfilled(format!("`{}` is not in the answer: {reason}", capture.path.as_str()))
+            })?;
+            self.names.insert(capture.name.clone(), found.into_owned());
+        }
+        Ok(())
+    }
+}
+
+/// A value with a marker in every text, and how many texts those are.
+fn marked(value: Value, marker: &str) -> (Value, usize) {
+    match value {
+        Value::String(text) => {
+            let json = text.trim_start().starts_with(['{', '[']).then(|| crate::wire::read_json(&text)).flatten();
+            let Some(json) = json else { return (format!("{text} {marker}").into(), 1) };
+            let (json, texts) = marked(json, marker);
+            (json.to_string().into(), texts)
+        }
+        Value::Array(items) => {
+            let (items, texts): (Vec<Value>, Vec<usize>) = items.into_iter().map(|item| marked(item, marker)).unzip();
+            (items.into(), texts.iter().sum())
+        }
+        Value::Object(members) => {
+            let mut texts = 0;
+            let members = members.into_iter().map(|(name, member)| {
+                let (member, more) = marked(member, marker);
+                texts += more;
+                (name, member)
+            });
+            (Value::Object(members.collect()), texts)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => (value, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_gets_the_marker_and_json_stays_json() {
+        let result = json!({"content": [{"text": "{\"name\":\"Ann\",\"age\":3}"}], "page": "hello", "total": 1});
+        let (marked, texts) = marked(result, "M");
+        assert_eq!(marked["content"][0]["text"], "{\"name\":\"Ann M\",\"age\":3}");
+        assert_eq!((marked["page"].as_str(), texts), (Some("hello M"), 2));
+    }
+}

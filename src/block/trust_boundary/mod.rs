@@ -1,0 +1,223 @@
+//! `trust_boundary:`, texts of one server that must not steer the use of another.
+//!
+//! A model sees the tools of all its servers at once. So a server that is not trusted can take the name of a tool of
+//! another one or describe how that is to be used ([`shadowing`]), and what it answers can end up in a call of it
+//! ([`flow`], [`arrival`], [`verdict`]). No model takes part: the suite says in steps how data gets from one server to the
+//! other, and every text that the first one answers gets a marker, as if its author were hostile.
+
+mod arrival;
+mod cases;
+mod flow;
+mod shadowing;
+mod verdict;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Kind;
+use crate::matching::ValuePath;
+use crate::plan::planner::Planner;
+use crate::plan::{Block, Case, CaseSource, Offer};
+use crate::source::grammar::{Object, Shape, alternative, key, required};
+use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
+use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, texts, tool_selection};
+
+pub(super) static KIND: Kind = Kind {
+    key: key(
+        "trust_boundary",
+        Shape::Either(&[Shape::Object(&KEYS), Shape::List(&Shape::Object(&KEYS))]),
+        "Texts of a server that is not trusted, which must not steer the use of another server.",
+    ),
+    probes: &["security", "trust-boundary"],
+    example: Some("trust_boundary: { from: web, to: mail, tool: send, flow: [{ call: fetch }, { call: send }] }"),
+    read,
+    read_in_test: None,
+};
+
+static KEYS: Object = Object {
+    name: "trust_boundary",
+    doc: "A server that is not trusted, and one to protect. Without `flow`, only their lists are compared.",
+    keys: &[&[
+        required("from", Shape::Text, "The server that is not trusted."),
+        required("to", Shape::Text, "The server to protect."),
+        key("tool", Shape::Text, "The tool that the flow must not reach; by default every tool of that server."),
+        key("name", Shape::Text, "A name for the flow in reports."),
+        key(
+            "flow",
+            Shape::NonEmpty(&Shape::List(&Shape::Object(&STEP))),
+            "The steps by which data gets from one server to the other. They are made twice: as written, which must succeed, \
+             and with a marker in every text that the first server answers.",
+        ),
+        key(
+            "allow",
+            Shape::List(&Shape::Text),
+            "Arguments of the protected tools that may hold any text, such as the body of a note.",
+        )
+        .beside(&["flow"]),
+        key("sanitised_by", TOOLS, "Tools that make a text harmless: text that comes out of them may arrive.")
+            .beside(&["flow"]),
+    ]],
+};
+
+static STEP: Object = Object {
+    name: "a step between servers",
+    doc: "A call or a read on one of the servers.",
+    keys: &[&[
+        alternative("call", Shape::Text, "Calls this tool.").choice("action"),
+        key(
+            "args",
+            Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
+            "The arguments of the tool, or a template for all of them.",
+        )
+        .beside(&["call"]),
+        alternative("read", Shape::Text, "Reads the resource with this URI.").choice("action"),
+        key("server", Shape::Text, "The server; by default `to` for calls of `tool`, and `from` for everything else."),
+        key(
+            "capture",
+            Shape::Map(&Shape::Text),
+            "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
+        ),
+    ]],
+};
+
+/// Two servers, and the way of data from one to the other.
+#[derive(Debug, Clone)]
+struct TrustBoundary {
+    span: Span,
+    name: Option<String>,
+    from: Located<String>,
+    to: Located<String>,
+    tool: Option<Located<String>>,
+    flow: Vec<FlowStep>,
+    allow: Vec<String>,
+    sanitised_by: ToolSelection,
+}
+
+/// One step of a flow.
+#[derive(Debug, Clone)]
+struct FlowStep {
+    action: FlowAction,
+    server: Located<String>,
+    captures: Vec<FlowCapture>,
+}
+
+/// The request of a step; values are unfilled.
+#[derive(Debug, Clone)]
+enum FlowAction {
+    Call { tool: String, args: Option<Node> },
+    Read { uri: Node },
+}
+
+/// A name for a value of an answer.
+#[derive(Debug, Clone)]
+struct FlowCapture {
+    name: String,
+    path: ValuePath,
+}
+
+/// The boundaries of a suite.
+#[derive(Debug)]
+struct TrustBoundaries(Vec<Arc<TrustBoundary>>);
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    let nodes = if node.entries().is_empty() { node.items() } else { std::slice::from_ref(node) };
+    let boundaries: Vec<_> = nodes.iter().filter_map(|node| Some(Arc::new(boundary(node, reader)?))).collect();
+    Some(Arc::new(TrustBoundaries(boundaries)))
+}
+
+fn boundary(node: &Node, reader: &mut dyn BlockReader) -> Option<TrustBoundary> {
+    let located = |key: &str| node.get(key).and_then(Node::located_text);
+    let (from, to, tool) = (located("from")?, located("to")?, located("tool"));
+    let steps = node.get("flow").map(Node::items).unwrap_or_default();
+    let flow = steps.iter().filter_map(|step| {
+        let action = action(step)?;
+        let is_protected = matches!((&action, &tool), (FlowAction::Call { tool, .. }, Some(own)) if *tool == own.value);
+        let usual = if is_protected { &to } else { &from };
+        let server = step.get("server").and_then(Node::located_text).unwrap_or_else(|| usual.clone());
+        Some(FlowStep { action, server, captures: captures(step, reader) })
+    });
+    let flow = flow.collect();
+    Some(TrustBoundary {
+        span: node.span,
+        name: node.get("name").and_then(Node::text).map(str::to_owned),
+        flow,
+        allow: texts(node.get("allow")).into_iter().map(|argument| argument.value).collect(),
+        sanitised_by: tool_selection(node.get("sanitised_by")),
+        from,
+        to,
+        tool,
+    })
+}
+
+fn action(step: &Node) -> Option<FlowAction> {
+    if let Some(tool) = step.get("call").and_then(Node::text) {
+        return Some(FlowAction::Call { tool: tool.to_owned(), args: step.get("args").cloned() });
+    }
+    Some(FlowAction::Read { uri: step.get("read")?.clone() })
+}
+
+fn captures(step: &Node, reader: &mut dyn BlockReader) -> Vec<FlowCapture> {
+    let written = step.get("capture").map(Node::entries).unwrap_or_default();
+    let read = written.iter().filter_map(|(name, path)| match ValuePath::parse(path.text()?) {
+        Ok(path) => Some(FlowCapture { name: name.value.clone(), path }),
+        Err(reason) => {
+            reader.report(Diagnostic::error("bad-path", reason, path.span));
+            None
+        }
+    });
+    read.collect()
+}
+
+impl SuiteSettings for TrustBoundaries {
+    fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
+        for boundary in &self.0 {
+            let TrustBoundary { from, to, tool, flow, .. } = boundary.as_ref();
+            let servers: Vec<_> = [from, to].into_iter().chain(flow.iter().map(|step| &step.server)).collect();
+            let mut unknown: Vec<&Located<String>> =
+                servers.into_iter().filter(|server| !suite.servers.contains_key(&server.value)).collect();
+            unknown.dedup_by_key(|server| server.span);
+            found.extend(unknown.into_iter().map(|server| {
+                let message = format!("the suite has no server `{}`", server.value);
+                Diagnostic::error("unknown-server", message, server.span)
+                    .with_help(did_you_mean(&server.value, suite.servers.keys().map(String::as_str)))
+            }));
+            if from.value == to.value {
+                let message = "a trust boundary lies between two servers, and `from` and `to` are the same".to_owned();
+                found.push(Diagnostic::error("no-boundary", message, to.span));
+            }
+            let reaches = |step: &FlowStep| step.server.value == to.value;
+            if !flow.is_empty() && !flow.iter().any(reaches) {
+                let message = format!("no step of the flow reaches `{}`", to.value);
+                let help = tool.as_ref().map_or_else(
+                    || format!("say `server: {}` in the step that does", to.value),
+                    |tool| format!("call `{}`, or say `server: {}` in the step that does", tool.value, to.value),
+                );
+                found.push(Diagnostic::error("no-boundary", message, boundary.span).with_help(help));
+            }
+            let others = flow.iter().filter(|step| ![&from.value, &to.value].contains(&&step.server.value));
+            found.extend(others.map(|step| {
+                let message = format!("`{}` is neither `from` nor `to`", step.server.value);
+                Diagnostic::error("no-boundary", message, step.server.span)
+            }));
+        }
+    }
+}
+
+impl CaseSource for TrustBoundaries {
+    fn cases(&self, _: &Planner<'_>, _: &Case, _: &Offer<'_>) -> Vec<Case> {
+        Vec::new()
+    }
+
+    fn known_cases(&self, planner: &Planner<'_>, block: &Block) -> Option<Vec<Case>> {
+        let mut compared = BTreeSet::new();
+        let cases = self.0.iter().flat_map(|boundary| {
+            let pair = (&boundary.from.value, &boundary.to.value);
+            let same = self.0.iter().filter(|other| (&other.from.value, &other.to.value) == pair);
+            let tools = same.filter_map(|other| Some(other.tool.as_ref()?.value.clone())).collect();
+            let is_new = compared.insert(pair);
+            let lists = if is_new { cases::of_lists(planner, block, boundary, &tools) } else { Vec::new() };
+            lists.into_iter().chain(cases::of_flow(planner, block, boundary))
+        });
+        Some(cases.collect())
+    }
+}

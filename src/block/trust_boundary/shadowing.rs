@@ -1,0 +1,176 @@
+//! Tools of a server that is not trusted that take the names of another server's tools, or tell how to use these.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::TrustBoundary;
+use super::verdict::not_selected;
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, SHADOWED_TOOL, STEERED_TOOL, Severity};
+use crate::injection::{self, Likeness, likeness};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::wire::{Catalog, Tool};
+
+/// The two ways in which the lists of a server steer the use of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShadowingKind {
+    /// By the name of a tool.
+    Names,
+    /// By a description.
+    Descriptions,
+}
+
+impl ShadowingKind {
+    pub(super) const ALL: [Self; 2] = [Self::Names, Self::Descriptions];
+
+    /// The word in names of cases.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Names => "names",
+            Self::Descriptions => "descriptions",
+        }
+    }
+
+    /// The variant that its case judges.
+    pub(super) fn judges(self) -> &'static str {
+        match self {
+            Self::Names => "SECURITY-TOOL-SHADOWING",
+            Self::Descriptions => "SECURITY-TOOL-POISONING",
+        }
+    }
+}
+
+/// Compares the lists of two servers.
+#[derive(Debug)]
+pub(super) struct ShadowingCheck {
+    pub(super) boundary: Arc<TrustBoundary>,
+    pub(super) kind: ShadowingKind,
+    /// The tools that the suite protects by name.
+    pub(super) tools: BTreeSet<String>,
+}
+
+impl Check for ShadowingCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            tokio::select! {
+                result = run(self, &context) => result,
+                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+            }
+        })
+    }
+}
+
+async fn run(check: &ShadowingCheck, context: &CheckContext<'_>) -> CheckResult {
+    let boundary = &check.boundary;
+    let Some(untrusted) = context.servers.of_server(&boundary.from.value) else {
+        return not_selected(&boundary.from.value);
+    };
+    let unavailable = |found: Finding| {
+        let reason = Reason::ServerUnavailable(found.message.clone());
+        CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
+    };
+    let session = match untrusted.open().await {
+        Ok(session) => session,
+        Err(found) => return unavailable(found),
+    };
+    let listed = session.catalog().await;
+    let instructions = session.server.result["instructions"].as_str().unwrap_or_default().to_owned();
+    untrusted.close(session).await;
+    let catalog = match listed {
+        Ok(catalog) => catalog,
+        Err(failure) => return unavailable(Finding::from(&failure)),
+    };
+    let protected = &context.catalog.tools;
+    let findings = match check.kind {
+        ShadowingKind::Names => shadows(check, &catalog, protected),
+        ShadowingKind::Descriptions => steers(boundary, &catalog, &instructions, protected),
+    };
+    let frames = catalog.tools_frame.into_iter().chain(context.catalog.tools_frame).collect();
+    let outcome = match findings.iter().map(|found| found.level).max_by_key(|level| *level == RequirementLevel::Must) {
+        None => Outcome::Passed,
+        Some(RequirementLevel::Must) => Outcome::Failed,
+        Some(RequirementLevel::Should) => Outcome::Warned,
+    };
+    CheckResult { findings, frames, ..CheckResult::new(outcome) }
+}
+
+/// Tools whose names are taken, or look as if they were. Two servers may both have a `search`, so the same name is a
+/// warning, unless the suite protects that tool; letters that only look the same have no innocent use.
+fn shadows(check: &ShadowingCheck, catalog: &Catalog, protected: &[Tool]) -> Vec<Finding> {
+    let (from, to) = (&check.boundary.from.value, &check.boundary.to.value);
+    let each = catalog.tools.iter().flat_map(|tool| protected.iter().map(move |own| (tool, own)));
+    let found = each.filter_map(|(tool, own)| {
+        let (level, how) = match likeness(&tool.name, &own.name)? {
+            Likeness::Equal if check.tools.contains(&own.name) => (RequirementLevel::Must, "has the name of"),
+            Likeness::Equal => (RequirementLevel::Should, "has the name of"),
+            Likeness::Letters => (RequirementLevel::Must, "looks like"),
+            Likeness::Spelling => (RequirementLevel::Should, "differs in case or separators only from"),
+        };
+        let message = format!("`{}` of `{from}` {how} `{}` of `{to}`", tool.name, own.name);
+        let is_must = level == RequirementLevel::Must;
+        Some(Finding {
+            level,
+            path: Some(format!("tools[{}].name", tool.name)),
+            severity: Some(if is_must { Severity::High } else { Severity::Low }),
+            help: Some(
+                "a model or a client may call the tool of the server that is not trusted; rename one of them, or give the \
+                 servers prefixes in the client"
+                    .to_owned(),
+            ),
+            ..Finding::new(SHADOWED_TOOL, message)
+        })
+        .map(|found| found.with_evidence("names", format!("{} and {}", escaped(&tool.name), escaped(&own.name))))
+    });
+    found.collect()
+}
+
+/// A name in which letters that look alike can be told apart.
+fn escaped(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii() { c.to_string() } else { format!("{c} (U+{:04X})", u32::from(c)) }).collect()
+}
+
+/// Texts that tell the model how to use a protected tool.
+fn steers(boundary: &TrustBoundary, catalog: &Catalog, instructions: &str, protected: &[Tool]) -> Vec<Finding> {
+    let is_own = |name: &str| catalog.tools.iter().any(|tool| tool.name == name);
+    let names: Vec<&str> = protected.iter().map(|tool| tool.name.as_str()).filter(|name| !is_own(name)).collect();
+    let mut texts = vec![("instructions".to_owned(), instructions)];
+    let tools: Vec<&Value> = catalog.tools.iter().map(|tool| &tool.raw).collect();
+    let others = [
+        ("resources", &catalog.resources),
+        ("resourceTemplates", &catalog.resource_templates),
+        ("prompts", &catalog.prompts),
+    ];
+    let others = others.into_iter().flat_map(|(list, items)| items.iter().map(move |item| (list, item)));
+    for (list, item) in tools.into_iter().map(|tool| ("tools", tool)).chain(others) {
+        let name = item["name"].as_str().unwrap_or_default();
+        texts_of(item, &format!("{list}[{name}]"), &mut texts);
+    }
+    let found = texts.into_iter().filter_map(|(place, text)| {
+        let told = injection::find_about(text, names.iter().copied())?;
+        let message = format!("`{place}` of `{}` {} (`{}`)", boundary.from.value, told.says, boundary.to.value);
+        Some(
+            Finding {
+                path: Some(place),
+                severity: Some(Severity::High),
+                help: Some("take out what the text says of tools of other servers".to_owned()),
+                ..Finding::new(STEERED_TOOL, message)
+            }
+            .with_evidence("text", told.quote),
+        )
+    });
+    found.collect()
+}
+
+fn texts_of<'a>(value: &'a Value, path: &str, texts: &mut Vec<(String, &'a str)>) {
+    match value {
+        Value::String(text) => texts.push((path.to_owned(), text)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| texts_of(item, &format!("{path}[{at}]"), texts));
+        }
+        Value::Object(members) => {
+            members.iter().for_each(|(name, member)| texts_of(member, &format!("{path}.{name}"), texts));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

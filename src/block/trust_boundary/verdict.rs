@@ -1,0 +1,140 @@
+//! Whether a marked text crosses a boundary.
+
+use std::sync::Arc;
+
+use super::TrustBoundary;
+use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
+use crate::block::state::RandomCanaries;
+use crate::block::torture::exchange;
+use crate::event::{CheckResult, Finding, Outcome, Reason, Severity, UNTRUSTED_TEXT};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::source::beginning_of_json;
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 200;
+
+/// Makes the flow of a boundary, and looks for the marker in what the protected server is sent.
+#[derive(Debug)]
+pub(super) struct FlowCheck {
+    pub(super) boundary: Arc<TrustBoundary>,
+}
+
+impl Check for FlowCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            tokio::select! {
+                result = run(&self.boundary, &context) => result,
+                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+            }
+        })
+    }
+}
+
+async fn run(boundary: &TrustBoundary, context: &CheckContext<'_>) -> CheckResult {
+    let Some(untrusted) = context.servers.of_server(&boundary.from.value) else {
+        return not_selected(&boundary.from.value);
+    };
+    let plain = match flow::run(boundary, context, untrusted.as_ref(), None).await {
+        Ok(run) => run,
+        Err(stop) => return stopped(stop),
+    };
+    if let Some(refused) = plain.exchanges.iter().find(|exchange| !exchange.is_served) {
+        return shown(refused_as_written(refused), &plain);
+    }
+    // Two that have nothing in common.
+    let markers = Markers { hostile: RandomCanaries::new().make(), harmless: RandomCanaries::new().make() };
+    match flow::run(boundary, context, untrusted.as_ref(), Some(&markers)).await {
+        Ok(run) => shown(judge(boundary, &run), &run),
+        Err(stop) => stopped(stop),
+    }
+}
+
+/// The result where the other server is not part of the run.
+pub(super) fn not_selected(server: &str) -> CheckResult {
+    let why = format!("the run does not use the server `{server}`");
+    CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
+}
+
+fn stopped(stop: FlowStop) -> CheckResult {
+    match stop {
+        FlowStop::Broken(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) }
+        }
+        FlowStop::Unfilled(reason) => CheckResult::because(Outcome::Errored, Reason::Unfilled(reason)),
+    }
+}
+
+/// A refusal of the marked text proves nothing where the flow is refused anyway.
+fn refused_as_written(refused: &FlowExchange) -> CheckResult {
+    let why = format!(
+        "without any marker, `{}` of `{}` was refused already: {}; correct the flow",
+        refused.title,
+        refused.server,
+        beginning_of_json(&*refused.reply.message, SHOWN)
+    );
+    CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
+}
+
+fn judge(boundary: &TrustBoundary, run: &FlowRun) -> CheckResult {
+    let (from, to) = (&boundary.from.value, &boundary.to.value);
+    let held = |note: String| CheckResult::because(Outcome::Passed, Reason::Measured(note));
+    if let Some((at, crossed)) =
+        run.exchanges.iter().enumerate().find(|(_, one)| one.is_served && one.arrival.is_some())
+    {
+        return CheckResult::found(Outcome::Failed, finding(boundary, run, at, crossed).into_iter().collect());
+    }
+    if run.marked == 0 {
+        let why = format!("no answer of `{from}` has a text, so nothing could be marked");
+        return CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+    }
+    match run.exchanges.iter().find(|one| !one.is_served) {
+        Some(refused) if refused.arrival.is_some() => {
+            held(format!("`{to}` refused a text of `{from}`: {}", refused.title))
+        }
+        Some(refused) if refused.is_sanitiser => held(format!("`{}` refused a text of `{from}`", refused.title)),
+        Some(refused) => {
+            let why = format!("with marked texts the flow ended early: {} was refused", refused.title);
+            CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
+        }
+        None => held(format!("no text of `{from}` arrived at `{to}`")),
+    }
+}
+
+fn finding(boundary: &TrustBoundary, run: &FlowRun, at: usize, crossed: &FlowExchange) -> Option<Finding> {
+    let arrival = crossed.arrival.as_ref()?;
+    let from = &boundary.from.value;
+    let message = format!(
+        "`{}` of `{}` accepted a text of `{from}`, which is not trusted: `{}` has its marker",
+        crossed.title, crossed.server, arrival.path
+    );
+    let origin = run.exchanges[..at].iter().rfind(|one| one.server == *from);
+    let mut found = Finding {
+        exchange: Some(at),
+        frame: Some(crossed.reply.frame),
+        path: Some(arrival.path.clone()),
+        severity: Some(Severity::High),
+        help: Some(
+            "check or clean the text before the call, and name the tool that does so in `sanitised_by`; if the argument may \
+             hold any text, name it in `allow`"
+                .to_owned(),
+        ),
+        ..Finding::new(UNTRUSTED_TEXT, message)
+    }
+    .with_evidence("arrived", format!("{}, frame {} of its session", arrival.form, crossed.reply.frame))
+    .with_evidence("sent as", &*arrival.quote);
+    if let Some(origin) = origin {
+        let answer = format!("{}, frame {} of its session", origin.title, origin.reply.answer_frame);
+        found = found.with_evidence("came from", answer);
+    }
+    Some(found)
+}
+
+/// A result with the steps that led to it.
+fn shown(mut result: CheckResult, run: &FlowRun) -> CheckResult {
+    for one in &run.exchanges {
+        result.exchanges.push(exchange(&one.title, &one.reply));
+        result.frames.extend([one.reply.frame, one.reply.answer_frame]);
+    }
+    result
+}
