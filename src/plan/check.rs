@@ -25,6 +25,9 @@ pub trait FreshServers: Send + Sync {
     /// Starts a server and shakes hands; the finding says why not.
     fn open(&self) -> BoxFuture<'_, Result<Session, Finding>>;
 
+    /// The same with more settings at the server's start.
+    fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>>;
+
     /// Opens a second session with the server of another one; `None` where a server has one session only.
     fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>>;
 

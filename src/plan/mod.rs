@@ -18,7 +18,7 @@ mod offer;
 mod order;
 pub(crate) mod planner;
 mod property;
-mod put;
+pub(crate) mod put;
 mod raw;
 mod rounds;
 mod select;

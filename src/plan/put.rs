@@ -43,12 +43,8 @@ pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result
             continue;
         }
         picked += 1;
-        let schema = with_definitions(parameter.schema, root);
         for payload in payloads {
-            let Some(value) = fitting(&schema, payload) else { continue };
-            let mut args = parameter.base.clone();
-            let Some(spot) = args.pointer_mut(&parameter.owner).and_then(Json::as_object_mut) else { continue };
-            spot.insert(parameter.name.to_owned(), value);
+            let Some(args) = parameter.with(payload) else { continue };
             rounds.push(Names::from_iter([
                 (place.name.to_owned(), args),
                 ("payload".to_owned(), payload.clone()),
@@ -67,9 +63,11 @@ pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result
 }
 
 /// A property of the arguments, or of an object within them.
-struct Parameter<'a> {
+pub(crate) struct Parameter<'a> {
     name: &'a str,
     schema: &'a Json,
+    /// The schema of all arguments.
+    root: &'a Json,
     is_required: bool,
     /// Where the object is that has it.
     owner: String,
@@ -78,6 +76,32 @@ struct Parameter<'a> {
 }
 
 impl Parameter<'_> {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        self.name
+    }
+
+    /// Its schema.
+    pub(crate) fn schema(&self) -> &Json {
+        self.schema
+    }
+
+    /// The text that it has in the valid arguments, alone or as the first item of a list.
+    pub(crate) fn text(&self) -> Option<&str> {
+        let value = self.base.pointer(&self.owner)?.get(self.name)?;
+        value.as_str().or_else(|| value.get(0)?.as_str())
+    }
+
+    /// Valid arguments with a value in its place, as the parameter takes it: alone, or as the only item of a list.
+    pub(crate) fn with(&self, value: &Json) -> Option<Json> {
+        let schema = with_definitions(self.schema, self.root);
+        let value = [value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))?;
+        let mut args = self.base.clone();
+        let owner = args.pointer_mut(&self.owner).and_then(Json::as_object_mut)?;
+        owner.insert(self.name.to_owned(), value);
+        Some(args)
+    }
+
     /// As expressions know it.
     fn described(&self) -> Json {
         let Self { name, schema, is_required, .. } = self;
@@ -87,7 +111,7 @@ impl Parameter<'_> {
 
 /// The parameters of a tool, and those of the objects within them, alone or in lists; each with arguments that have a
 /// place for it.
-fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
+pub(crate) fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
     let mut found = of_object(root, root, "", base);
     let (mut at, outermost) = (0, found.len());
     while at < found.len() && found.len() < outermost + MOST_WITHIN {
@@ -104,6 +128,7 @@ fn of_object<'a>(object: &'a Json, root: &'a Json, owner: &str, base: &Json) -> 
     let of = |(name, schema): (&'a String, &'a Json)| Parameter {
         name,
         schema: resolved(schema, root),
+        root,
         is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
         owner: owner.to_owned(),
         base: base.clone(),
@@ -160,11 +185,6 @@ fn is_picked(place: &PutSite<'_>, parameter: &Json) -> bool {
     names.insert("parameter".to_owned(), parameter.clone());
     // An expression may use names that the schema leaves open.
     holds(&into.value, &names).unwrap_or(false)
-}
-
-/// The value as the parameter takes it: alone, or as the only item of a list.
-fn fitting(schema: &Json, payload: &Json) -> Option<Json> {
-    [payload.clone(), json!([payload])].into_iter().find(|value| satisfies(schema, value))
 }
 
 fn with_definitions(schema: &Json, root: &Json) -> Json {

@@ -72,6 +72,18 @@ impl<'a> TargetServers<'a> {
     pub(super) fn new(target: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
         Self { target: Arc::clone(target), case, options, learned: Mutex::default() }
     }
+
+    /// Runs the suite's setup in a session that needs it.
+    async fn set_up(&self, opened: Result<Session, SessionError>) -> Result<Session, Finding> {
+        let session = opened.map_err(SessionError::into_finding)?;
+        session.learn(&self.target.known_catalog());
+        if !self.target.sets_up_probes() {
+            return Ok(session);
+        }
+        let OpenSession { session, names } = self.target.set_up(session).await?;
+        *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        Ok(session)
+    }
 }
 
 impl FreshServers for TargetServers<'_> {
@@ -81,16 +93,12 @@ impl FreshServers for TargetServers<'_> {
                 return Ok(session);
             }
             let answers = Opening::with(&self.case.answers);
-            let opened = self.target.open(self.target.known_revision(), answers).await;
-            let session = opened.map_err(SessionError::into_finding)?;
-            session.learn(&self.target.known_catalog());
-            if !self.target.sets_up_probes() {
-                return Ok(session);
-            }
-            let OpenSession { session, names } = self.target.set_up(session).await?;
-            *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
-            Ok(session)
+            self.set_up(self.target.open(self.target.known_revision(), answers).await).await
         })
+    }
+
+    fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async { self.set_up(self.target.open_with(added, Opening::with(&self.case.answers)).await).await })
     }
 
     fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>> {

@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::plan::{BoxFuture, FreshServers};
 use crate::redact::Redactor;
 use crate::session::Session;
+use crate::suite::AddedSettings;
 use crate::transport::{Shutdown, ShutdownOrder};
 use crate::wire::Catalog;
 
@@ -42,6 +43,13 @@ impl Fresh {
         catalog.unwrap_or_default()
     }
 
+    /// A session that knows what the server listed.
+    fn learned(&self, opened: Result<Session, SessionError>) -> Result<Session, Finding> {
+        let session = opened.map_err(SessionError::into_finding)?;
+        session.learn(&self.target.known_catalog());
+        Ok(session)
+    }
+
     /// Takes secrets out of what servers say.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -52,10 +60,14 @@ impl FreshServers for Fresh {
     fn open(&self) -> BoxFuture<'_, Result<Session, Finding>> {
         Box::pin(async {
             let answers = Opening::with(&self.target.planned().suite.answers);
-            let opened = self.target.open(self.target.known_revision(), answers).await;
-            let session = opened.map_err(SessionError::into_finding)?;
-            session.learn(&self.target.known_catalog());
-            Ok(session)
+            self.learned(self.target.open(self.target.known_revision(), answers).await)
+        })
+    }
+
+    fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async {
+            let answers = Opening::with(&self.target.planned().suite.answers);
+            self.learned(self.target.open_with(added, answers).await)
         })
     }
 

@@ -5,7 +5,7 @@
 //! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `leaks`
 //! looks at what many runs leave.
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
-//! `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
+//! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
 //! for servers.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
@@ -43,6 +43,7 @@ mod real;
 mod replaying;
 mod robustness;
 mod safe_arguments;
+mod security;
 mod starts;
 mod strays;
 mod testing;

@@ -1,15 +1,32 @@
-//! `security:`, the packs of properties about attacks, instructions to the model and secrets, under one key.
+//! `security:`, known attacks, instructions to the model and secrets: packs of properties, and probes that prove an attack
+//! by its effect.
 //!
-//! The packs are included as `include:` would include them; their cases have the probe `security` besides.
+//! The packs are included as `include:` would include them; their cases have the probe `security` besides. [`cases`] plans
+//! a case of each probe for every tool that it is about. [`path`] looks for ways out of a folder, [`execution`] for
+//! arguments that are executed, [`fetching`] for addresses that are followed, and [`environment`] for a secret that shows.
+//! A probe finds something only where it sees an effect that nothing else has: a canary comes back, a file appears in a
+//! folder that was fresh ([`outside`]), a visitor asks a [`listener`] for a path that nobody else knows.
 
+mod cases;
+mod environment;
+mod execution;
+mod fetching;
+mod listener;
+mod outside;
+mod path;
+mod probed_tool;
+mod spelling;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Kind;
-use crate::plan::planner::{Planner, not_available};
-use crate::plan::{Block, Body, Case, CaseSource, Offer};
+use crate::plan::planner::Planner;
+use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Located, Node, Value};
-use crate::suite::{BlockReader, SuiteSettings, texts};
+use crate::source::{Located, Node, Span, Value};
+use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
 
 pub(super) static KIND: Kind = Kind {
     key: key(
@@ -18,68 +35,168 @@ pub(super) static KIND: Kind = Kind {
         "Tries known attacks on the server, and looks for secrets and for instructions to the model in its answers.",
     ),
     probes: &["security"],
-    example: Some("security: true"),
+    example: Some("security: { root: data/files }"),
     read,
     read_in_test: None,
 };
 
 static KEYS: Object = Object {
     name: "security",
-    doc: "Known attacks on the server, and searches of its answers; `security: true` makes all of them.",
+    doc: "Known attacks on the server, and searches of its answers; `security: true` makes all of them that need no \
+          further word.",
     keys: &[&[
         key("scan", Shape::Flag, "Whether to look for instructions to the model, as the pack `prompt-injection` does.")
             .default("true"),
         key(
             "packs",
             Shape::Set(&Shape::Choice(&["injection", "path-traversal", "secrets", "ssrf"])),
-            "The packs; by default `injection`, `path-traversal` and `secrets`. `ssrf` is not available yet: its case is \
-             planned and skipped.",
+            "The attacks; by default `injection`, `path-traversal` and `secrets`. `ssrf` gives addresses of this machine \
+             to tools that take addresses, and warns of those that follow them.",
         ),
+        key(
+            "root",
+            Shape::Text,
+            "The folder that tools may use, relative to the suite's file. A folder with a canary is made beside it for \
+             the time of a case, and tools must not get there; on a server with `scratch: true`, a symbolic link to it is \
+             made in the folder.",
+        ),
+        key(
+            "forbid_loopback",
+            Shape::Flag,
+            "Whether tools must not fetch from this machine, so that one that does fails; otherwise it is a warning.",
+        )
+        .default("false"),
+        key("fetches", TOOLS, "Tools that are meant to fetch any address. Names and patterns such as `fetch_*`."),
+        key(
+            "tools",
+            TOOLS,
+            "The tools that are attacked: all by default, or a list of names and patterns. A tool that is meant to run \
+             commands is left alone unless its name is in the list.",
+        ),
+        key("time", Shape::Timeout, "The time for the attacks of one kind on one tool.").default("60s"),
     ]],
 };
-
-/// The built-in suites behind `packs`; all of them by default.
-const PACKS: [(&str, &str); 3] = [
-    ("injection", "builtin:packs/injection"),
-    ("path-traversal", "builtin:packs/path-traversal"),
-    ("secrets", "builtin:packs/secrets-leakage"),
-];
 
 /// The built-in suite behind `scan`.
 const SCAN: &str = "builtin:packs/prompt-injection";
 
-/// The pack that needs a listener for requests of the server, which no step can have yet.
-const SSRF: &str = "ssrf";
+/// Attacks of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum AttackPack {
+    Injection,
+    PathTraversal,
+    Secrets,
+    Ssrf,
+}
+
+impl AttackPack {
+    const ALL: [Self; 4] = [Self::Injection, Self::PathTraversal, Self::Secrets, Self::Ssrf];
+
+    /// The word in suites.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Injection => "injection",
+            Self::PathTraversal => "path-traversal",
+            Self::Secrets => "secrets",
+            Self::Ssrf => "ssrf",
+        }
+    }
+
+    /// The built-in suite with its properties.
+    fn suite(self) -> Option<&'static str> {
+        match self {
+            Self::Injection => Some("builtin:packs/injection"),
+            Self::PathTraversal => Some("builtin:packs/path-traversal"),
+            Self::Secrets => Some("builtin:packs/secrets-leakage"),
+            Self::Ssrf => None,
+        }
+    }
+
+    /// The name of its probe in names of cases.
+    fn title(self) -> &'static str {
+        match self {
+            Self::Injection => "executed arguments",
+            Self::PathTraversal => "ways out of the folder",
+            Self::Secrets => "environment",
+            Self::Ssrf => "addresses of this machine",
+        }
+    }
+
+    /// The variants that its probe judges.
+    fn judges(self) -> &'static [&'static str] {
+        match self {
+            Self::Injection => &["SECURITY-COMMAND-INJECTION", "SECURITY-ARGUMENT-INJECTION"],
+            Self::PathTraversal => &["SECURITY-PATH-ESCAPE"],
+            Self::Secrets => &["SECURITY-SECRET-LEAK"],
+            Self::Ssrf => &["SECURITY-SSRF"],
+        }
+    }
+}
+
+/// The attacks of a suite.
+#[derive(Debug, Clone)]
+struct SecuritySettings {
+    span: Span,
+    packs: BTreeSet<AttackPack>,
+    /// The folder that tools may use, unfilled.
+    root: Option<Node>,
+    forbids_loopback: bool,
+    /// Tools that are meant to fetch any address.
+    fetches: ToolSelection,
+    tools: ToolSelection,
+    time: Duration,
+}
+
+impl SecuritySettings {
+    /// Whether the suite asks for a tool by its very name.
+    fn names(&self, tool: &str) -> bool {
+        matches!(&self.tools, ToolSelection::Named(patterns) if patterns.iter().any(|pattern| pattern.value == tool))
+    }
+
+    /// The packs whose probes can run.
+    fn probed(&self) -> impl Iterator<Item = AttackPack> + '_ {
+        self.packs.iter().copied().filter(|pack| *pack != AttackPack::PathTraversal || self.root.is_some())
+    }
+}
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     if !matches!(node.value, Value::Bool(true) | Value::Map(_)) {
         return None;
     }
     let asked = texts(node.get("packs"));
-    let is_asked = |name: &str| asked.iter().any(|pack| pack.value == name);
+    let is_asked = |pack: &AttackPack| {
+        let is_default = asked.is_empty() && *pack != AttackPack::Ssrf;
+        is_default || asked.iter().any(|word| word.value == pack.as_str())
+    };
+    let packs: BTreeSet<AttackPack> = AttackPack::ALL.into_iter().filter(is_asked).collect();
     let has_scan = KEYS.value(node, "scan").and_then(|scan| scan.flag()) == Some(true);
-    let packs = PACKS.iter().filter(|(name, _)| asked.is_empty() || is_asked(name)).map(|(_, suite)| *suite);
-    for suite in has_scan.then_some(SCAN).into_iter().chain(packs) {
+    let suites = packs.iter().filter_map(|pack| pack.suite());
+    for suite in has_scan.then_some(SCAN).into_iter().chain(suites) {
         reader.add_suite(&Located { value: suite.to_owned(), span: node.span }, KIND.probes);
     }
-    is_asked(SSRF).then(|| Arc::new(Unavailable) as Arc<dyn CaseSource>)
+    Some(Arc::new(SecuritySettings {
+        span: node.span,
+        packs,
+        root: node.get("root").cloned(),
+        forbids_loopback: KEYS.value(node, "forbid_loopback").and_then(|flag| flag.flag()) == Some(true),
+        fetches: tool_selection(node.get("fetches")),
+        tools: selected_tools(node, "tools"),
+        time: KEYS.duration(node, "time").unwrap_or_default(),
+    }))
 }
 
-/// A pack that cannot run yet.
-#[derive(Debug)]
-struct Unavailable;
+impl SuiteSettings for SecuritySettings {}
 
-impl SuiteSettings for Unavailable {}
-
-impl CaseSource for Unavailable {
-    fn cases(&self, _: &Planner<'_>, _: &Case, _: &Offer<'_>) -> Vec<Case> {
-        Vec::new()
+impl CaseSource for SecuritySettings {
+    fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
+        cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }
 
-    /// One skipped case, which declares nothing.
-    fn known_cases(&self, planner: &Planner<'_>, block: &Block) -> Option<Vec<Case>> {
-        let name = format!("{}: {SSRF}", block.key);
-        let reason = planner.passed_over().unwrap_or_else(|| not_available(&name));
-        Some(vec![planner.case(&name, None, block.span, Body::Skipped(reason))])
+    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
+        self.probed().flat_map(AttackPack::judges).map(|variant| (*variant).to_owned()).collect()
+    }
+
+    fn calls(&self, tool: &str) -> bool {
+        self.tools.selects(tool)
     }
 }

@@ -8,7 +8,7 @@
 //! server could mean it; everything else is a warning. See [`IsolationKind`] and [`finding::Claim`].
 
 mod caller;
-mod canary;
+pub(super) mod canary;
 mod cases;
 mod check;
 mod finding;

@@ -53,7 +53,7 @@ fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: 
 }
 
 /// Why a tool is not called.
-fn kept(planner: &Planner<'_>, tool: &Tool) -> Option<Reason> {
+pub(in crate::block) fn kept(planner: &Planner<'_>, tool: &Tool) -> Option<Reason> {
     if tool.raw["execution"]["taskSupport"] == "required" {
         return Some(Reason::NotApplicable(only_as_task(tool)));
     }

@@ -67,7 +67,7 @@ impl NumberedAnswer {
 }
 
 /// Whether a request was answered with a result that is no error.
-pub(super) fn is_served(reply: &SessionReply) -> bool {
+pub(in crate::block) fn is_served(reply: &SessionReply) -> bool {
     reply.message.get("result").is_some_and(|result| result["isError"] != true)
 }
 

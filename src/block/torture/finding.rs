@@ -14,17 +14,17 @@ use crate::source::{beginning_of_json, duration_text};
 const SHOWN: usize = 600;
 
 /// A result that could not be reached.
-pub(super) fn inconclusive(why: String) -> CheckResult {
+pub(in crate::block) fn inconclusive(why: String) -> CheckResult {
     CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
 }
 
 /// A result of a tool that the check does not apply to.
-pub(super) fn not_applicable(why: String) -> CheckResult {
+pub(in crate::block) fn not_applicable(why: String) -> CheckResult {
     CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
 }
 
 /// The result where no valid call of a tool was served.
-pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
+pub(in crate::block) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
     let call = RefusedCall {
         call: format!("tools/call {tool}"),
         answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),

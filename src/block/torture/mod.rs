@@ -7,9 +7,9 @@
 
 mod answers;
 mod canary;
-mod cases;
-mod clients;
-mod finding;
+pub(super) mod cases;
+pub(super) mod clients;
+pub(super) mod finding;
 mod reads;
 mod updates;
 

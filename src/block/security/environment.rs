@@ -1,0 +1,190 @@
+//! A secret in the server's environment, which nothing that the server sends may show.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::SecuritySettings;
+use crate::block::state::canary::RandomCanaries;
+use crate::block::torture::clients::is_served;
+use crate::block::torture::finding::{inconclusive, not_applicable};
+use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
+use crate::plan::arguments::valid_arguments;
+use crate::plan::generated::text_node;
+use crate::plan::witness::known_arguments;
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::redact::Redactor;
+use crate::session::{CallFailure, FailureReason, Session, SessionRequest};
+use crate::source::{Located, beginning, words};
+use crate::suite::AddedSettings;
+use crate::wire::{Channel, Direction, Frame, ListKind, Tool};
+
+/// The variable that holds the secret.
+const VARIABLE: &str = "MCPROVE_SECRET_API_KEY";
+
+/// How many tools are called.
+const MOST_TOOLS: usize = 100;
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 300;
+
+/// How long the server may write to standard error after its last answer.
+const AFTER_LAST_CALL: Duration = Duration::from_millis(200);
+
+/// The tools of a server, and a secret in its environment.
+#[derive(Debug)]
+pub(super) struct EnvironmentCheck {
+    pub(super) settings: Arc<SecuritySettings>,
+}
+
+impl Check for EnvironmentCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            tokio::select! {
+                result = run(self, &context) => result,
+                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+            }
+        })
+    }
+}
+
+async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResult {
+    let secret = RandomCanaries::new().make();
+    if !context.suite.servers[context.server_name].is_started() {
+        return not_applicable("the server is not started by a command, so it gets no variable".to_owned());
+    }
+    let span = check.settings.span;
+    let variable = Located { value: VARIABLE.to_owned(), span };
+    let added = AddedSettings { env: vec![(variable, text_node(&secret, span))], ..AddedSettings::default() };
+    let session = match context.servers.open_with(&added).await {
+        Ok(session) => session,
+        Err(found) => {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            return CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) };
+        }
+    };
+    let mut visit = EnvironmentVisit {
+        context,
+        session: &session,
+        deadline: Instant::now() + check.settings.time,
+        served: 0,
+        calls: 0,
+    };
+    let ended = visit.call_everything(&check.settings).await.err();
+    let (served, calls) = (visit.served, visit.calls);
+    tokio::time::sleep(AFTER_LAST_CALL).await;
+    let protocol_revision = session.server.revision.to_string();
+    let frames = session.frames();
+    let exit = context.servers.close(session).await;
+    let redactor = Redactor::new([secret]);
+    let shows = |frame: &&Frame| frame.direction == Direction::Received && redactor.text(&frame.text()) != frame.text();
+    let result = if let Some(frame) = frames.iter().find(shows) {
+        let mut result = CheckResult::found(Outcome::Failed, vec![finding(frame, &frames, &redactor)]);
+        result.frames.push(frame.seq);
+        result
+    } else if let Some(failure) = ended {
+        CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
+    } else if let Some(found) = exit {
+        CheckResult::found(Outcome::Failed, vec![found])
+    } else if served == 0 {
+        inconclusive("the server served no call, so nothing of its environment could show".to_owned())
+    } else {
+        let reason = format!("{calls} calls, {served} of them served, and no message shows the variable `{VARIABLE}`");
+        CheckResult { reason: Some(Reason::Measured(reason)), ..CheckResult::new(Outcome::Passed) }
+    };
+    CheckResult { protocol_revision, ..result }
+}
+
+fn finding(frame: &Frame, frames: &[Frame], redactor: &Redactor) -> Finding {
+    let place = match frame.channel {
+        Channel::Stderr => "standard error".to_owned(),
+        Channel::Protocol | Channel::Http => place_of(frame, frames),
+    };
+    let mut found = Finding::new("leaked-environment", format!("{place} shows a secret of the server's environment"))
+        .with_evidence("variable", VARIABLE)
+        .with_evidence("shown", beginning(&redactor.text(&frame.text()), SHOWN));
+    found.help =
+        Some("keep the environment out of results, errors and logs; say which variables may be shown".to_owned());
+    found.severity = Some(Severity::Critical);
+    found.frame = Some(frame.seq);
+    found
+}
+
+/// The request that a message answers, in words.
+fn place_of(frame: &Frame, frames: &[Frame]) -> String {
+    let message = frame.json().unwrap_or_default();
+    if let Some(method) = message["method"].as_str() {
+        return format!("the message `{method}`");
+    }
+    let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
+    let request =
+        sent.filter_map(|frame| frame.json().ok()).find(|sent| !sent["id"].is_null() && sent["id"] == message["id"]);
+    let request = request.unwrap_or_default();
+    let name = request["params"]["name"].as_str().or(request["method"].as_str()).unwrap_or("an unknown request");
+    format!("the answer of `{name}`")
+}
+
+/// Whether a tool is there to show the environment: its own words say so.
+fn shows_environment(tool: &Tool) -> bool {
+    let description = tool.raw["description"].as_str().unwrap_or_default();
+    let spoken = words(&tool.name).into_iter().chain(words(description));
+    spoken.into_iter().any(|word| ["env", "environ", "environment", "getenv", "printenv"].contains(&word.as_str()))
+}
+
+/// Calls of a server.
+struct EnvironmentVisit<'a> {
+    context: &'a CheckContext<'a>,
+    session: &'a Session,
+    deadline: Instant,
+    served: usize,
+    calls: usize,
+}
+
+impl EnvironmentVisit<'_> {
+    /// Lists everything, and calls every tool validly and in ways that it must refuse.
+    async fn call_everything(&mut self, settings: &SecuritySettings) -> Result<(), Box<CallFailure>> {
+        for kind in ListKind::ALL {
+            if !self.session.server.capabilities[kind.capability()].is_null() {
+                self.request(kind.method(), json!({})).await?;
+            }
+        }
+        let context = self.context;
+        let tools = context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+        for tool in tools.filter(|tool| !shows_environment(tool)).take(MOST_TOOLS) {
+            let Ok(made) = valid_arguments(context.suite, context.server_name, tool) else { continue };
+            let made = known_arguments(context.suite, tool).map_or(made, |(_, known)| known);
+            let properties = tool.input_schema()["properties"].clone();
+            for arguments in [(context.filled)(&made), Some(json!({})), Some(properties)].into_iter().flatten() {
+                self.request("tools/call", json!({"name": tool.name, "arguments": arguments})).await?;
+            }
+        }
+        self.request("tools/call", json!({"name": "mcprove_no_such_tool", "arguments": {}})).await?;
+        self.request("mcprove/no_such_method", json!({})).await
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> Result<(), Box<CallFailure>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || !self.session.is_open() {
+            return Ok(());
+        }
+        let is_call = method == "tools/call";
+        self.calls += usize::from(is_call);
+        let request = SessionRequest {
+            owner: self.context.owner,
+            method,
+            params: Some(params),
+            timeout: Some(self.context.request_timeout.min(left)),
+            progress: false,
+        };
+        match self.session.request(request).await {
+            Ok(reply) => {
+                self.served += usize::from(is_call && is_served(&reply));
+                Ok(())
+            }
+            Err(failure) if matches!(failure.reason, FailureReason::Exited(_)) => Err(Box::new(failure)),
+            Err(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! A tool with a session of its own, and the hostile calls that it gets. Every call ends within the time of the case, and
+//! there are never more than so many.
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::SecuritySettings;
+use crate::block::torture::clients::is_served;
+use crate::block::torture::finding::{exchange, inconclusive, refused};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::plan::CheckContext;
+use crate::plan::arguments::valid_arguments;
+use crate::plan::put::{Parameter, parameters};
+use crate::plan::witness::known_arguments;
+use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
+use crate::source::duration_text;
+use crate::wire::Tool;
+
+/// How many calls a case makes at most.
+const MOST_CALLS: usize = 400;
+
+/// How many of the parameters that a probe is about are tried.
+pub(super) const MOST_PARAMETERS: usize = 6;
+
+/// The server, and the tool that is tried; no tool where resources are.
+pub(super) struct ProbedTool<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    session: Session,
+    /// The tool, or what is tried instead, as messages name it.
+    subject: String,
+    time: std::time::Duration,
+    deadline: Instant,
+    /// Valid arguments, of which one is replaced in hostile calls.
+    pub(super) base: Value,
+    pub(super) calls: usize,
+    /// Whether a valid call was served, and the answer to the last one.
+    is_served: bool,
+    valid_call: Option<SessionReply>,
+    found: Vec<ProvenFinding>,
+}
+
+/// A finding, and the call that shows it.
+struct ProvenFinding {
+    finding: Finding,
+    reply: Option<SessionReply>,
+}
+
+/// Why no further call is made.
+pub(super) enum ProbeHalt {
+    /// A call got no answer, or the server ended.
+    Failed(Box<CallFailure>),
+    /// The time or the number of calls is used up.
+    OutOfBounds,
+}
+
+impl<'a> ProbedTool<'a> {
+    /// Opens a session; the result is that of a case that cannot begin.
+    pub(super) async fn begin(
+        context: &'a CheckContext<'a>,
+        settings: &SecuritySettings,
+        subject: &str,
+    ) -> Result<Self, Box<CheckResult>> {
+        let base = match context.catalog.tool(subject) {
+            Some(tool) => Self::valid_base(context, tool)?,
+            None => Value::Null,
+        };
+        let session = context.servers.open().await.map_err(|found| {
+            let reason = Reason::ServerUnavailable(found.message.clone());
+            CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
+        })?;
+        session.keep_last_frames(1);
+        Ok(Self {
+            context,
+            session,
+            subject: subject.to_owned(),
+            time: settings.time,
+            deadline: Instant::now() + settings.time,
+            base,
+            calls: 0,
+            is_served: false,
+            valid_call: None,
+            found: Vec::new(),
+        })
+    }
+
+    fn valid_base(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, Box<CheckResult>> {
+        let none = |why: String| Box::new(CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(why)));
+        let made = match known_arguments(context.suite, tool) {
+            Some((_, known)) => known,
+            None => valid_arguments(context.suite, context.server_name, tool).map_err(|why| {
+                none(why.sentence(&tool.name, crate::plan::arguments::ConfigSource::of(context.suite)))
+            })?,
+        };
+        (context.filled)(&made).ok_or_else(|| none("the arguments use a name that only a step captures".to_owned()))
+    }
+
+    /// The parameters that take texts and that a probe is about, in the order of the schema.
+    pub(super) fn parameters(&self, is_wanted: impl Fn(&Parameter<'_>) -> bool) -> Vec<Parameter<'a>> {
+        let Some(tool) = self.context.catalog.tool(&self.subject) else { return Vec::new() };
+        let mut found = parameters(tool.input_schema(), &self.base);
+        found.retain(|parameter| is_wanted(parameter));
+        found.truncate(MOST_PARAMETERS);
+        found
+    }
+
+    /// Makes a request; `None` where the answer cannot be read and the server goes on.
+    pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Option<SessionReply>, ProbeHalt> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || self.calls >= MOST_CALLS {
+            return Err(ProbeHalt::OutOfBounds);
+        }
+        self.calls += 1;
+        let request = SessionRequest {
+            owner: self.context.owner,
+            method,
+            params: Some(params),
+            timeout: Some(self.context.request_timeout.min(left)),
+            progress: false,
+        };
+        match self.session.request(request).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(_) if Instant::now() >= self.deadline => Err(ProbeHalt::OutOfBounds),
+            Err(failure) => match failure.reason {
+                FailureReason::Timeout(_) | FailureReason::Exited(_) => Err(ProbeHalt::Failed(Box::new(failure))),
+                FailureReason::Protocol(_)
+                | FailureReason::NotRead(_)
+                | FailureReason::RefusedWhole(_)
+                | FailureReason::Http(_) => {
+                    if self.session.is_open() {
+                        Ok(None)
+                    } else {
+                        Err(ProbeHalt::Failed(Box::new(failure)))
+                    }
+                }
+            },
+        }
+    }
+
+    /// Calls the tool.
+    pub(super) async fn call(&mut self, arguments: &Value) -> Result<Option<SessionReply>, ProbeHalt> {
+        self.request("tools/call", json!({"name": self.subject, "arguments": arguments})).await
+    }
+
+    /// Calls the tool with valid arguments, which become those of later calls if they are served.
+    pub(super) async fn call_validly(&mut self, arguments: Value) -> Result<bool, ProbeHalt> {
+        let reply = self.call(&arguments).await?;
+        let is_valid = reply.as_ref().is_some_and(is_served);
+        if is_valid {
+            self.base = arguments;
+        }
+        self.note_valid(reply, is_valid);
+        Ok(is_valid)
+    }
+
+    /// Notes a valid request.
+    pub(super) fn note_valid(&mut self, reply: Option<SessionReply>, is_valid: bool) {
+        if is_valid || !self.is_served {
+            self.valid_call = reply.or_else(|| self.valid_call.take());
+        }
+        self.is_served |= is_valid;
+    }
+
+    /// The tool, or what is tried instead, as messages name it.
+    pub(super) fn subject(&self) -> String {
+        self.subject.clone()
+    }
+
+    /// Keeps a finding.
+    pub(super) fn note(&mut self, finding: Finding, reply: Option<SessionReply>) {
+        self.found.push(ProvenFinding { finding, reply });
+    }
+
+    pub(super) fn has_found(&self) -> bool {
+        !self.found.is_empty()
+    }
+
+    /// Ends the session, and comes to the result; `passed` says what did not happen.
+    pub(super) async fn end(self, halt: Option<ProbeHalt>, passed: &str) -> CheckResult {
+        let protocol_revision = self.session.server.revision.to_string();
+        let exit = self.context.servers.close(self.session).await;
+        let mut result = if self.found.is_empty() {
+            match (halt, exit) {
+                (Some(ProbeHalt::Failed(failure)), _) => CheckResult {
+                    frames: failure.frame.into_iter().collect(),
+                    ..CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
+                },
+                (_, Some(found)) => CheckResult::found(Outcome::Failed, vec![found]),
+                (Some(ProbeHalt::OutOfBounds), None) => inconclusive(format!(
+                    "the hostile calls of `{}` took more than {} or {MOST_CALLS} calls; raise `time`",
+                    self.subject,
+                    duration_text(self.time)
+                )),
+                (None, None) if !self.is_served && self.context.catalog.tool(&self.subject).is_none() => {
+                    inconclusive("no resource could be read, so a refusal shows nothing".to_owned())
+                }
+                (None, None) if !self.is_served => refused(self.context, &self.subject, self.valid_call.as_ref()),
+                (None, None) => CheckResult {
+                    reason: Some(Reason::Measured(format!("{} calls, and {passed}", self.calls))),
+                    ..CheckResult::new(Outcome::Passed)
+                },
+            }
+        } else {
+            let fails = self.found.iter().any(|found| found.finding.level == RequirementLevel::Must);
+            CheckResult::new(if fails { Outcome::Failed } else { Outcome::Warned })
+        };
+        let is_found = !self.found.is_empty();
+        let valid_call = self.valid_call.filter(|_| !is_found).map(|reply| (None, reply));
+        let proven = self.found.into_iter().map(|found| (Some(found.finding), found.reply));
+        for (finding, reply) in proven.chain(valid_call.map(|(none, reply)| (none, Some(reply)))) {
+            if let Some(reply) = &reply {
+                let title = match reply.params["name"].as_str() {
+                    Some(tool) => format!("tools/call {tool}"),
+                    None => "resources/read".to_owned(),
+                };
+                result.exchanges.push(exchange(&title, reply));
+                result.frames.extend([reply.frame, reply.answer_frame]);
+            }
+            if let Some(mut finding) = finding {
+                finding.exchange = reply.and_then(|_| result.exchanges.len().checked_sub(1));
+                let is_must = finding.level == RequirementLevel::Must;
+                finding.severity = Some(if is_must { Severity::Critical } else { Severity::Medium });
+                result.findings.push(finding);
+            }
+        }
+        CheckResult { protocol_revision, ..result }
+    }
+}
