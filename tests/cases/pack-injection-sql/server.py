@@ -11,6 +11,7 @@ from little import Refused, Server, text  # noqa: E402
 
 rooms = sqlite3.connect(":memory:")
 rooms.execute("create table rooms (name text)")
+rooms.execute("insert into rooms values ('blue'), ('red')")
 
 
 def tool(name, description, argument):
