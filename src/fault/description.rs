@@ -162,9 +162,9 @@ fn difference(path: &str, before: &Value, after: &Value, found: &mut Vec<String>
 
 /// Two values, the old and the new one. Long texts that begin alike are shown from shortly before their first difference.
 fn replacement(before: &Value, after: &Value) -> String {
-    let texts = before.as_str().zip(after.as_str());
-    let is_cut = |(before, after): &(&str, &str)| before.chars().chain(after.chars()).nth(MAX_VALUE_CHARS).is_some();
-    let Some((before, after)) = texts.filter(is_cut) else { return format!("{} → {}", shown(before), shown(after)) };
+    let is_cut = |value: &Value| value.to_string().chars().nth(MAX_VALUE_CHARS).is_some();
+    let texts = before.as_str().zip(after.as_str()).filter(|_| is_cut(before) || is_cut(after));
+    let Some((before, after)) = texts else { return format!("{} → {}", shown(before), shown(after)) };
     let alike = before.chars().zip(after.chars()).take_while(|(one, other)| one == other).count();
     let from = |text: &str| match alike.saturating_sub(CHARS_BEFORE_DIFFERENCE) {
         0 => shown(&text.into()),

@@ -57,7 +57,6 @@ pub(super) struct Served {
     names: Names,
     environment: BTreeMap<String, String>,
     redactor: Redactor,
-    /// Variables beside those of the suite.
     /// Who may change how it is started, and the name of its lane.
     tamper: Option<(Tamper, String)>,
 }

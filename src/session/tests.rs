@@ -324,6 +324,9 @@ async fn timeouts_name_the_limits_that_were_set() {
 async fn progress_gives_a_request_the_whole_time_again() {
     let answering = async |mut end: ServerSide| {
         while let Some(asked) = end.next().await {
+            if asked["method"] != "tools/call" {
+                continue;
+            }
             let token = asked["params"]["_meta"]["progressToken"].clone();
             for progress in 1..=2 {
                 tokio::time::sleep(Duration::from_secs(9)).await;
