@@ -213,11 +213,11 @@ mod tests {
             env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
             cwd: std::path::PathBuf::new(),
         };
-        let mut link = stdio::spawn(&command).unwrap();
+        let mut link = stdio::spawn(&command).unwrap_or_else(|error| panic!("there is no shell: {error:?}"));
         // It is told to end when it has said that it is ready.
         assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"ready".to_vec())));
         let order = ShutdownOrder { first, grace: Duration::from_millis(500) };
-        link.stop.shut_down(order).await.unwrap()
+        link.stop.shut_down(order).await.unwrap_or_else(|| panic!("it is no process of ours"))
     }
 
     #[tokio::test]

@@ -143,7 +143,7 @@ impl CancelRounds<'_> {
         if !self.still_works("twice", evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
         }
-        self.judge(first, second.as_ref().filter(|_| is_suspect), level, evidence);
+        self.judge(&first, second.as_ref().filter(|_| is_suspect), level, evidence);
         let mut ways = vec!["in flight", "twice"];
         self.cancel(CancelTrigger::After(Duration::ZERO), CancelSignal::Standard, self.slow.time / 4).await?;
         if !self.still_works("at once", evidence).await? {
@@ -261,7 +261,7 @@ impl CancelRounds<'_> {
     /// Judges what came after a cancellation; `again` is the second time.
     fn judge(
         &self,
-        first: CancelledCall,
+        first: &CancelledCall,
         again: Option<&CancelledCall>,
         level: RequirementLevel,
         evidence: &mut Evidence,
@@ -276,7 +276,7 @@ impl CancelRounds<'_> {
         };
         let continues = [LateMessageKind::Progress, LateMessageKind::Result];
         let alone = format!("`{tool}` takes {}", duration_text(self.slow.time));
-        if shows(&first, &continues) || first.change.is_some() {
+        if shows(first, &continues) || first.change.is_some() {
             let is_repeated = again.is_some_and(|again| shows(again, &continues) || again.change.is_some());
             evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
             let mut found =
@@ -302,7 +302,7 @@ impl CancelRounds<'_> {
             evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated(is_repeated)));
             return;
         }
-        if shows(&first, &[LateMessageKind::Error]) {
+        if shows(first, &[LateMessageKind::Error]) {
             let is_repeated = again.is_some_and(|again| shows(again, &[LateMessageKind::Error]));
             evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
             let message = format!("the server answers the cancellation of `{tool}` with an error");

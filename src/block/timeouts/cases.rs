@@ -13,6 +13,7 @@ use crate::plan::planner::Planner;
 use crate::plan::witness::only_as_task;
 use crate::plan::{Body, Case, Check, Offer};
 use crate::suite::{Target, ToolSelection};
+use crate::transport::TransportKind;
 use crate::wire::{Era, Revision};
 
 pub(super) fn cases(
@@ -41,7 +42,7 @@ fn applies(aspect: SlowCallAspect, settings: &TimeoutSettings, offer: &Offer<'_>
     if aspect != SlowCallAspect::Disconnection {
         return true;
     }
-    let is_http = offer.transport.is_some_and(|transport| transport.is_over_http());
+    let is_http = offer.transport.is_some_and(TransportKind::is_over_http);
     let is_session = offer.revision.map(Revision::era) == Some(Era::Session);
     is_http && is_session && (settings.state.is_some() || settings.required.contains(&aspect))
 }
