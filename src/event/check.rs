@@ -42,6 +42,12 @@ impl CheckResult {
         Self { reason: Some(reason), ..Self::new(outcome) }
     }
 
+    /// The result where the server could not be started or reached.
+    pub fn unavailable(found: Finding) -> Self {
+        let reason = Reason::ServerUnavailable(found.message.clone());
+        Self { findings: vec![found], ..Self::because(Outcome::Errored, reason) }
+    }
+
     /// A result with findings and no reason.
     pub fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
         Self { findings, ..Self::new(outcome) }

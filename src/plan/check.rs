@@ -31,6 +31,9 @@ pub trait FreshServers: Send + Sync {
     /// Opens a second session with the server of another one; `None` where a server has one session only.
     fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>>;
 
+    /// Opens a session with the server of another one, as one of the users that the suite names; the finding says why not.
+    fn beside_as<'a>(&'a self, session: &'a Session, user: &'a str) -> BoxFuture<'a, Result<Session, Finding>>;
+
     /// Ends a session and its server; the finding tells of a server that had ended by itself.
     fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
 

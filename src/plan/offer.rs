@@ -101,7 +101,9 @@ fn is_allowed_reader(suite: &Suite, tool: &Tool) -> bool {
 fn is_authorized(suite: &Suite) -> bool {
     let is_credential = |name: &str| name.eq_ignore_ascii_case("authorization");
     suite.servers.values().any(|server| match &server.target {
-        Target::Url(http) => http.auth.is_some() || http.headers.iter().any(|(name, _)| is_credential(&name.value)),
+        Target::Url(http) => http.all_credentials().any(|credentials| {
+            credentials.auth.is_some() || credentials.headers.iter().any(|(name, _)| is_credential(&name.value))
+        }),
         Target::Command(_) | Target::Builtin(_) => false,
     })
 }

@@ -108,6 +108,13 @@ impl FreshServers for TargetServers<'_> {
         })
     }
 
+    fn beside_as<'a>(&'a self, session: &'a Session, user: &'a str) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async move {
+            let opened = self.target.beside_as(session, user, Opening::with(&self.case.answers)).await;
+            opened.map_err(SessionError::into_finding)
+        })
+    }
+
     fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
         Box::pin(async move {
             let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -79,6 +79,13 @@ impl FreshServers for Fresh {
         })
     }
 
+    fn beside_as<'a>(&'a self, session: &'a Session, user: &'a str) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async move {
+            let answers = Opening::with(&self.target.planned().suite.answers);
+            self.target.beside_as(session, user, answers).await.map_err(SessionError::into_finding)
+        })
+    }
+
     fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
         Box::pin(
             async move { session.close(std::time::Duration::ZERO).await.unreported_exit.as_ref().map(Finding::from) },

@@ -120,16 +120,15 @@ fn in_words(server: &Server, names: &Names) -> Vec<String> {
 /// Values of headers and of `auth` that are credentials, whole and without the word for their kind.
 fn credentials(server: &Server, names: &Names) -> Vec<String> {
     let Target::Url(http) = &server.target else { return Vec::new() };
-    let values = http.headers.iter().filter_map(|(name, value)| {
+    let values = http.all_credentials().flat_map(|held| &held.headers).filter_map(|(name, value)| {
         let value = text_of(&fill(value, names).ok()?.to_json());
         is_secret(&name.value, &value).then_some(value)
     });
-    let wanted = match &http.auth {
-        Some(Auth::Bearer(token)) => Some(token),
-        Some(Auth::ClientCredentials(credentials)) => Some(&credentials.client_secret),
-        None => None,
-    };
-    let wanted = wanted.and_then(|secret| Some(text_of(&fill(secret, names).ok()?.to_json())));
+    let wanted = http.all_credentials().filter_map(|held| match held.auth.as_ref()? {
+        Auth::Bearer(token) => Some(token),
+        Auth::ClientCredentials(credentials) => Some(&credentials.client_secret),
+    });
+    let wanted = wanted.filter_map(|secret| Some(text_of(&fill(secret, names).ok()?.to_json())));
     let mut with_port = names.clone();
     with_port.entry("port".to_owned()).or_insert(1.into());
     let url = fill(&http.url, &with_port).ok().map(|url| text_of(&url.to_json()));

@@ -47,6 +47,28 @@ impl TargetSessions {
         Ok(opened)
     }
 
+    /// The same as one of the users of the server.
+    pub(super) async fn beside_as(
+        &self,
+        session: &Session,
+        user: &str,
+        how: Opening<'_>,
+    ) -> Result<Session, SessionError> {
+        let planned = self.planned();
+        let written = &planned.suite.servers[&planned.lanes[self.index].server];
+        let names = self.names.clone().unwrap_or_default();
+        let server = match session.endpoint() {
+            Some(endpoint) => {
+                let address = resolve::address_of_user(written, endpoint.address(), user, &names, self.redactor());
+                address.map(Reachable::Http)
+            }
+            None => self.server.clone(),
+        };
+        let opened = self.open_at(server, Some(session.server.revision), how).await?;
+        opened.learn(&self.known_catalog());
+        Ok(opened)
+    }
+
     /// Starts a server and shakes hands.
     pub(super) async fn open(&self, known: Option<Revision>, how: Opening<'_>) -> Result<Session, SessionError> {
         self.open_at(self.server.clone(), known, how).await

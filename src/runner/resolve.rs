@@ -13,7 +13,7 @@ use crate::redact::Redactor;
 use crate::session::ClientAnswers;
 use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
-use crate::suite::{self, Answers, Auth, Http, HttpFlavour, Server, Target, why_unreadable};
+use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, Target, why_unreadable};
 use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTransport, TokenSource, TrustedRoots};
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
@@ -71,7 +71,9 @@ pub(super) fn server(
     match &server.target {
         Target::Builtin(_) => Ok(Reachable::Demo),
         Target::Command(words) => command(server, words, names, environment).map(Reachable::Command),
-        Target::Url(http) if http.command.is_none() => address(server, http, names, redactor).map(Reachable::Http),
+        Target::Url(http) if http.command.is_none() => {
+            address(server, http, http.default_user(), names, redactor).map(Reachable::Http)
+        }
         Target::Url(_) => {
             let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
             let started = Served { server, names, environment, redactor: redactor.clone(), tamper: None };
@@ -127,7 +129,7 @@ impl Served {
         if let Some((tamper, lane)) = &self.tamper {
             tamper.start(lane, &mut command);
         }
-        Ok((command, address(&self.server, http, &names, &self.redactor)?))
+        Ok((command, address(&self.server, http, http.default_user(), &names, &self.redactor)?))
     }
 }
 
@@ -160,11 +162,46 @@ fn command(
     })
 }
 
-fn address(server: &Server, written: &Http, names: &Names, redactor: &Redactor) -> Result<HttpAddress, Finding> {
+/// The address of a server that is reached already, for one of its users; `Err` says what is missing.
+pub(super) fn address_of_user(
+    server: &Server,
+    reached: &HttpAddress,
+    user: &str,
+    names: &Names,
+    redactor: &Redactor,
+) -> Result<HttpAddress, Finding> {
+    let Target::Url(http) = &server.target else { return Ok(reached.clone()) };
+    let user = http.users.iter().find(|known| known.name.value == user);
+    let mut names = names.clone();
+    if let Some(port) = reached.url.parse().ok().and_then(|url: reqwest::Url| url.port_or_known_default()) {
+        names.entry("port".to_owned()).or_insert(port.into());
+    }
+    address(server, http, user, &names, redactor)
+}
+
+/// The address with the credentials of a user, which take the place of those of the server.
+fn address(
+    server: &Server,
+    written: &Http,
+    user: Option<&HttpUser>,
+    names: &Names,
+    redactor: &Redactor,
+) -> Result<HttpAddress, Finding> {
+    let own = user.map(|user| &user.credentials);
+    let names_user = |name: &str| name.eq_ignore_ascii_case("authorization");
+    let is_replaced = |name: &str| {
+        own.is_some_and(|own| {
+            names_user(name) && own.auth.is_some()
+                || own.headers.iter().any(|(other, _)| other.value.eq_ignore_ascii_case(name))
+        })
+    };
     let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), filled(value, names)?));
-    let mut headers = written.headers.iter().map(header).collect::<Result<Vec<_>, Finding>>()?;
+    let kept = written.credentials.headers.iter().filter(|(name, _)| !is_replaced(&name.value));
+    let headers = kept.chain(own.iter().flat_map(|own| &own.headers));
+    let mut headers = headers.map(header).collect::<Result<Vec<_>, Finding>>()?;
     let mut tokens = None;
-    match &written.auth {
+    let of_server = written.credentials.auth.as_ref().filter(|_| !is_replaced("authorization"));
+    match own.and_then(|own| own.auth.as_ref()).or(of_server) {
         Some(Auth::Bearer(token)) => {
             headers.push(("authorization".to_owned(), format!("Bearer {}", filled(token, names)?)));
         }

@@ -203,7 +203,8 @@ fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagn
             let known = &with_port(server, known);
             template::check(&http.url, known, found);
             http.command.iter().flatten().for_each(|word| template::check(word, known, found));
-            http.headers.iter().for_each(|(_, value)| template::check(value, known, found));
+            let headers = http.all_credentials().flat_map(|credentials| &credentials.headers);
+            headers.for_each(|(_, value)| template::check(value, known, found));
             http.ca.iter().for_each(|ca| template::check(ca, known, found));
         }
         Target::Builtin(_) => {}

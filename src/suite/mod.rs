@@ -29,8 +29,9 @@ pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unre
 pub(crate) use self::model::is_match;
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Cancel, CancelWhen, Capture, Carrier,
-    ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http, HttpFlavour,
-    Level, Loop, MOST_PARALLEL, NamedTool, Need, Order, Payload, Property, Protocol, RawHttp, RawSend, RestartPolicy,
-    Row, Rule, RunOptions, Server, Step, StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
+    ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
+    HttpCredentials, HttpFlavour, HttpUser, Level, Loop, MOST_PARALLEL, NamedTool, Need, Order, Payload, Property,
+    Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server, Step, StepNeed, Suite, Target, Test,
+    Then, ToolSelection, Wanted,
 };
 pub use self::snapshot::{Per, Snapshot};

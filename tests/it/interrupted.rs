@@ -198,6 +198,28 @@ fn a_stuck_server_does_not_hold_up_the_end() {
 }
 
 #[test]
+fn a_data_file_that_was_damaged_is_restored() {
+    const NOTES: &str = "{\"note\": \"kept from before\"}\n";
+    let scene = Scene::new("interrupted/store");
+    scene.write("notes.jsonl", NOTES);
+    let suite = "suite: Stopped while the file is damaged\n\
+                 server: { command: [python3, ../../servers/journal.py, hangs, notes.jsonl], scratch: true }\n\
+                 run_options: { timeout: 600s, request_timeout: 600s }\n\
+                 state: { store: notes.jsonl, tools: [save_notes, list_notes], time: 600s }\n";
+    scene.write("suite.yml", suite);
+    let running = scene.begin("run suite.yml");
+    let notes = scene.folder.join("notes.jsonl");
+    scene.wait_until("the file is never damaged", || {
+        std::fs::read_to_string(&notes).is_ok_and(|text| text.contains("broken"))
+    });
+    running.signal("INT");
+    let seen = running.finish();
+    assert_eq!(seen.status, 130, "{}", seen.text());
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), NOTES);
+    scene.assert_nothing_survives();
+}
+
+#[test]
 fn a_second_interrupt_ends_at_once() {
     let scene = Scene::new("interrupted/twice");
     assert_eq!(stopped(&scene, SUITE, &["INT", "INT"]).status, 130);

@@ -1,10 +1,13 @@
-"""Keeps what it is told, under one of several sets of tools: keeper.py TOOLS STORE [PORT].
+"""Keeps what it is told, under one of several sets of tools: keeper.py TOOLS STORE [PORT [MODE…]].
 
 TOOLS: `notes` lists what was saved, `ablage` shows it under its key and has no English words, `items` shows it by an
 identifier and as resources, `board` tells sessions of it in notifications.
-STORE: `own`, one for each session; `shared`, one for all sessions; a file, one for all processes; `silent` or `ends`,
-a tool of `notes` that does not answer, or that ends the server.
-Over stdio, or with a port over HTTP.
+STORE: `own`, one for each session; `user`, one for each bearer token; `shared`, one for all sessions; a file, one for
+all processes; `silent` or `ends`, a tool of `notes` that does not answer, or that ends the server.
+Over stdio, or with a port over HTTP, where it serves every token but `unknown-user`, and none but tokens if the store is one
+for each.
+MODE: `modern`, 2026-07-28 without sessions; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
+session ids that are counted, small, or given twice.
 """
 
 import json
@@ -12,9 +15,13 @@ import os
 import queue
 import sys
 import time
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOOLS, STORE = sys.argv[1:3]
+MODES = sys.argv[4:]
+REVISION = "2026-07-28" if "modern" in MODES else "2025-11-25"
+MODERN = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if "modern" in MODES else {}
 
 
 def tool(name, *texts, **hints):
@@ -37,10 +44,12 @@ class Session:
     """The entries of a session, and the messages for it."""
 
     everybody = []
-    kept = []
+    kept = {}
 
-    def __init__(self):
-        self.entries = Session.kept if STORE == "shared" else []
+    def __init__(self, user=""):
+        self.user = user
+        key = {"shared": "", "user": user}.get(STORE)
+        self.entries = [] if key is None else Session.kept.setdefault(key, [])
         self.messages = queue.Queue()
         self.everybody.append(self)
 
@@ -93,10 +102,12 @@ class Session:
     def answer(self, message):
         method, params = message["method"], message.get("params", {})
         result = {}
-        if method == "initialize":
+        if method == "server/discover" and MODERN:
+            result = {"supportedVersions": [REVISION], "capabilities": {"tools": {}}}
+        elif method == "initialize":
             about = {"name": "keeper", "version": "1.0.0"}
             offer = {"tools": {}, "logging": {}} | ({"resources": {}} if TOOLS == "items" else {})
-            result = {"protocolVersion": "2025-11-25", "capabilities": offer, "serverInfo": about}
+            result = {"protocolVersion": REVISION, "capabilities": offer, "serverInfo": about}
         elif method == "tools/list":
             result = {"tools": SETS[TOOLS]}
         elif method == "resources/list":
@@ -111,7 +122,9 @@ class Session:
         elif method == "tools/call":
             said = self.call(params["name"], params.get("arguments", {}))
             result = {"content": [{"type": "text", "text": json.dumps(said)}]}
-        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        elif method == "server/discover":
+            return {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no such method"}}
+        return {"jsonrpc": "2.0", "id": message["id"], "result": result | MODERN}
 
 
 class Exchange(BaseHTTPRequestHandler):
@@ -143,20 +156,35 @@ class Exchange(BaseHTTPRequestHandler):
         except OSError:
             pass
 
+    def new_id(self):
+        if "numbered" in MODES:
+            return f"session-{len(self.sessions)}"
+        if "short" in MODES:
+            place = len(self.sessions) * 29 % 64
+            return "kqxmzrty"[place // 8] + "ghjnpsvw"[place % 8]
+        return f"{len(self.sessions) % 7:032}" if "few" in MODES else str(uuid.uuid4())
+
     def do_POST(self):
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = [("Content-Type", "application/json")]
+        user = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        if user == "unknown-user" or STORE == "user" and not user:
+            return self.reply(401)
         name = self.headers.get("Mcp-Session-Id")
-        if message.get("method") == "initialize":
-            name = f"session-{len(self.sessions)}"
-            self.sessions[name] = Session()
+        if MODERN:
+            name = f"of {user}" if STORE == "user" else "of all"
+            self.sessions.setdefault(name, Session(user))
+        elif message.get("method") == "initialize":
+            name = self.new_id()
+            self.sessions[name] = Session(user)
             headers.append(("Mcp-Session-Id", name))
-        if name not in self.sessions:
+        session = self.sessions.get(name)
+        if session is None or session.user != user and not {"foreign", "modern"} & set(MODES):
             self.reply(404 if name else 400)
         elif "id" not in message:
             self.reply(202)
         else:
-            self.reply(200, json.dumps(self.sessions[name].answer(message)).encode(), headers)
+            self.reply(200, json.dumps(session.answer(message)).encode(), headers)
 
 
 if len(sys.argv) > 3:

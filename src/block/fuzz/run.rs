@@ -53,10 +53,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let mut protocol_revision = String::new();
     let stopped = match sessions(&mut driver, &mut protocol_revision).await {
         Ok(stopped) => stopped,
-        Err(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            return CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) };
-        }
+        Err(found) => return CheckResult::unavailable(*found),
     };
     CheckResult { protocol_revision, ..verdict(driver, stopped.as_deref()) }
 }

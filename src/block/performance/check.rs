@@ -43,10 +43,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let session = match context.servers.open().await {
         Ok(session) => session,
-        Err(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            return CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) };
-        }
+        Err(found) => return CheckResult::unavailable(found),
     };
     let protocol_revision = session.server.revision.to_string();
     let caller = Arc::new(LoadCaller {

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::StateSettings;
 use super::canary::RandomCanaries;
-use crate::generate::Rng;
+use crate::event::{CheckResult, Outcome, Reason};
+use crate::generate::{InvalidValue, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{
     ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder, valid_arguments,
@@ -15,6 +16,9 @@ use crate::wire::Tool;
 /// How many calls of one tool have canaries, and how many look for them by a value of an answer.
 const MOST_WRITES: usize = 4;
 const MOST_LOOKUPS: usize = 4;
+
+/// How many calls of one tool have invalid arguments.
+const MOST_INVALID: usize = 4;
 
 /// How many arguments are drawn in the search for some that have a text.
 const DRAWS: u64 = 24;
@@ -72,6 +76,15 @@ impl Callers {
         }
         callers
     }
+
+    /// The result of a check that calls tools which change data, where none may be called.
+    pub(super) fn without_writers(&self, config_source: ConfigSource) -> CheckResult {
+        let reason = match self.left_alone.iter().find(|left| !left.only_reads) {
+            Some(left) => left.reason.skip_reason(&left.tool, config_source),
+            None => Reason::NotApplicable("no tool of the server changes data".to_owned()),
+        };
+        CheckResult::because(Outcome::Skipped, reason)
+    }
 }
 
 impl LeftAlone {
@@ -114,6 +127,21 @@ impl CanaryCaller {
         let Some((first, times)) = call(&places) else { return Vec::new() };
         let one_by_one = places.iter().filter(|_| times > 1).filter_map(|place| call(std::slice::from_ref(place)));
         std::iter::once(first).chain(one_by_one.map(|(call, _)| call)).take(MOST_WRITES).collect()
+    }
+
+    /// Arguments that the schema does not take, each with a canary where it has room for one: first lists of a valid item
+    /// and a broken one, of which a server may store the first before it refuses the second.
+    pub(super) fn invalid_calls(&self, canaries: &mut RandomCanaries) -> Vec<Value> {
+        let Some(safe) = &self.safe_arguments else { return Vec::new() };
+        let calls = self.canary_calls(canaries);
+        let base = calls.into_iter().next().map_or_else(|| self.arguments.clone(), |call| call.arguments);
+        // Arguments that are no object break the request itself.
+        let violations = safe.violations(&base).into_iter().filter(|invalid| invalid.value.is_object());
+        let mut broken: Vec<Value> = violations.map(|invalid| behind_valid_item(&base, invalid)).collect();
+        let has_canary = |value: &Value| !canaries.find(&value.to_string()).is_empty();
+        broken.sort_by_key(|value| (value.to_string().len() <= base.to_string().len(), !has_canary(value)));
+        broken.truncate(MOST_INVALID);
+        broken
     }
 
     /// Arguments that may show a canary without naming one: valid ones, a search for its beginning, and those with values
@@ -196,6 +224,19 @@ impl CanaryCaller {
     fn is_valid(&self, arguments: &Value) -> bool {
         self.safe_arguments.as_ref().is_none_or(|safe| safe.generator().is_valid(arguments))
     }
+}
+
+/// Invalid arguments with a valid item before the broken one, if it is broken in an item of a list.
+fn behind_valid_item(base: &Value, invalid: InvalidValue) -> Value {
+    let InvalidValue { at, mut value, .. } = invalid;
+    let in_first_item = at.find("/0").map(|end| at[..end].to_owned());
+    if let Some(list) = in_first_item
+        && let Some(valid) = base.pointer(&format!("{list}/0"))
+        && let Some(Value::Array(items)) = value.pointer_mut(&list)
+    {
+        items.insert(0, valid.clone());
+    }
+    value
 }
 
 /// Forms of a text that an argument may take in the place of another one, the most similar to that first.

@@ -3,12 +3,19 @@
 use std::sync::Arc;
 
 use super::check::IsolationCheck;
-use super::{IsolationKind, StateSettings};
+use super::residue::{CallEnding, ResidueCheck};
+use super::session_ids::SessionIdsCheck;
+use super::store::StoreCheck;
+use super::{IsolationKind, SESSION_IDS, STORE, StateSettings};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
-use crate::plan::{Body, Case};
-use crate::suite::{Target, ToolSelection};
+use crate::plan::{Body, Case, Check};
+use crate::source::Node;
+use crate::suite::{Carrier, Target, ToolSelection};
 use crate::wire::Catalog;
+
+/// Why a check of two runs is skipped.
+const CANNOT_RESTART: &str = "the server runs already and cannot be started again; give its `command` beside its `url`";
 
 pub(super) fn cases(
     planner: &Planner<'_>,
@@ -18,24 +25,78 @@ pub(super) fn cases(
 ) -> Vec<Case> {
     let unknown = |tools: &ToolSelection| planner.unknown_tools(template, tools, catalog);
     let mut cases = unknown(&settings.tools);
-    cases.extend(unknown(&settings.shared));
-    cases.extend(settings.isolation.iter().map(|isolation| {
-        let name = format!("{}: {}", template.name, isolation.as_str());
-        let body = body(planner, settings, *isolation);
-        let mut case = planner.case(&name, None, settings.span, body);
+    cases.extend(unknown(&shared_tools(&settings.shared)));
+    let case = |name: &str, judges: &str, body: Body| {
+        let mut case = planner.case(&format!("{}: {name}", template.name), None, settings.span, body);
         case.probes.clone_from(&template.probes);
-        case.variants.insert(isolation.judges().to_owned());
+        case.variants.insert(judges.to_owned());
         case
-    }));
+    };
+    for isolation in &settings.isolation {
+        cases.push(case(isolation.as_str(), isolation.judges(), body(planner, settings, *isolation)));
+    }
+    if looks_at_ids(planner, settings) {
+        cases.push(case("session ids", SESSION_IDS, check(SessionIdsCheck { settings: Arc::clone(settings) })));
+    }
+    for ending in CallEnding::ALL.into_iter().filter(|_| settings.residue) {
+        let name = format!("{} calls", ending.as_str());
+        cases.push(case(&name, ending.judges(), check(ResidueCheck { settings: Arc::clone(settings), ending })));
+    }
+    if let Some(written) = &settings.store {
+        cases.push(case("store", STORE, store(planner, settings, written)));
+    }
     cases
+}
+
+fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node) -> Body {
+    let is_scratch = planner.suite.servers.get(&planner.lane.server).is_some_and(|server| server.scratch);
+    if !starts_its_server(planner) {
+        Body::Skipped(Reason::NotApplicable(CANNOT_RESTART.to_owned()))
+    } else if !is_scratch {
+        let why = "the data file is damaged only if the server says `scratch: true`";
+        Body::Skipped(Reason::NotApplicable(why.to_owned()))
+    } else {
+        check(StoreCheck { settings: Arc::clone(settings), store: written.clone() })
+    }
+}
+
+/// Whether the ids of sessions are looked at: over HTTP, where sessions are.
+pub(super) fn looks_at_ids(planner: &Planner<'_>, settings: &StateSettings) -> bool {
+    settings.isolation.contains(&IsolationKind::Sessions) && planner.carrier() == Some(Carrier::Http)
+}
+
+/// The selection without URIs, which no list of tools has.
+fn shared_tools(shared: &ToolSelection) -> ToolSelection {
+    match shared {
+        ToolSelection::All => ToolSelection::All,
+        ToolSelection::Named(patterns) => {
+            ToolSelection::Named(patterns.iter().filter(|pattern| !pattern.value.contains("://")).cloned().collect())
+        }
+    }
+}
+
+fn check(check: impl Check + 'static) -> Body {
+    Body::Check(Arc::new(check))
 }
 
 fn body(planner: &Planner<'_>, settings: &Arc<StateSettings>, isolation: IsolationKind) -> Body {
     if isolation == IsolationKind::Runs && !starts_its_server(planner) {
-        let why = "the server runs already and cannot be started again; give its `command` beside its `url`";
+        return Body::Skipped(Reason::NotApplicable(CANNOT_RESTART.to_owned()));
+    }
+    if isolation == IsolationKind::Users && users(planner) < 2 {
+        let why = "it takes two users of a server over HTTP; give their credentials under `users` of the server, for \
+                   example `users: { ann: { auth: { bearer: … } }, bob: { auth: { bearer: … } } }`";
         return Body::Skipped(Reason::NotApplicable(why.to_owned()));
     }
-    Body::Check(Arc::new(IsolationCheck { settings: Arc::clone(settings), isolation }))
+    check(IsolationCheck { settings: Arc::clone(settings), isolation })
+}
+
+/// How many users the suite names for the server.
+fn users(planner: &Planner<'_>) -> usize {
+    planner.suite.servers.get(&planner.lane.server).map_or(0, |server| match &server.target {
+        Target::Url(http) => http.users.len(),
+        Target::Command(_) | Target::Builtin(_) => 0,
+    })
 }
 
 /// Whether the server is started for a run, so that it ends with it.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::IsolationKind;
 use super::caller::CanaryCaller;
-use super::check::Seen;
+use super::check::{ForeignRequest, Seen};
 use super::verdict::names;
 use super::visit::ShownText;
 use crate::event::{
@@ -20,8 +20,8 @@ pub(super) struct Leak {
     pub(super) written: usize,
     pub(super) canary: String,
     pub(super) shown: ShownText,
-    /// The relation of the session that showed it to the one that wrote it, in words.
-    pub(super) relation: &'static str,
+    /// Where it was shown, in words.
+    pub(super) place: String,
 }
 
 /// What the suite says of the isolation, and what the server can know of its clients.
@@ -85,9 +85,9 @@ impl ToldLeaks<'_> {
         // The answer to a request can be asked for again.
         let leak = self.leaks.iter().find(|leak| leak.shown.request.is_some()).or(self.leaks.first())?;
         let written = &self.seen.written[leak.written].shown;
-        let (writer, Leak { canary, shown, relation, .. }) = (&self.caller.name, leak);
+        let (writer, Leak { canary, shown, place, .. }) = (&self.caller.name, leak);
         let message =
-            format!("{} in {relation} shows `{canary}`, which only a call of `{writer}` was sent with", shown.place);
+            format!("{} {place} shows `{canary}`, which only a call of `{writer}` was sent with", shown.place);
         exchanges.push(written.exchange.clone());
         if shown.request.is_some() {
             exchanges.push(shown.exchange.clone());
@@ -120,14 +120,13 @@ impl ToldLeaks<'_> {
 
     /// Everything that shows a text of the tool, a line for each session that does.
     fn places(&self) -> String {
-        let mut by_relation: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut by_place: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for leak in self.leaks {
-            by_relation.entry(leak.relation).or_default().insert(leak.shown.subject());
+            by_place.entry(&leak.place).or_default().insert(leak.shown.subject());
         }
-        let line = |(relation, places): (&&str, &BTreeSet<&str>)| {
-            format!("{relation}: {}", names(&places.iter().collect::<Vec<_>>()))
-        };
-        by_relation.iter().map(line).collect::<Vec<_>>().join("\n")
+        let line =
+            |(place, shown): (&&str, &BTreeSet<&str>)| format!("{place}: {}", names(&shown.iter().collect::<Vec<_>>()));
+        by_place.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     fn help(&self, shown: &ShownText) -> String {
@@ -150,7 +149,11 @@ impl ToldLeaks<'_> {
     fn reproduction(&self, written: &ShownText, shown: &ShownText, canary: &str) -> Option<Reproduction> {
         let calls = [written.request.clone()?, shown.request.clone()?];
         // A replay has sessions side by side; over HTTP they are those of one run.
-        let is_replayable = self.claim.isolation == IsolationKind::Sessions || !self.claim.is_http;
+        let is_replayable = match self.claim.isolation {
+            IsolationKind::Sessions => true,
+            IsolationKind::Runs => !self.claim.is_http,
+            IsolationKind::Users => false,
+        };
         is_replayable.then(|| Reproduction {
             kind: FindingKind::StateLeak,
             tool: shown.tool.clone(),
@@ -161,8 +164,25 @@ impl ToldLeaks<'_> {
     }
 }
 
+/// The finding about a request that was served in the session of another user; adds the exchange that shows it.
+pub(super) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Exchange>) -> Finding {
+    let ForeignRequest { exchange, sender, owner } = served;
+    exchanges.push(exchange.clone());
+    let message = format!("a request of the user `{sender}` with the session id of `{owner}` was served");
+    let help = "bind a session to the user who opened it, and answer requests of others with status 404, as if there were \
+                no such session";
+    Finding {
+        level: RequirementLevel::Should,
+        exchange: Some(exchanges.len() - 1),
+        frame: exchange.answer_frame,
+        help: Some(help.to_owned()),
+        ..Finding::new("foreign-session", message)
+    }
+    .with_evidence("expected", "status 404, as for an id that the server never gave")
+}
+
 /// The text around a canary.
-fn around(text: &str, canary: &str) -> String {
+pub(super) fn around(text: &str, canary: &str) -> String {
     let Some(at) = text.to_lowercase().find(canary) else { return String::new() };
     let edge = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let (from, to) = (edge(at.saturating_sub(AROUND)), edge(at + canary.len() + AROUND));

@@ -12,6 +12,14 @@ pub(super) mod canary;
 mod cases;
 mod check;
 mod finding;
+mod foreign;
+mod places;
+mod raw_http;
+mod residue;
+mod search;
+mod session_ids;
+mod store;
+mod store_file;
 mod verdict;
 pub(super) mod visit;
 
@@ -21,11 +29,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::residue::CallEnding;
+use self::store_file::stays_in_folder;
+use self::visit::ShownText;
 use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Node, Span, Value};
+use crate::source::{Diagnostic, Node, Span, Value};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
 
 pub(super) static KIND: Kind = Kind {
@@ -47,18 +58,33 @@ static KEYS: Object = Object {
     keys: &[&[
         key(
             "isolation",
-            Shape::Set(&Shape::Choice(&["sessions", "runs"])),
-            "The isolation that the server promises: a text of one session that another session shows, or a text of one \
-             run that the next run shows, is a failure. By default sessions are looked at, and data that a tool stores is \
-             a warning, since a server may share it by design.",
+            Shape::Set(&Shape::Choice(&["sessions", "runs", "users"])),
+            "The isolation that the server promises: a text of one session that another session shows, a text of one run \
+             that the next run shows, or a text of one of the server's `users` that another one is shown, is a failure. By \
+             default sessions are looked at, unless `residue` or `store` is written, and data that a tool stores is a \
+             warning, since a server may share it by design.",
         ),
         key(
             "shared",
             TOOLS,
-            "Tools whose data is meant to be shared: others may see what these tools write, and these tools may show what \
-             others wrote. Names and patterns such as `publish_*`.",
+            "Tools and resources whose data is meant to be shared: others may see what these tools write, and these tools \
+             and resources may show what others wrote. Names and URIs, and patterns such as `publish_*` and `notes://*`.",
         ),
         key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
+        key(
+            "residue",
+            Shape::Flag,
+            "Whether calls that the server refuses, or that are cancelled, must leave everything as it was that its reading \
+             tools and resources show. It takes tools that may be called although they change data.",
+        )
+        .default("false"),
+        key(
+            "store",
+            Shape::NonEmpty(&Shape::Text),
+            "The file in which the server keeps its data, in the folder of the suite: between two runs it gets a broken line, \
+             then a line that is cut off. The server must show the other records, or an error; afterwards the file is as it \
+             was before. It takes `scratch: true`.",
+        ),
         key("time", Shape::Timeout, "The time for each kind of isolation.").default("60s"),
     ]],
 };
@@ -67,11 +93,16 @@ static KEYS: Object = Object {
 #[derive(Debug, Clone)]
 struct StateSettings {
     span: Span,
+    /// The kinds that are looked at.
     isolation: BTreeSet<IsolationKind>,
-    /// Whether the suite names the isolation, so that the server promises it.
-    is_promised: bool,
+    /// The kinds that the suite names, so that the server promises them.
+    promised: BTreeSet<IsolationKind>,
     shared: ToolSelection,
     tools: ToolSelection,
+    /// Whether calls that end without effect are made.
+    residue: bool,
+    /// The server's data file, unfilled.
+    store: Option<Node>,
     time: Duration,
 }
 
@@ -82,54 +113,91 @@ enum IsolationKind {
     Sessions,
     /// A server, and the one that is started after its end.
     Runs,
+    /// Two users of one server over HTTP.
+    Users,
 }
 
 impl IsolationKind {
-    const ALL: [Self; 2] = [Self::Sessions, Self::Runs];
+    const ALL: [Self; 3] = [Self::Sessions, Self::Runs, Self::Users];
 
     /// The word in suites and in names of cases.
     fn as_str(self) -> &'static str {
         match self {
             Self::Sessions => "sessions",
             Self::Runs => "runs",
+            Self::Users => "users",
         }
     }
 
     /// The variant that its case judges.
     fn judges(self) -> &'static str {
         match self {
-            Self::Sessions => "STATE-CROSS-SESSION-LEAK",
+            Self::Sessions | Self::Users => "STATE-CROSS-SESSION-LEAK",
             Self::Runs => "STATE-CROSS-RUN-LEAK",
         }
     }
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     if !matches!(node.value, Value::Bool(true) | Value::Map(_)) {
         return None;
     }
     let written = texts(node.get("isolation"));
     let is_written = |isolation: &IsolationKind| written.iter().any(|word| word.value == isolation.as_str());
-    let isolation: BTreeSet<IsolationKind> = IsolationKind::ALL.into_iter().filter(is_written).collect();
+    let promised: BTreeSet<IsolationKind> = IsolationKind::ALL.into_iter().filter(is_written).collect();
+    let residue = node.get("residue").is_some_and(|written| written.value == Value::Bool(true));
+    let store = node.get("store");
+    let outside = store.and_then(Node::located_text).filter(|path| !stays_in_folder(&path.value));
+    if let Some(path) = outside {
+        let message = format!("`{}` is not in the folder of the suite", path.value);
+        let help = "write a path from the folder of the suite, without `..`, and let the server keep its data there";
+        reader.report(Diagnostic::error("bad-name", message, path.span).with_help(help.to_owned()));
+    }
+    let looks_by_default = promised.is_empty() && !residue && store.is_none();
     Some(Arc::new(StateSettings {
         span: node.span,
-        is_promised: !isolation.is_empty(),
-        isolation: if isolation.is_empty() { [IsolationKind::Sessions].into() } else { isolation },
+        isolation: if looks_by_default { [IsolationKind::Sessions].into() } else { promised.clone() },
+        promised,
         shared: tool_selection(node.get("shared")),
         tools: selected_tools(node, "tools"),
+        residue,
+        store: store.cloned(),
         time: KEYS.duration(node, "time").unwrap_or_default(),
     }))
 }
 
 impl SuiteSettings for StateSettings {}
 
+/// The variant that ids of sessions judge.
+const SESSION_IDS: &str = "STATE-STALE-SESSION";
+
+/// The variant that a damaged data file judges.
+const STORE: &str = "STATE-CORRUPT-STORE";
+
+impl StateSettings {
+    /// Whether the suite says that the server keeps these apart.
+    fn promises(&self, isolation: IsolationKind) -> bool {
+        self.promised.contains(&isolation)
+    }
+
+    /// Whether a tool or resource may show what others wrote.
+    fn shares(&self, shown: &ShownText) -> bool {
+        let uri = shown.request.as_ref().and_then(|request| request.params["uri"].as_str());
+        shown.tool.as_deref().or(uri).is_some_and(|subject| self.shared.selects(subject))
+    }
+}
+
 impl CaseSource for StateSettings {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }
 
-    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
-        self.isolation.iter().map(|isolation| isolation.judges().to_owned()).collect()
+    fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
+        let isolation = self.isolation.iter().map(|isolation| isolation.judges());
+        let residue = CallEnding::ALL.iter().filter(|_| self.residue).map(|ending| ending.judges());
+        let ids = cases::looks_at_ids(planner, self).then_some(SESSION_IDS);
+        let store = self.store.iter().map(|_| STORE);
+        isolation.chain(residue).chain(ids).chain(store).map(str::to_owned).collect()
     }
 
     fn calls(&self, tool: &str) -> bool {

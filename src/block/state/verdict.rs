@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::caller::{Callers, CanaryCaller, LeftAlone};
 use super::check::{CanaryCall, IsolationCheck, Seen};
-use super::finding::{Claim, findings};
+use super::finding::{Claim, findings, foreign_session};
 use crate::event::{CallPurpose, CheckResult, Outcome, Reason, RefusedCall, RequirementLevel};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
@@ -27,11 +27,14 @@ pub(super) fn verdict(
     };
     let claim = Claim {
         isolation: check.isolation,
-        is_promised: check.settings.is_promised,
+        is_promised: check.settings.promises(check.isolation),
         is_http: seen.is_http,
         has_credentials: has_credentials(context),
     };
-    let found = findings(claim, &callers.called, seen, again, &mut result.exchanges);
+    let mut found = findings(claim, &callers.called, seen, again, &mut result.exchanges);
+    // One that was not served a second time was served by chance.
+    let foreign = seen.foreign.as_ref().filter(|_| again.is_some_and(|again| again.foreign.is_some()));
+    found.extend(foreign.map(|served| foreign_session(served, &mut result.exchanges)));
     if !found.is_empty() {
         let is_failure = found.iter().any(|found| found.level == RequirementLevel::Must);
         result.outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
@@ -72,14 +75,18 @@ impl NothingSeen<'_> {
         if seen.written.is_empty() && !seen.silent.is_empty() {
             return inconclusive(format!("no answer came in time from {}", names(&seen.silent)));
         }
+        if let (true, Some(failure)) = (seen.written.is_empty(), &seen.failure) {
+            return inconclusive(format!("no call was answered: {failure}"));
+        }
         if seen.written.is_empty() {
             return skipped("no tool takes a text that can be looked for");
         }
         if let Some(refused) = self.refused() {
             return Some((Outcome::Inconclusive, Reason::ValidCallRefused(refused)));
         }
-        if seen.looks == 0 {
-            return inconclusive("nothing was served in the place where the texts were looked for".to_owned());
+        if let Some(place) = seen.unserved.first() {
+            let why = seen.failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default();
+            return inconclusive(format!("nothing was served {place}, so nothing could be looked for there{why}"));
         }
         if seen.read_back.is_empty() {
             return skipped(
@@ -153,7 +160,7 @@ pub(super) fn names<T: AsRef<str>>(names: &[T]) -> String {
 fn has_credentials(context: &CheckContext<'_>) -> bool {
     let server = context.suite.servers.get(context.server_name);
     server.is_none_or(|server| match &server.target {
-        Target::Url(http) => http.auth.is_some() || !http.headers.is_empty(),
+        Target::Url(http) => !http.credentials.is_empty() || http.default_user().is_some(),
         Target::Command(_) | Target::Builtin(_) => false,
     })
 }

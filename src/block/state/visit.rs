@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::caller::CanaryCaller;
+use super::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
 use crate::plan::CheckContext;
-use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
+use crate::session::{CallFailure, Cancelled, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::{beginning, beginning_of_json};
+use crate::transport::http::ReadUntil;
 use crate::wire::{Channel, Direction, Frame, ListKind, admitted_failure};
 
 /// How many resources and prompts are looked at.
@@ -27,6 +29,8 @@ pub(in crate::block) struct Round<'a> {
     silent: BTreeSet<String>,
     /// Why a server ended, if one did.
     ended: Option<Finding>,
+    /// Why a request got no answer, the first time.
+    failed: Option<Finding>,
     frames: Vec<u32>,
 }
 
@@ -51,11 +55,45 @@ impl ShownText {
     pub(super) fn subject(&self) -> &str {
         self.tool.as_deref().unwrap_or(&self.exchange.title)
     }
+
+    /// The result of an answer, without the id that differs from answer to answer.
+    pub(super) fn result(&self) -> Value {
+        serde_json::from_str::<Value>(&self.text).map(|mut message| message["result"].take()).unwrap_or_default()
+    }
+
+    /// The request that it answers, as a text.
+    pub(super) fn request_key(&self) -> Option<String> {
+        let request = self.request.as_ref()?;
+        Some(format!("{} {}", request.method, request.params))
+    }
+
+    /// A call that was cancelled, so that nothing answers it.
+    pub(super) fn cancelled(tool: &str, arguments: &Value, cancelled: &Cancelled) -> Self {
+        Self {
+            place: format!("the call of `{tool}`"),
+            text: String::new(),
+            tool: Some(tool.to_owned()),
+            request: None,
+            exchange: Exchange {
+                phase: Phase::Steps,
+                title: format!("tools/call {tool}"),
+                tool: Some(tool.to_owned()),
+                sent: beginning_of_json(arguments, SHOWN),
+                received: String::new(),
+                frame: cancelled.frame,
+                answer_frame: None,
+                elapsed_us: u64::try_from(cancelled.elapsed.as_micros()).unwrap_or(u64::MAX),
+            },
+            is_served: false,
+        }
+    }
 }
 
 impl<'a> Round<'a> {
     pub(in crate::block) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
-        Self { context, deadline: Instant::now() + time, silent: BTreeSet::new(), ended: None, frames: Vec::new() }
+        let (silent, frames) = (BTreeSet::new(), Vec::new());
+        let deadline = Instant::now() + time;
+        Self { context, deadline, silent, ended: None, failed: None, frames }
     }
 
     pub(in crate::block) fn is_over(&self) -> bool {
@@ -67,9 +105,25 @@ impl<'a> Round<'a> {
         self.ended.clone()
     }
 
-    /// Notes that a server ended by itself.
-    pub(in crate::block) fn note_exit(&mut self, found: Finding) {
-        self.ended.get_or_insert(found);
+    /// Why a request got no answer, the first time.
+    pub(super) fn failed(&self) -> Option<Finding> {
+        self.failed.clone()
+    }
+
+    /// Forgets which tools were silent and how servers ended, before other servers are asked.
+    pub(super) fn forget_failures(&mut self) {
+        self.silent.clear();
+        (self.ended, self.failed) = (None, None);
+    }
+
+    /// Ends a session, and its server where that is its own.
+    pub(super) async fn close(&mut self, session: Session) {
+        if self.ended.is_some() {
+            session.mark_exit_reported();
+        }
+        if let Some(found) = self.context.servers.close(session).await {
+            self.ended.get_or_insert(found);
+        }
     }
 
     /// Tools that did not answer in time.
@@ -95,6 +149,12 @@ impl<'a> Round<'a> {
         self.ask(session, "tools/call", params, Some(tool)).await
     }
 
+    /// Makes a request again that was answered before.
+    pub(super) async fn repeat(&mut self, session: &Session, shown: &ShownText) -> Option<ShownText> {
+        let request = shown.request.clone()?;
+        self.ask(session, &request.method, request.params, shown.tool.as_deref()).await
+    }
+
     async fn ask(&mut self, session: &Session, method: &str, params: Value, tool: Option<&str>) -> Option<ShownText> {
         if self.is_over() || !session.is_open() {
             return None;
@@ -115,11 +175,45 @@ impl<'a> Round<'a> {
         }
     }
 
+    /// Posts a request with the headers of a session and the id of another one; `None` where no answer came.
+    pub(super) async fn post_in(
+        &mut self,
+        session: &Session,
+        session_id: &str,
+        request: &ReproductionCall,
+        tool: Option<&str>,
+    ) -> Option<ShownText> {
+        let mut body = json!({"jsonrpc": "2.0", "id": "mcprove-state", "method": request.method});
+        if !request.params.is_null() {
+            body["params"] = request.params.clone();
+        }
+        let begun = Instant::now();
+        let probe = HttpProbe {
+            method: "POST",
+            body: Some(&body),
+            headers: &[(SESSION_ID, session_id)],
+            until: ReadUntil::Answer,
+            deadline: self.deadline.min(begun + self.context.request_timeout),
+        };
+        let exchange = probe.send(session, self.context.owner).await?;
+        let message = exchange.messages().into_iter().find(|message| message["id"] == body["id"])?;
+        let reply = SessionReply {
+            message: message.into(),
+            params: request.params.clone(),
+            frame: exchange.frame,
+            answer_frame: exchange.answer_frame?,
+            elapsed: begun.elapsed(),
+            notifications: Vec::new(),
+        };
+        Some(self.shown(&reply, &request.method, &request.params, tool))
+    }
+
     fn note(&mut self, failure: &CallFailure, tool: Option<&str>) {
         self.frames.extend(failure.frame);
+        self.failed.get_or_insert_with(|| Finding::from(failure));
         match failure.reason {
             FailureReason::Timeout(_) => self.silent.extend(tool.map(str::to_owned)),
-            FailureReason::Exited(_) => self.note_exit(Finding::from(failure)),
+            FailureReason::Exited(_) => drop(self.ended.get_or_insert_with(|| Finding::from(failure))),
             FailureReason::Protocol(_)
             | FailureReason::NotRead(_)
             | FailureReason::RefusedWhole(_)
@@ -142,7 +236,7 @@ impl<'a> Round<'a> {
                 phase: Phase::Steps,
                 title,
                 tool: tool.map(str::to_owned),
-                sent: beginning_of_json(sent, SHOWN),
+                sent: if sent.is_null() { String::new() } else { beginning_of_json(sent, SHOWN) },
                 received: beginning_of_json(&*reply.message, SHOWN),
                 frame: reply.frame,
                 answer_frame: Some(reply.answer_frame),

@@ -6,7 +6,8 @@ use super::{duration, flag, retries, texts};
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
 use crate::suite::model::{
-    Answers, Auth, ClientCredentials, Http, HttpFlavour, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
+    Answers, Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser, Order, Protocol, RestartPolicy,
+    RunOptions, Server, Target,
 };
 use crate::wire::{Revision, address};
 
@@ -73,8 +74,8 @@ fn http(node: &Node, url: &Node, command: Option<Vec<Node>>, found: &mut Vec<Dia
     Http {
         url: url.clone(),
         command,
-        headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
-        auth: auth(node, found),
+        credentials: credentials(node, found),
+        users: users(node, found),
         flavour: match node.get("transport").and_then(Node::text) {
             Some("streamable-http") => HttpFlavour::Streamable,
             Some("sse") => HttpFlavour::OldSse,
@@ -84,14 +85,27 @@ fn http(node: &Node, url: &Node, command: Option<Vec<Node>>, found: &mut Vec<Dia
     }
 }
 
-fn auth(server: &Node, found: &mut Vec<Diagnostic>) -> Option<Auth> {
-    let node = server.get("auth")?;
-    let headers = server.get("headers").map(Node::entries).unwrap_or_default();
+fn users(server: &Node, found: &mut Vec<Diagnostic>) -> Vec<HttpUser> {
+    let written = server.get("users").map(Node::entries).unwrap_or_default().iter();
+    written.map(|(name, user)| HttpUser { name: name.clone(), credentials: credentials(user, found) }).collect()
+}
+
+/// The credentials of a server or of one of its users.
+fn credentials(node: &Node, found: &mut Vec<Diagnostic>) -> HttpCredentials {
+    HttpCredentials {
+        headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
+        auth: auth(node, found),
+    }
+}
+
+fn auth(holder: &Node, found: &mut Vec<Diagnostic>) -> Option<Auth> {
+    let node = holder.get("auth")?;
+    let headers = holder.get("headers").map(Node::entries).unwrap_or_default();
     if let Some((name, _)) = headers.iter().find(|(name, _)| name.value.eq_ignore_ascii_case("authorization")) {
         found.push(
             Diagnostic::error(
                 "two-ways",
-                "a server has either `auth` or a header `Authorization`, not both",
+                "either `auth` or a header `Authorization` names who asks, not both",
                 name.span,
             )
             .with_other(node.span, "the other one is here"),

@@ -46,6 +46,13 @@ pub(in crate::suite) static SERVER: Object = Object {
         )
         .beside(&["url"]),
         key("auth", Shape::Object(&AUTH), "The token for the server at the `url`, or how to get one.").beside(&["url"]),
+        key(
+            "users",
+            Shape::NonEmpty(&Shape::Map(&Shape::Object(&USER))),
+            "Users of the server at the `url`, by name, each with credentials of their own, which are sent in place of those \
+             of the server. Where the server has none, ordinary cases speak as the first user.",
+        )
+        .beside(&["url"]),
         key("tls", Shape::Object(&TLS), "How the certificate of an `https` server is checked.").beside(&["url"]),
         key(
             "cwd",
@@ -83,6 +90,19 @@ static AUTH: Object = Object {
             "Fetches a token with the client credentials grant of OAuth, once, and again after the server refused one.",
         )
         .choice("token"),
+    ]],
+};
+
+static USER: Object = Object {
+    name: "a user",
+    doc: "A user of a server over HTTP, told from others by what the requests carry.",
+    keys: &[&[
+        alternative(
+            "headers",
+            Shape::Map(&Shape::Text),
+            "HTTP headers of the user's requests, in place of the server's headers of the same names.",
+        ),
+        alternative("auth", Shape::Object(&AUTH), "The user's token, or how to get one."),
     ]],
 };
 

@@ -30,7 +30,7 @@ pub use self::step::{Action, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Row, Test};
 pub use self::tools::ToolSelection;
 pub(crate) use self::tools::is_match;
-pub use self::web::{Auth, ClientCredentials, Http, HttpFlavour};
+pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
 
 /// One suite file with everything it includes.
 #[derive(Debug, Clone)]

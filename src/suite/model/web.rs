@@ -9,14 +9,51 @@ pub struct Http {
     pub url: Node,
     /// The program that serves there; `None` for a server that runs already.
     pub command: Option<Vec<Node>>,
-    /// Headers of every request.
-    pub headers: Vec<(Located<String>, Node)>,
-    /// The credentials of the client.
-    pub auth: Option<Auth>,
+    /// What every request carries.
+    pub credentials: HttpCredentials,
+    /// Users with credentials of their own.
+    pub users: Vec<HttpUser>,
     /// Which of the two transports.
     pub flavour: HttpFlavour,
     /// The file with the certificates that count, instead of the system's.
     pub ca: Option<Node>,
+}
+
+/// The headers and the token with which somebody speaks to a server; every text is unfilled.
+#[derive(Debug, Clone)]
+pub struct HttpCredentials {
+    /// Headers of every request.
+    pub headers: Vec<(Located<String>, Node)>,
+    /// The token, or how to get one.
+    pub auth: Option<Auth>,
+}
+
+impl HttpCredentials {
+    /// Whether nothing says who asks.
+    pub fn is_empty(&self) -> bool {
+        self.headers.is_empty() && self.auth.is_none()
+    }
+}
+
+/// One of several users of a server.
+#[derive(Debug, Clone)]
+pub struct HttpUser {
+    /// The name in the suite.
+    pub name: Located<String>,
+    /// What the user's requests carry.
+    pub credentials: HttpCredentials,
+}
+
+impl Http {
+    /// The user whose credentials ordinary requests carry: the first, where the server has none of its own.
+    pub fn default_user(&self) -> Option<&HttpUser> {
+        self.users.first().filter(|_| self.credentials.is_empty())
+    }
+
+    /// All credentials that are written.
+    pub fn all_credentials(&self) -> impl Iterator<Item = &HttpCredentials> {
+        std::iter::once(&self.credentials).chain(self.users.iter().map(|user| &user.credentials))
+    }
 }
 
 /// The credentials of a client; every text is unfilled.

@@ -1,0 +1,125 @@
+//! Where canaries are written and where they are looked for, for each kind of isolation.
+
+use super::check::NoRound;
+use super::foreign::UserSession;
+use super::search::Search;
+use crate::event::Reason;
+use crate::session::Session;
+use crate::suite::Target;
+use crate::wire::{Era, Revision};
+
+impl Search<'_> {
+    /// Looks in a session beside the one that writes, and over HTTP in one that begins after the end of that.
+    pub(super) async fn in_sessions(&mut self, host: Session) -> Result<(), NoRound> {
+        let servers = self.round.context.servers;
+        let Some(endpoint) = host.endpoint() else { return self.in_processes(host).await };
+        if let Some(why) = without_sessions(host.server.revision, endpoint.session_id().is_some()) {
+            self.close(host).await;
+            return Err(NoRound::Skipped(Reason::NotApplicable(why)));
+        }
+        let (writer, other) = (servers.beside(&host).await, servers.beside(&host).await);
+        let (Some(writer), Some(other)) = (writer, other) else {
+            self.close(host).await;
+            let why = "the server refused a second session while one was open".to_owned();
+            return Err(NoRound::Inconclusive(Reason::NotEvaluated(why)));
+        };
+        self.write(&writer).await;
+        self.look(&other, "in another session").await;
+        self.close(other).await;
+        self.close(writer).await;
+        if let Some(later) = servers.beside(&host).await {
+            self.look(&later, "in a session after its end").await;
+            self.close(later).await;
+        }
+        self.close(host).await;
+        Ok(())
+    }
+
+    /// The same where a process has one session.
+    async fn in_processes(&mut self, host: Session) -> Result<(), NoRound> {
+        let other = match self.round.context.servers.open().await {
+            Ok(other) => other,
+            Err(found) => {
+                self.close(host).await;
+                return Err(NoRound::Unavailable(Box::new(found)));
+            }
+        };
+        self.write(&host).await;
+        self.look(&other, "in another process").await;
+        self.close(other).await;
+        self.close(host).await;
+        Ok(())
+    }
+
+    /// Looks in a server that is started after the end of the one that was written to.
+    pub(super) async fn in_runs(&mut self, first: Session) -> Result<(), NoRound> {
+        self.write(&first).await;
+        self.close(first).await;
+        if self.round.exit().is_some() {
+            return Ok(());
+        }
+        let opened = self.round.context.servers.open().await;
+        let next = opened.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
+        self.look(&next, "in the next run").await;
+        self.close(next).await;
+        Ok(())
+    }
+
+    /// Writes as the first user, and looks as every other one.
+    pub(super) async fn as_users(&mut self, host: Session) -> Result<(), NoRound> {
+        let mut users = Vec::new();
+        let opened = self.open_users(&host, &mut users).await;
+        if let (Ok(()), [writer, others @ ..]) = (&opened, users.as_slice()) {
+            self.write(&writer.session).await;
+            for other in others {
+                self.look(&other.session, &format!("to the user `{}`", other.name)).await;
+                self.look_in_foreign_session(writer, other).await;
+            }
+        }
+        for user in users {
+            self.close(user.session).await;
+        }
+        self.close(host).await;
+        opened
+    }
+
+    /// Opens a session for each user of the server.
+    async fn open_users(&mut self, host: &Session, users: &mut Vec<UserSession>) -> Result<(), NoRound> {
+        let inconclusive = |why: String| NoRound::Inconclusive(Reason::NotEvaluated(why));
+        for name in self.user_names() {
+            let opened = self.round.context.servers.beside_as(host, &name).await;
+            let session = opened.map_err(|found| {
+                inconclusive(format!("the server does not serve the user `{name}`: {}", found.message))
+            })?;
+            let same = users.iter().find(|user| user.has_credentials_of(&session)).map(|user| user.name.clone());
+            users.push(UserSession { name: name.clone(), session });
+            if let Some(other) = same {
+                let why = format!("the users `{other}` and `{name}` send the same headers, so they are one user");
+                return Err(inconclusive(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn user_names(&self) -> Vec<String> {
+        let context = self.round.context;
+        match context.suite.servers.get(context.server_name).map(|server| &server.target) {
+            Some(Target::Url(http)) => http.users.iter().map(|user| user.name.value.clone()).collect(),
+            Some(Target::Command(_) | Target::Builtin(_)) | None => Vec::new(),
+        }
+    }
+}
+
+/// Why clients of a server over HTTP have no sessions that could be kept apart.
+pub(super) fn without_sessions(revision: Revision, has_session_id: bool) -> Option<String> {
+    if revision.era() == Era::Stateless {
+        Some(format!(
+            "revision {revision} has no sessions over HTTP, so clients of one user share their data; if the server serves \
+             older revisions, too, say for example `protocol: 2025-11-25`"
+        ))
+    } else if has_session_id {
+        None
+    } else {
+        Some("the server gives no session ids over HTTP, so it cannot tell its clients apart".to_owned())
+    }
+}

@@ -1,0 +1,52 @@
+//! Requests over HTTP that no session sends by itself: with another session id, or for another method than `POST`.
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::session::{RawExchange, Session};
+use crate::transport::http::{AfterRequest, Endpoint, RawRequest, ReadUntil};
+
+/// The header that names a session.
+pub(super) const SESSION_ID: &str = "mcp-session-id";
+
+/// A request with the usual headers of a session, but for those that are given.
+pub(super) struct HttpProbe<'a> {
+    pub(super) method: &'static str,
+    pub(super) body: Option<&'a Value>,
+    /// Headers, in place of the session's own of the same names.
+    pub(super) headers: &'a [(&'a str, &'a str)],
+    pub(super) until: ReadUntil,
+    pub(super) deadline: Instant,
+}
+
+impl HttpProbe<'_> {
+    /// Sends it on a connection of its own; `None` where there is none to be had.
+    pub(super) async fn send(&self, session: &Session, owner: &str) -> Option<RawExchange> {
+        let endpoint = session.endpoint()?;
+        let body = self.body.map(|body| body.to_string().into_bytes());
+        let target = if self.body.is_some() { endpoint.target() } else { Endpoint::own_target(endpoint) };
+        let mut head = format!("{} {target} HTTP/1.1\r\n", self.method);
+        let is_given = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let usual = session.usual_headers(body.as_deref());
+        let kept =
+            usual.iter().map(|(name, value)| (name.as_str(), value.as_str())).filter(|(name, _)| !is_given(name));
+        for (name, value) in kept.chain(self.headers.iter().copied()) {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        head.push_str("\r\n");
+        let request = RawRequest {
+            pieces: vec![[head.into_bytes(), body.unwrap_or_default()].concat()],
+            method: self.method.to_owned(),
+            after: AfterRequest::Open,
+            until: self.until,
+            deadline: self.deadline,
+            enough: None,
+        };
+        session.exchange_raw(owner, &request).await.ok()
+    }
+}
+
+/// The session id that a response gives.
+pub(super) fn session_id_of(exchange: &RawExchange) -> Option<String> {
+    exchange.response.head.as_ref()?.http.header(SESSION_ID).map(str::to_owned)
+}

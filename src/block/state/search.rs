@@ -1,0 +1,127 @@
+//! A round under way: canaries that one session is sent, and the search for them in another one.
+
+use serde_json::Value;
+
+use super::StateSettings;
+use super::caller::CanaryCaller;
+use super::canary::RandomCanaries;
+use super::check::{CanaryCall, Seen};
+use super::finding::Leak;
+use super::visit::{Round, ShownText};
+use crate::plan::CheckContext;
+use crate::session::Session;
+
+/// How many answers that show a canary are kept, to be asked for elsewhere.
+const MOST_READS: usize = 8;
+
+/// A round under way.
+pub(super) struct Search<'a> {
+    pub(super) round: Round<'a>,
+    pub(super) seen: Seen,
+    pub(super) canaries: RandomCanaries,
+    callers: &'a [CanaryCaller],
+    settings: &'a StateSettings,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        context: &'a CheckContext<'a>,
+        settings: &'a StateSettings,
+        callers: &'a [CanaryCaller],
+        seen: Seen,
+    ) -> Self {
+        let round = Round::new(context, settings.time);
+        Self { round, seen, canaries: RandomCanaries::new(), callers, settings }
+    }
+
+    /// The events of the round, which is over.
+    pub(super) fn into_seen(self) -> Seen {
+        let Self { mut round, seen, .. } = self;
+        Seen {
+            silent: round.silent(),
+            failure: round.failed().map(|failed| failed.message),
+            is_out_of_time: round.is_over(),
+            frames: round.take_frames(),
+            exit: round.exit(),
+            ..seen
+        }
+    }
+
+    /// Ends a session, and its server where that is its own.
+    pub(super) async fn close(&mut self, session: Session) {
+        self.round.close(session).await;
+    }
+
+    /// Calls every tool with canaries, and notes which of them their own session shows.
+    pub(super) async fn write(&mut self, session: &Session) {
+        self.call_with_canaries(session, |_| true).await;
+        for shown in self.visit(session).await {
+            let found = self.canaries.find(&shown.text);
+            if found.is_empty() {
+                continue;
+            }
+            self.seen.read_back.extend(found);
+            let is_read = |tool: &str| self.callers.iter().any(|caller| caller.name == tool && caller.only_reads);
+            let is_read = shown.request.is_some() && shown.tool.as_deref().is_none_or(is_read);
+            if is_read && shown.is_served && self.seen.reads.len() < MOST_READS {
+                self.seen.reads.push(shown);
+            }
+        }
+        // The visit may have overwritten what it looked for.
+        self.call_with_canaries(session, |caller| !caller.only_reads).await;
+    }
+
+    async fn call_with_canaries(&mut self, session: &Session, is_called: impl Fn(&CanaryCaller) -> bool) {
+        for (tool, caller) in self.callers.iter().enumerate().filter(|(_, caller)| is_called(caller)) {
+            for call in caller.canary_calls(&mut self.canaries) {
+                if let Some(shown) = self.round.call(session, &caller.name, &call.arguments).await {
+                    self.seen.written.push(CanaryCall { tool, canary: call.canary, shown });
+                }
+            }
+        }
+    }
+
+    /// Looks for canaries in a session that was sent none; `place` says where that is, such as `in the next run`.
+    pub(super) async fn look(&mut self, session: &Session, place: &str) {
+        let visited = self.visit(session).await;
+        if !visited.iter().any(|shown| shown.is_served) {
+            self.seen.unserved.push(place.to_owned());
+        }
+        for shown in visited {
+            self.note_leaks(&shown, place);
+        }
+    }
+
+    /// Notes the canaries in something that must not have any.
+    pub(super) fn note_leaks(&mut self, shown: &ShownText, place: &str) {
+        if self.settings.shares(shown) {
+            return;
+        }
+        for canary in self.canaries.find(&shown.text) {
+            let is_of_call = |written: &CanaryCall| written.canary == canary && !self.callers[written.tool].is_shared;
+            if let Some(written) = self.seen.written.iter().position(is_of_call) {
+                let shown = shown.clone();
+                self.seen.leaks.push(Leak { written, canary, shown, place: place.to_owned() });
+            }
+        }
+    }
+
+    /// Everything that a session shows.
+    async fn visit(&mut self, session: &Session) -> Vec<ShownText> {
+        let (canaries, answers) = (&self.canaries, answers_of(&self.seen.written));
+        self.round.visit(session, self.callers, &|caller| caller.lookups(canaries, &answers)).await
+    }
+}
+
+/// The values of answers to calls with canaries, for lookups by them.
+fn answers_of(written: &[CanaryCall]) -> Vec<Value> {
+    let of_reply = |written: &CanaryCall| {
+        let message: Value = serde_json::from_str(&written.shown.text).unwrap_or_default();
+        let result = &message["result"];
+        let texts = result["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str());
+        let parsed: Vec<Value> = texts.filter_map(|text| serde_json::from_str(text).ok()).collect();
+        std::iter::once(result["structuredContent"].clone()).chain(parsed).collect::<Vec<_>>()
+    };
+    let served = written.iter().filter(|written| written.shown.is_served);
+    served.flat_map(of_reply).filter(|value| value.is_object() || value.is_array()).collect()
+}

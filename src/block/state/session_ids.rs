@@ -1,0 +1,248 @@
+//! Ids of sessions over HTTP that others can guess: given twice, counted, or so few that all can be tried.
+//!
+//! Whether ended and unknown ids are refused, `compliance` tests. Here are as many ids as show a pattern; anything that could
+//! be random is no finding.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::places::without_sessions;
+use super::raw_http::{HttpProbe, SESSION_ID, session_id_of};
+use super::{IsolationKind, StateSettings};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::Session;
+use crate::transport::http::ReadUntil;
+
+/// How many sessions are opened.
+const SESSIONS: usize = 20;
+
+/// How many ids show a pattern at least.
+const FEWEST_IDS: usize = 8;
+
+/// How many numbers can be tried in no time.
+const CLOSE_NUMBERS: u128 = 1 << 16;
+
+/// As many bits as can be tried over a network; the specification wants about 128.
+const GUESSABLE_BITS: f64 = 32.0;
+
+/// Opens many sessions and looks at their ids.
+#[derive(Debug)]
+pub(super) struct SessionIdsCheck {
+    pub(super) settings: Arc<StateSettings>,
+}
+
+impl Check for SessionIdsCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            tokio::select! {
+                result = run(&self.settings, &context) => result,
+                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+            }
+        })
+    }
+}
+
+async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResult {
+    let host = match context.servers.open().await {
+        Ok(host) => host,
+        Err(found) => return CheckResult::unavailable(found),
+    };
+    let has_id = host.endpoint().is_some_and(|endpoint| endpoint.session_id().is_some());
+    let protocol_revision = host.server.revision.to_string();
+    let given = match without_sessions(host.server.revision, has_id) {
+        Some(why) => Err(Reason::NotApplicable(why)),
+        None => Ok(collect(settings, context, &host).await),
+    };
+    let exit = context.servers.close(host).await;
+    let given = match given {
+        Ok(given) => given,
+        Err(reason) => return CheckResult::because(Outcome::Skipped, reason),
+    };
+    let result = CheckResult { protocol_revision, frames: given.frames, ..CheckResult::new(Outcome::Passed) };
+    if let Some(exit) = exit {
+        return CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result };
+    }
+    let count = given.ids.len();
+    match pattern(&given.ids) {
+        Some(pattern) => {
+            let found = finding(&pattern, settings, &given.ids);
+            let is_failure = found.level == RequirementLevel::Must;
+            let outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
+            CheckResult { outcome, findings: vec![found], ..result }
+        }
+        None if count < FEWEST_IDS => {
+            let why =
+                format!("the server opened {count} of {SESSIONS} sessions, too few to see a pattern in their ids");
+            CheckResult { outcome: Outcome::Inconclusive, reason: Some(Reason::NotEvaluated(why)), ..result }
+        }
+        None => {
+            let note = format!("the ids of {count} sessions are all different, and show no pattern");
+            CheckResult { reason: Some(Reason::Measured(note)), ..result }
+        }
+    }
+}
+
+/// The ids of sessions that were opened one after another.
+#[derive(Default)]
+struct GivenIds {
+    ids: Vec<String>,
+    frames: Vec<u32>,
+}
+
+/// Opens sessions beside one that is open, and ends them all.
+async fn collect(settings: &StateSettings, context: &CheckContext<'_>, host: &Session) -> GivenIds {
+    let mut given = GivenIds::default();
+    let until = Instant::now() + settings.time;
+    let deadline = || until.min(Instant::now() + context.request_timeout);
+    let hello = json!({
+        "jsonrpc": "2.0",
+        "id": "mcprove-session",
+        "method": "initialize",
+        "params": {
+            "protocolVersion": host.server.revision.as_str(),
+            "capabilities": {},
+            "clientInfo": { "name": "mcprove", "version": env!("CARGO_PKG_VERSION") },
+        },
+    });
+    for _ in 0..SESSIONS {
+        let probe = HttpProbe {
+            method: "POST",
+            body: Some(&hello),
+            headers: &[],
+            until: ReadUntil::Answer,
+            deadline: deadline(),
+        };
+        let Some(exchange) = probe.send(host, context.owner).await else { break };
+        given.frames.extend([exchange.frame].into_iter().chain(exchange.answer_frame));
+        let Some(id) = session_id_of(&exchange) else { break };
+        given.ids.push(id);
+    }
+    for id in BTreeSet::from_iter(&given.ids) {
+        let headers = [(SESSION_ID, id.as_str())];
+        let probe =
+            HttpProbe { method: "DELETE", body: None, headers: &headers, until: ReadUntil::Head, deadline: deadline() };
+        // Whether it lets clients end sessions is its own affair.
+        let _ = probe.send(host, context.owner).await;
+    }
+    given
+}
+
+/// Why ids can be guessed.
+#[derive(Debug, PartialEq)]
+enum IdPattern {
+    /// The same id came more than once.
+    Repeated(String),
+    /// They differ in a number alone, and the numbers are near one another.
+    Counted { first: u128, last: u128 },
+    /// They differ in so few characters.
+    Short { characters: usize, bits: u32 },
+}
+
+/// The pattern that ids show beyond doubt.
+fn pattern(ids: &[String]) -> Option<IdPattern> {
+    let distinct = BTreeSet::from_iter(ids);
+    if let Some(twice) = ids.iter().find(|id| ids.iter().filter(|other| other == id).count() > 1) {
+        return Some(IdPattern::Repeated(twice.clone()));
+    }
+    if distinct.len() < FEWEST_IDS {
+        return None;
+    }
+    let varying = varying_parts(ids);
+    let numbers =
+        |radix: u32| varying.iter().map(|part| u128::from_str_radix(part, radix).ok()).collect::<Option<Vec<_>>>();
+    if let Some(numbers) = numbers(10).or_else(|| numbers(16))
+        && let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max())
+        && last - first < CLOSE_NUMBERS
+    {
+        return Some(IdPattern::Counted { first: *first, last: *last });
+    }
+    let characters = varying.iter().map(String::len).max().unwrap_or_default();
+    let bits = bits_of(&varying.concat()) * f64::from(u32::try_from(characters).unwrap_or(u32::MAX));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few bits, and no fractions of them")]
+    (bits < GUESSABLE_BITS).then_some(IdPattern::Short { characters, bits: bits as u32 })
+}
+
+/// The ids without what they begin and end with alike.
+fn varying_parts(ids: &[String]) -> Vec<String> {
+    let characters: Vec<Vec<char>> = ids.iter().map(|id| id.chars().collect()).collect();
+    let shortest = characters.iter().map(Vec::len).min().unwrap_or_default();
+    let is_alike = |at: &dyn Fn(&Vec<char>) -> char| characters.windows(2).all(|two| at(&two[0]) == at(&two[1]));
+    let prefix = (0..shortest).take_while(|index| is_alike(&|id| id[*index])).count();
+    let suffix = (0..shortest - prefix).take_while(|index| is_alike(&|id| id[id.len() - 1 - index])).count();
+    characters.iter().map(|id| id[prefix..id.len() - suffix].iter().collect()).collect()
+}
+
+/// The bits of one character, as far as the characters of a text show of how many it is drawn.
+fn bits_of(text: &str) -> f64 {
+    let has = |is_of: fn(&char) -> bool| text.chars().any(|character| is_of(&character));
+    let lower = if has(|c| ('g'..='z').contains(c)) { 26 } else { 6 };
+    let upper = if has(|c| ('G'..='Z').contains(c)) { 26 } else { 6 };
+    let kinds = [
+        (has(char::is_ascii_digit), 10),
+        (has(char::is_ascii_lowercase), lower),
+        (has(char::is_ascii_uppercase), upper),
+        (has(|c| !c.is_ascii_alphanumeric()), 2),
+    ];
+    f64::from(kinds.iter().filter(|(is_there, _)| *is_there).map(|(_, count)| count).sum::<u32>().max(2)).log2()
+}
+
+fn finding(pattern: &IdPattern, settings: &StateSettings, ids: &[String]) -> Finding {
+    let count = ids.len();
+    let message = match pattern {
+        IdPattern::Repeated(id) => {
+            let times = ids.iter().filter(|other| *other == id).count();
+            format!("the server gave {times} of {count} sessions the same id")
+        }
+        IdPattern::Counted { first, last } => {
+            format!("the ids of {count} sessions can be guessed: they differ in a number alone, from {first} to {last}")
+        }
+        IdPattern::Short { characters, bits } => format!(
+            "the ids of {count} sessions can be guessed: they differ in {characters} characters, about {bits} bits"
+        ),
+    };
+    let is_certain = matches!(pattern, IdPattern::Repeated(_)) || settings.promises(IsolationKind::Sessions);
+    let level = if is_certain { RequirementLevel::Must } else { RequirementLevel::Should };
+    let help = "give every session an id of its own that is drawn at random, such as a UUID of version 4";
+    let seen: Vec<String> = ids.iter().take(5).map(|id| format!("`{id}`")).collect();
+    Finding {
+        level,
+        severity: Some(if level == RequirementLevel::Must { Severity::High } else { Severity::Low }),
+        help: Some(help.to_owned()),
+        ..Finding::new("session-id", message)
+    }
+    .with_evidence("ids", format!("{}, …", seen.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(id: impl Fn(u32) -> String, expected: Option<&IdPattern>) {
+        assert_eq!(pattern(&(0..20).map(id).collect::<Vec<_>>()).as_ref(), expected);
+    }
+
+    #[test]
+    fn counted_repeated_and_short_ids_are_seen() {
+        check(|n| format!("session-{}", n + 95), Some(&IdPattern::Counted { first: 95, last: 114 }));
+        check(|n| format!("{:x}-end", 250 + n), Some(&IdPattern::Counted { first: 250, last: 269 }));
+        check(|n| format!("1764031234{:03}", n * 17), Some(&IdPattern::Counted { first: 0, last: 323 }));
+        check(|n| format!("s{}", n % 7), Some(&IdPattern::Repeated("s0".to_owned())));
+        let letters =
+            |n: u32| ["k", "q", "x", "m", "z"][n as usize % 5].to_owned() + ["r", "t", "y", "w"][n as usize / 5];
+        check(letters, Some(&IdPattern::Short { characters: 2, bits: 9 }));
+    }
+
+    #[test]
+    fn ids_that_may_be_random_are_not() {
+        let drawn = |n: u32| format!("{:032x}", u128::from(2 * n + 3).wrapping_pow(97));
+        check(drawn, None);
+        check(|n| format!("{n}.{}", drawn(n)), None);
+        check(|n| format!("0193a5b0-7c1f-{}", drawn(n)), None);
+        assert_eq!(pattern(&["a".to_owned(), "b".to_owned()]), None);
+        assert_eq!(pattern(&[]), None);
+    }
+}

@@ -1,0 +1,357 @@
+//! The data file of a server, damaged between two runs: one bad line must not take all the others with it unseen.
+//!
+//! A server may go on with the records that are whole, or say that something is wrong: any readable error counts, and
+//! so do the last words of a server that ends. A server is reported if it answers nothing, ends without a word, or shows
+//! none of the other records as if there had been none, and does so twice.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::StateSettings;
+use super::caller::Callers;
+use super::check::Seen;
+use super::search::Search;
+use super::store_file::{Damage, StoreFile};
+use super::visit::ShownText;
+use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, Severity};
+use crate::plan::arguments::ConfigSource;
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::Session;
+use crate::source::Node;
+
+/// Words of an answer that explains damage, beside the name of the file.
+const WORDS_OF_DAMAGE: [&str; 3] = ["corrupt", "damaged", "malformed"];
+
+/// Damages the data file of a server between two of its runs.
+#[derive(Debug)]
+pub(super) struct StoreCheck {
+    pub(super) settings: Arc<StateSettings>,
+    /// The path of the file, unfilled.
+    pub(super) store: Node,
+}
+
+impl Check for StoreCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            let result = tokio::select! {
+                result = run(self, &context) => result,
+                () = context.servers.stopped() => Err(NotJudged::Inconclusive(Reason::Interrupted)),
+            };
+            match result {
+                Ok(result) => result,
+                Err(NotJudged::Inconclusive(reason)) => CheckResult::because(Outcome::Inconclusive, reason),
+                Err(NotJudged::Other(result)) => *result,
+            }
+        })
+    }
+}
+
+/// Why nothing follows for the server.
+enum NotJudged {
+    Inconclusive(Reason),
+    Other(Box<CheckResult>),
+}
+
+impl NotJudged {
+    fn inconclusive(why: String) -> Self {
+        Self::Inconclusive(Reason::NotEvaluated(why))
+    }
+
+    fn skipped(why: &str) -> Self {
+        Self::Other(Box::new(CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why.to_owned()))))
+    }
+
+    fn unavailable(found: Finding) -> Self {
+        Self::Other(Box::new(CheckResult::unavailable(found)))
+    }
+}
+
+async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResult, NotJudged> {
+    let callers = Callers::of(context, &check.settings);
+    if callers.called.iter().all(|caller| caller.only_reads) {
+        return Err(NotJudged::Other(Box::new(callers.without_writers(ConfigSource::of(context.suite)))));
+    }
+    let name = (context.filled)(&check.store).and_then(|value| value.as_str().map(str::to_owned));
+    let name =
+        name.ok_or_else(|| NotJudged::inconclusive("`store` uses a name that only a step captures".to_owned()))?;
+    let file = StoreFile::new(name, &context.suite.folder).map_err(NotJudged::inconclusive)?;
+    let mut study = StoreStudy {
+        search: Search::new(context, &check.settings, &callers.called, Seen::default()),
+        context,
+        content: Vec::new(),
+        usual_log: BTreeSet::new(),
+        file: &file,
+        exchanges: Vec::new(),
+        findings: Vec::new(),
+    };
+    study.fill().await?;
+    let mut notes = Vec::new();
+    for damage in Damage::ALL {
+        notes.extend(study.judge(damage).await?);
+    }
+    let StoreStudy { search, exchanges, findings, .. } = study;
+    if let Err(error) = file.restore() {
+        return Err(NotJudged::inconclusive(format!("`{}` could not be restored: {error}", file.name)));
+    }
+    let frames = search.into_seen().frames;
+    let result = CheckResult { exchanges, frames, ..CheckResult::new(Outcome::Passed) };
+    if findings.is_empty() {
+        return Ok(CheckResult { reason: Some(Reason::Measured(notes.join("; "))), ..result });
+    }
+    Ok(CheckResult { outcome: Outcome::Failed, findings, ..result })
+}
+
+/// How a server gets along with a damaged file.
+enum Survival {
+    /// It shows records that are whole.
+    Readable,
+    /// It says that something is wrong.
+    Explained,
+    /// Neither.
+    Unexplained(Box<DamagedRun>),
+}
+
+/// A run on a damaged file.
+struct DamagedRun {
+    /// The texts that are whole in the file.
+    whole: BTreeSet<String>,
+    shown: Vec<ShownText>,
+    /// Why the server did not start, or why a request got no answer.
+    failure: Option<Finding>,
+    /// The lines of standard error that no run on the whole file had.
+    log: Vec<String>,
+}
+
+impl DamagedRun {
+    fn is_explained(&self, file_name: &str) -> bool {
+        let names_damage = |text: &str| {
+            let lower = text.to_lowercase();
+            text.contains(file_name) || WORDS_OF_DAMAGE.iter().any(|word| lower.contains(word))
+        };
+        !self.log.is_empty()
+            || self.failure.as_ref().is_some_and(|failure| !is_end(failure))
+            || self.shown.iter().any(|shown| names_damage(&shown.text) || !shown.is_served && has_words(&shown.text))
+    }
+
+    fn message(&self, damage: Damage, file: &StoreFile) -> String {
+        let (says, name) = (damage.says(), &file.name);
+        match &self.failure {
+            Some(failure) => format!("{says}, {}, and nothing says that `{name}` is damaged", failure.message),
+            None if self.shown.iter().any(|shown| !shown.is_served) => {
+                format!("{says}, the server answers with an error that has no words")
+            }
+            None => format!("{says}, the server shows none of the other records of `{name}`, and no error"),
+        }
+    }
+}
+
+/// A server whose file holds canaries.
+struct StoreStudy<'a> {
+    context: &'a CheckContext<'a>,
+    search: Search<'a>,
+    /// The file after a run, undamaged.
+    content: Vec<u8>,
+    /// Lines of standard error on the whole file, without their digits.
+    usual_log: BTreeSet<String>,
+    file: &'a StoreFile,
+    exchanges: Vec<Exchange>,
+    findings: Vec<Finding>,
+}
+
+impl StoreStudy<'_> {
+    /// Writes canaries in one run, and makes sure that the file has them and that another run shows them.
+    async fn fill(&mut self) -> Result<(), NotJudged> {
+        let name = &self.file.name;
+        let session = self.context.servers.open().await.map_err(NotJudged::unavailable)?;
+        self.search.write(&session).await;
+        self.usual_log.extend(session.stderr_tail().iter().map(|line| without_digits(line)));
+        self.search.close(session).await;
+        if let Some(exit) = self.search.round.exit() {
+            return Err(NotJudged::Other(Box::new(CheckResult::found(Outcome::Failed, vec![exit]))));
+        }
+        if self.search.seen.reads.is_empty() {
+            return Err(NotJudged::skipped(
+                "no text that was written could be read back, so no loss of one could be seen",
+            ));
+        }
+        self.content = self.file.read().map_err(|error| {
+            NotJudged::inconclusive(format!("`{name}` cannot be read after the server wrote its data: {error}"))
+        })?;
+        let written = self.canaries_in(&self.content);
+        if written.is_empty() {
+            let why =
+                format!("`{name}` has none of the texts that were written, so the server keeps its data elsewhere");
+            return Err(NotJudged::inconclusive(why));
+        }
+        let session = self.context.servers.open().await.map_err(NotJudged::unavailable)?;
+        let shown = self.ask_again(&session).await;
+        self.usual_log.extend(session.stderr_tail().iter().map(|line| without_digits(line)));
+        self.search.close(session).await;
+        if self.shows_any(&shown, &written) {
+            Ok(())
+        } else {
+            let why = format!("the next run shows nothing of the undamaged `{name}`, so no loss could be seen");
+            Err(NotJudged::inconclusive(why))
+        }
+    }
+
+    /// Runs the server on a damaged file, twice if nothing can be read: a note, or none where that is a finding.
+    async fn judge(&mut self, damage: Damage) -> Result<Option<String>, NotJudged> {
+        let note = |how: &str| Ok(Some(format!("{}: {how}", damage.says())));
+        for attempt in 0..2 {
+            match self.survives(damage).await? {
+                Survival::Readable => return note("the other records can be read"),
+                Survival::Explained => return note("an error explains it"),
+                Survival::Unexplained(run) if attempt == 1 => self.found(damage, &run),
+                Survival::Unexplained(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    async fn survives(&mut self, damage: Damage) -> Result<Survival, NotJudged> {
+        let damaged = damage.of(&self.content);
+        let whole = self.canaries_in(&damaged);
+        self.put(&damaged)?;
+        self.search.round.forget_failures();
+        let (shown, failure, said) = match self.context.servers.open().await {
+            Ok(session) => {
+                let shown = self.ask_again(&session).await;
+                let said = session.stderr_tail();
+                self.search.close(session).await;
+                (shown, self.search.round.failed(), said)
+            }
+            Err(found) if found.class.is_none_or(|class| class == FailureClass::CommandNotFound) => {
+                return Err(NotJudged::unavailable(found));
+            }
+            Err(found) => (Vec::new(), Some(found), Vec::new()),
+        };
+        self.put(&self.content)?;
+        if self.search.round.is_over() {
+            let why = "the time ended before the server was asked for its damaged data; raise `time`".to_owned();
+            return Err(NotJudged::inconclusive(why));
+        }
+        if self.shows_any(&shown, &whole) {
+            return Ok(Survival::Readable);
+        }
+        // The last words of a server are known when it has ended.
+        let failure = self.search.round.exit().or(failure);
+        let of_failure = failure.iter().flat_map(|found| &found.evidence).filter(|(name, _)| name == "stderr");
+        let lines = of_failure.flat_map(|(_, text)| text.lines().map(str::to_owned)).chain(said);
+        let is_new = |line: &String| !line.trim().is_empty() && !self.usual_log.contains(&without_digits(line));
+        let log = lines.filter(is_new).collect();
+        let run = DamagedRun { whole, shown, failure, log };
+        if run.is_explained(&self.file.file_name()) {
+            return Ok(Survival::Explained);
+        }
+        Ok(Survival::Unexplained(Box::new(run)))
+    }
+
+    /// Has the file hold this.
+    fn put(&self, content: &[u8]) -> Result<(), NotJudged> {
+        let failed = |error| NotJudged::inconclusive(format!("`{}` cannot be written: {error}", self.file.name));
+        self.file.write(content).map_err(failed)
+    }
+
+    fn found(&mut self, damage: Damage, run: &DamagedRun) {
+        if self.exchanges.is_empty() {
+            self.exchanges
+                .extend(self.search.seen.written.iter().take(1).map(|written| written.shown.exchange.clone()));
+        }
+        let answer = run.shown.first().map(|shown| shown.exchange.clone());
+        let frame = answer.as_ref().and_then(|exchange| exchange.answer_frame);
+        let help = "skip what cannot be read and go on with the rest, or answer with an error that names the file";
+        let has_answer = answer.is_some();
+        self.exchanges.extend(answer);
+        let found = Finding {
+            severity: Some(Severity::High),
+            exchange: has_answer.then(|| self.exchanges.len() - 1),
+            frame,
+            help: Some(help.to_owned()),
+            ..Finding::new("corrupt-store", run.message(damage, self.file))
+        };
+        self.findings.push(
+            found
+                .with_evidence("whole", format!("{} of the texts that were written are in the file", run.whole.len()))
+                .with_evidence("reproduced", "by a second run"),
+        );
+    }
+
+    /// Makes the requests again that showed canaries.
+    async fn ask_again(&mut self, session: &Session) -> Vec<ShownText> {
+        let mut shown = Vec::new();
+        for read in self.search.seen.reads.clone() {
+            shown.extend(self.search.round.repeat(session, &read).await);
+        }
+        shown
+    }
+
+    fn canaries_in(&self, content: &[u8]) -> BTreeSet<String> {
+        self.search.canaries.find(&String::from_utf8_lossy(content)).into_iter().collect()
+    }
+
+    fn shows_any(&self, shown: &[ShownText], canaries: &BTreeSet<String>) -> bool {
+        shown.iter().any(|shown| self.search.canaries.find(&shown.text).iter().any(|canary| canaries.contains(canary)))
+    }
+}
+
+/// Whether a server went away or fell silent, rather than say something.
+fn is_end(failure: &Finding) -> bool {
+    matches!(
+        failure.class,
+        Some(
+            FailureClass::ProcessExited
+                | FailureClass::Timeout
+                | FailureClass::ConnectionRefused
+                | FailureClass::ConnectionLost
+        )
+    )
+}
+
+/// Whether an error has words that somebody could read.
+fn has_words(answer: &str) -> bool {
+    let message: Value = serde_json::from_str(answer).unwrap_or_default();
+    let said = message["error"]["message"].as_str();
+    let content =
+        message["result"]["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str());
+    said.into_iter().chain(content).any(|text| text.chars().any(char::is_alphanumeric))
+}
+
+/// A line as every run has it, whatever time or process it names.
+fn without_digits(line: &str) -> String {
+    line.chars().filter(|character| !character.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(failure: Option<FailureClass>, log: &[&str]) -> DamagedRun {
+        DamagedRun {
+            whole: BTreeSet::new(),
+            shown: Vec::new(),
+            failure: failure.map(|class| Finding::failure(class, "it went wrong".to_owned())),
+            log: log.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    #[test]
+    fn any_readable_error_explains_damage_and_silence_does_not() {
+        assert!(!run(None, &[]).is_explained("notes"));
+        assert!(!run(Some(FailureClass::ProcessExited), &[]).is_explained("notes"));
+        assert!(!run(Some(FailureClass::Timeout), &[]).is_explained("notes"));
+        assert!(run(Some(FailureClass::ProcessExited), &["a line cannot be read"]).is_explained("notes"));
+        assert!(run(Some(FailureClass::ProtocolError), &[]).is_explained("notes"));
+        assert!(has_words(r#"{"error": {"code": -32603, "message": "Unexpected end of JSON input"}}"#));
+        assert!(has_words(r#"{"result": {"isError": true, "content": [{"type": "text", "text": "no"}]}}"#));
+        assert!(!has_words(r#"{"result": {"isError": true, "content": [{"type": "text", "text": ""}]}}"#));
+        assert!(!has_words(r#"{"error": {"code": -32603}}"#));
+    }
+
+    #[test]
+    fn lines_of_a_log_are_alike_but_for_their_times() {
+        assert_eq!(without_digits("12:31:07 ready, process 4711"), without_digits("12:31:09 ready, process 4712"));
+    }
+}

@@ -1,0 +1,208 @@
+//! The data file of a server: how it is damaged, and how it gets back what it held.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+
+use crate::source::file;
+
+/// How large a data file may be, in bytes.
+const LARGEST: u64 = 16 << 20;
+
+/// The line that is appended: no format takes it.
+const BROKEN_LINE: &str = "{\"mcprove\": \"broken";
+
+/// A data file, with what it held before anybody wrote to it. It gets that back when this value goes away, however that
+/// comes about: a case that ends, one that is interrupted, or a panic.
+pub(super) struct StoreFile {
+    /// The path as the suite writes it.
+    pub(super) name: String,
+    path: PathBuf,
+    folder: PathBuf,
+    /// `None` where there was no file.
+    before: Option<Vec<u8>>,
+}
+
+impl StoreFile {
+    /// A file in a folder, which need not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a sentence where the file must not be written or cannot be read.
+    pub(super) fn new(name: String, folder: &Path) -> Result<Self, String> {
+        let path = folder.join(&name);
+        let mut file = Self { name, path, folder: folder.to_owned(), before: None };
+        file.before = match file.read() {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == ErrorKind::NotFound && lies_below(&file.path, folder) => None,
+            Err(error) => return Err(format!("`{}` cannot be used: {error}", file.name)),
+        };
+        Ok(file)
+    }
+
+    /// Its last name, which an error may mention.
+    pub(super) fn file_name(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// What it holds now.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses, and for files that are not the suite's.
+    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+        self.refuse_elsewhere()?;
+        file::read_bytes(&self.path, LARGEST)
+    }
+
+    /// Has it hold something else.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::read`] does.
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        self.refuse_elsewhere()?;
+        fs::write(&self.path, bytes)
+    }
+
+    /// Gives it back what it held.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::read`] does.
+    pub(super) fn restore(&self) -> io::Result<()> {
+        match &self.before {
+            Some(bytes) => self.write(bytes),
+            None if self.path.exists() => self.refuse_elsewhere().and_then(|()| fs::remove_file(&self.path)),
+            None => Ok(()),
+        }
+    }
+
+    /// A server may have put a link in its place, so it is looked at each time.
+    fn refuse_elsewhere(&self) -> io::Result<()> {
+        let why = "it must be a plain file in the folder of the suite, no link, and its folder must be there";
+        lies_below(&self.path, &self.folder).then_some(()).ok_or_else(|| io::Error::new(ErrorKind::Unsupported, why))
+    }
+}
+
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        // Nobody is left to be told.
+        let _ = self.restore();
+    }
+}
+
+/// Whether a path that is written in a suite stays in the folder of the suite, as far as its words tell.
+pub(super) fn stays_in_folder(written: &str) -> bool {
+    let is_inner = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
+    Path::new(written).components().all(is_inner)
+}
+
+/// Whether a path leads to a plain file in a folder, links followed, or to none yet.
+fn lies_below(path: &Path, folder: &Path) -> bool {
+    let is_plain = path.components().all(|component| component != Component::ParentDir);
+    let present = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+    let real = |path: &Path| present(path).canonicalize().ok();
+    let is_something_else = fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    is_plain
+        && !is_something_else
+        && path.parent().and_then(real).zip(real(folder)).is_some_and(|(parent, folder)| parent.starts_with(folder))
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Damage {
+    /// A line is appended that cannot be read.
+    BrokenLine,
+    /// The end of the last line is missing, as after a crash in the middle of a write.
+    CutLine,
+}
+
+impl Damage {
+    pub(super) const ALL: [Self; 2] = [Self::BrokenLine, Self::CutLine];
+
+    /// The condition of the server, in words.
+    pub(super) fn says(self) -> &'static str {
+        match self {
+            Self::BrokenLine => "with a broken line at the end of the file",
+            Self::CutLine => "with the last line of the file cut off",
+        }
+    }
+
+    /// The content with the damage.
+    pub(super) fn of(self, content: &[u8]) -> Vec<u8> {
+        let whole = content.trim_ascii_end();
+        match self {
+            Self::BrokenLine => [whole, b"\n", BROKEN_LINE.as_bytes(), b"\n"].concat(),
+            Self::CutLine => {
+                let line = whole.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                whole[..usize::midpoint(line, whole.len())].to_vec()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_folder(name: &str, test: impl FnOnce(&Path)) {
+        let folder = std::env::temp_dir().join(format!("mcprove-store-{name}-{}", std::process::id()));
+        fs::create_dir_all(folder.join("data")).unwrap();
+        test(&folder);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_line_is_appended_or_cut() {
+        let lines = b"{\"a\":1}\n{\"b\":2}\n";
+        assert_eq!(Damage::BrokenLine.of(lines), b"{\"a\":1}\n{\"b\":2}\n{\"mcprove\": \"broken\n");
+        assert_eq!(Damage::CutLine.of(lines), b"{\"a\":1}\n{\"b");
+        assert_eq!(Damage::CutLine.of(b"[1, 2]"), b"[1,");
+        assert_eq!(Damage::CutLine.of(b""), b"");
+    }
+
+    #[test]
+    fn only_files_in_the_folder_of_the_suite_are_damaged() {
+        with_folder("below", |folder| {
+            assert!(lies_below(&folder.join("data/new.jsonl"), folder));
+            assert!(!lies_below(&folder.join("data/../../other.jsonl"), folder));
+            assert!(!lies_below(&folder.join("none/new.jsonl"), folder));
+            assert!(!lies_below(&folder.join("data"), folder));
+            assert!(!lies_below(Path::new("/etc/hostname"), folder));
+        });
+        assert!(stays_in_folder("./data/notes.jsonl"));
+        assert!(!stays_in_folder("../notes.jsonl") && !stays_in_folder("/notes.jsonl"));
+    }
+
+    #[test]
+    fn a_file_is_restored_when_it_goes_away() {
+        with_folder("restored", |folder| {
+            fs::write(folder.join("old"), "kept").unwrap();
+            for (name, after) in [("old", Some("kept")), ("new", None)] {
+                let damaged = std::panic::catch_unwind(|| {
+                    let file = StoreFile::new(name.to_owned(), folder).unwrap();
+                    file.write(b"damaged").unwrap();
+                    panic!("a case breaks");
+                });
+                assert!(damaged.is_err());
+                assert_eq!(fs::read_to_string(folder.join(name)).ok().as_deref(), after);
+            }
+        });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_file_is_not_followed() {
+        with_folder("link", |folder| {
+            let other = folder.join("other");
+            fs::write(&other, "other").unwrap();
+            let file = StoreFile::new("data/notes".to_owned(), folder).unwrap();
+            std::os::unix::fs::symlink(&other, folder.join("data/notes")).unwrap();
+            assert!(file.write(b"damaged").is_err() && file.restore().is_err() && file.read().is_err());
+            drop(file);
+            assert!(StoreFile::new("data/notes".to_owned(), folder).is_err());
+            assert_eq!(fs::read_to_string(other).unwrap(), "other");
+        });
+    }
+}
