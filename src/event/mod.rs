@@ -34,7 +34,9 @@ pub use self::proof::{
     Proof, ProvenSuite, SubjectKind, Verdict,
 };
 pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
-pub use self::reproduction::{Doubt, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};
+pub use self::reproduction::{
+    BlockReproduction, Doubt, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity,
+};
 pub use self::rule::RuleInfo;
 pub use self::section::{Cell, Section, SectionPart, SectionTable, Tone};
 

@@ -136,6 +136,7 @@ impl Reproduction {
                     std::mem::take(expectations).into_iter().map(|expected| map_texts(expected, change)).collect();
             }
             ReproductionCheck::Holds(text) => *text = change(text),
+            ReproductionCheck::Block(block) => block.suite = map_texts(std::mem::take(&mut block.suite), change),
             ReproductionCheck::Ends
             | ReproductionCheck::Silent(_)
             | ReproductionCheck::Scan(_)
@@ -145,6 +146,9 @@ impl Reproduction {
 
     /// How many requests there are.
     pub fn calls(&self) -> usize {
+        if let ReproductionCheck::Block(block) = &self.check {
+            return block.calls;
+        }
         self.sessions.iter().map(Vec::len).sum()
     }
 }
@@ -174,4 +178,17 @@ pub enum ReproductionCheck {
     Holds(String),
     /// The last answer differs from the answer that the same request gets as the only one of a fresh server.
     Differs,
+    /// A block finds it again.
+    Block(BlockReproduction),
+}
+
+/// A block that finds something again, in place of requests: what it looks for is no matter of single answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockReproduction {
+    /// The code of the finding.
+    pub code: String,
+    /// The members of a suite beside its server: the block, and what it needs.
+    pub suite: Value,
+    /// How many calls it makes at a time.
+    pub calls: usize,
 }

@@ -1,6 +1,7 @@
 //! Findings that outlive their run: kept, shown, seen again, made small, compared.
 //!
-//! A [`Keeper`] watches a run and makes a [`Stored`] of every failure; [`replay()`] replays one on fresh servers;
+//! A [`Keeper`] watches a run and makes a [`Stored`] of every failure; [`replay()`] replays one on fresh servers,
+//! [`rerun()`] with the block that found it;
 //! [`minimised()`] leaves out requests that are not needed; [`regression()`] is the test that a suite should gain; [`compare()`] tells
 //! two runs apart.
 //! Knows nothing of files: whoever calls reads and writes. Start reading in [`Stored`].
@@ -11,6 +12,7 @@ mod keeper;
 mod minimise;
 mod regression;
 mod replay;
+mod rerun;
 mod restore;
 mod sequence;
 mod start;
@@ -21,6 +23,7 @@ pub use self::keeper::{Keeper, KeptFinding};
 pub use self::minimise::{Minimised, minimised};
 pub use self::regression::regression;
 pub use self::replay::{ReplayResult, ReplayStage, replay};
+pub use self::rerun::rerun;
 pub use self::restore::{Restored, restored, wanted};
 pub use self::start::ServerStart;
 pub use self::stored::{FORMAT, FindingPlace, Stored, json_schema};

@@ -14,14 +14,18 @@ use crate::source::yaml_writer::block;
 /// How long the name of a test may be.
 const LONGEST_NAME: usize = 70;
 
-/// The test as a list of tests with one item; `None` where the finding cannot be played.
+/// The test as a list of tests with one item, or the block that finds it, with what it needs; `None` where the finding
+/// cannot be played.
 pub fn regression(stored: &Stored) -> Option<String> {
     let mut text = String::new();
     let _ = writeln!(text, "# {}", one_line(&format!("finding {}: {}", stored.id, stored.title)));
     for note in notes(stored) {
         let _ = writeln!(text, "# {note}");
     }
-    text += &block(&json!([test(stored)?]), 0);
+    match stored.reproduction.as_ref().map(|reproduction| &reproduction.check) {
+        Some(ReproductionCheck::Block(found)) => text += &block(&found.suite, 0),
+        _ => text += &block(&json!([test(stored)?]), 0),
+    }
     Some(text)
 }
 
@@ -44,7 +48,8 @@ fn steps(stored: &Stored) -> Option<Vec<Value>> {
         | ReproductionCheck::Scan(_)
         | ReproductionCheck::Broken(_)
         | ReproductionCheck::Holds(_)
-        | ReproductionCheck::Differs => None,
+        | ReproductionCheck::Differs
+        | ReproductionCheck::Block(_) => None,
     };
     if let Some(last) = steps.last_mut().and_then(Value::as_object_mut) {
         last.extend(expectations(&reproduction.check));
@@ -72,7 +77,10 @@ fn expectations(check: &ReproductionCheck) -> Map<String, Value> {
         ReproductionCheck::Broken(expected) => (expected.iter().map(literal).collect(), None),
         ReproductionCheck::Holds(text) => (vec![json!({"text": {"not": {"contains": literal(&json!(text))}}})], None),
         ReproductionCheck::Silent(limit) => (Vec::new(), Some(format!("{limit}ms"))),
-        ReproductionCheck::Ends | ReproductionCheck::Scan(_) | ReproductionCheck::Differs => (Vec::new(), None),
+        ReproductionCheck::Ends
+        | ReproductionCheck::Scan(_)
+        | ReproductionCheck::Differs
+        | ReproductionCheck::Block(_) => (Vec::new(), None),
     };
     let timeout = timeout.map(|timeout| ("timeout".to_owned(), timeout.into()));
     timeout.into_iter().chain([("expect".to_owned(), Value::Array(expect))]).collect()

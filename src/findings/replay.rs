@@ -50,7 +50,7 @@ pub enum ReplayResult {
     Otherwise(Box<Finding>),
     /// No finding.
     Gone,
-    /// The server could not be started.
+    /// There was no verdict, as where the server could not be started.
     NoServer(Box<Finding>),
 }
 
@@ -158,7 +158,8 @@ async fn play(
             | ReproductionCheck::Scan(_)
             | ReproductionCheck::Broken(_)
             | ReproductionCheck::Holds(_)
-            | ReproductionCheck::Differs => stage.patience,
+            | ReproductionCheck::Differs
+            | ReproductionCheck::Block(_) => stage.patience,
         };
         match (Player { session: &session, owner: OWNER, timeout }).send(call).await {
             Ok(reply) => played.answer = reply,
@@ -209,7 +210,7 @@ fn shown(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Opti
             let found = || Finding::new(LEAKED, message).with_evidence(ANSWER, manner(&answer.message));
             (holds && !was_asked).then(found)
         }
-        ReproductionCheck::Differs => None,
+        ReproductionCheck::Differs | ReproductionCheck::Block(_) => None,
     }
 }
 

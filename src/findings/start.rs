@@ -102,8 +102,9 @@ impl ServerStart {
         read.into_inner()
     }
 
-    /// A plan with this server and nothing to do; `base` is where its folder is seen from.
-    pub fn plan(&self, base: &Path) -> Result<Arc<Plan>, String> {
+    /// A plan with this server, and with these members of a suite or with nothing to do; `base` is where its folder is
+    /// seen from.
+    pub fn plan(&self, base: &Path, members: Option<&Value>) -> Result<Arc<Plan>, String> {
         let durations = self.timeouts_ms.iter().map(|(name, time)| (name.clone(), format!("{time}ms").into()));
         let suite = json!({
             "suite": self.suite,
@@ -111,9 +112,12 @@ impl ServerStart {
             "server": self.server,
             "answers": self.answers,
             "run_options": durations.collect::<Map<_, _>>(),
-            "tests": [{"name": "nothing", "request": "ping", "expect": []}],
         });
+        let nothing = json!({"tests": [{"name": "nothing", "request": "ping", "expect": []}]});
         let mut suite = suite;
+        if let Some(whole) = suite.as_object_mut() {
+            whole.extend(members.unwrap_or(&nothing).as_object().cloned().unwrap_or_default());
+        }
         if let Some(members) = suite.as_object_mut() {
             members.retain(|_, value| value.as_object().is_none_or(|members| !members.is_empty()));
         }

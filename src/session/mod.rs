@@ -196,6 +196,13 @@ impl Session {
         (found, is_intact)
     }
 
+    /// Kills the server where it is a process of ours, without a word before, and returns when nothing of it is left. The
+    /// conversation is still to be closed.
+    pub async fn kill(&self) {
+        self.release_start();
+        self.peer.kill().await;
+    }
+
     /// Ends the conversation and the server once a process of ours was watched so long after its last message; returns
     /// when nothing of it is left.
     pub async fn close(&self, watch: Duration) -> ClosedSession {

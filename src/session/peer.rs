@@ -16,6 +16,9 @@ use crate::transport::http::Endpoint;
 use crate::transport::{self, Link, MessageRole, Shutdown, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
+/// How long a killed process may take to be gone.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// One end of a connection, with or without a handshake.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -210,6 +213,18 @@ impl Connection {
         let seen = state.scanner.seen();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
         (ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit }, shutdown)
+    }
+
+    /// Ends the connection by force: a process of ours is killed. Nothing is left to report about its end.
+    pub(super) async fn kill(&self) {
+        let closing = self.lock_closing().take();
+        let Some(Closing { stop, dispatching }) = closing else { return };
+        self.lock().is_end_requested = true;
+        drop(stop);
+        if let Some(dispatching) = dispatching {
+            // The end of the process is the last that it hears; a connection without one ends sooner.
+            let _ = timeout(KILL_TIMEOUT, dispatching).await;
+        }
     }
 
     /// How long a process of ours is still to be watched.

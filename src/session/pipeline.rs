@@ -109,11 +109,16 @@ impl Session {
         })
     }
 
-    /// Keeps only the last frames from now on, for those who make more calls than anybody looks at, in so many sessions.
+    /// Keeps only the last frames from now on, and its share of the memory of one session, for those who make more calls than
+    /// anybody looks at, in so many sessions.
     pub fn keep_last_frames(&self, sessions: usize) {
         let share = (MAX_FRAMES / sessions.max(1)).max(MIN_FRAMES);
         let most = if self.settings.keeps_frames { MAX_WRITTEN_FRAMES } else { share };
-        self.peer.lock().transcript.keep_last(most);
+        let mut state = self.peer.lock();
+        state.transcript.keep_last(most);
+        if !self.settings.keeps_frames {
+            state.transcript.share_memory(sessions);
+        }
     }
 
     /// Makes calls of a tool ready.

@@ -55,6 +55,8 @@ pub struct Transcript {
     last_seq: u32,
     /// How many of the last frames of the protocol stream are kept; `None` keeps all.
     most: Option<usize>,
+    /// Among how many sessions the memory of one is shared; 0 counts as one.
+    sharing: usize,
 }
 
 /// A message on the protocol stream that is about to be recorded.
@@ -72,6 +74,16 @@ impl Transcript {
     /// at both ends are kept in any case.
     pub fn keep_last(&mut self, frames: usize) {
         self.most = Some(frames.max(FIRST_KEPT + LAST_KEPT));
+    }
+
+    /// Shares the memory of one session among so many; both ends are kept in any case.
+    pub fn share_memory(&mut self, sessions: usize) {
+        self.sharing = sessions;
+    }
+
+    /// The share of this session in so many bytes.
+    fn share(&self, bytes: usize) -> usize {
+        bytes / self.sharing.max(1)
     }
 
     /// Adds a message of ours that nobody needs to read now, and returns its number.
@@ -132,7 +144,7 @@ impl Transcript {
         self.kept += frame.bytes.len() + FRAME_WEIGHT;
         self.frames.push(frame);
         self.forget_first();
-        while self.kept > MOST_KEPT && FIRST_KEPT + self.emptied + LAST_KEPT < self.frames.len() {
+        while self.kept > self.share(MOST_KEPT) && FIRST_KEPT + self.emptied + LAST_KEPT < self.frames.len() {
             let oldest = &mut self.frames[FIRST_KEPT + self.emptied];
             self.kept = self.kept.saturating_sub(oldest.bytes.len() + FRAME_WEIGHT);
             oldest.bytes = Arc::default();
@@ -149,7 +161,7 @@ impl Transcript {
         {
             last.content = Content::LeftOut(OmittedBytes::LongFrame);
         }
-        while self.read > MOST_READ && self.unread < self.frames.len() {
+        while self.read > self.share(MOST_READ) && self.unread < self.frames.len() {
             let oldest = &mut self.frames[self.unread];
             self.unread += 1;
             if let Content::Read(_) = oldest.content {
@@ -280,6 +292,20 @@ mod tests {
         assert!(whole[..8].iter().chain(&whole[46..]).all(|is_whole| *is_whole), "{whole:?}");
         assert_eq!(whole.iter().filter(|is_whole| **is_whole).count(), 23, "{whole:?}");
         assert!(frames.iter().filter(|frame| frame.is_whole()).all(|frame| frame.json().is_ok()));
+    }
+
+    #[test]
+    fn sessions_share_the_memory_of_one() {
+        let line = format!("\"{}\"", "x".repeat(1 << 20));
+        let kept = |sessions: usize| {
+            let mut transcript = Transcript::default();
+            transcript.share_memory(sessions);
+            for _ in 0..50 {
+                transcript.record(Duration::ZERO, Direction::Received, Channel::Protocol, line.as_bytes());
+            }
+            transcript.take_frames().iter().filter(|frame| frame.is_whole()).count()
+        };
+        assert_eq!([1, 100].map(kept), [23, FIRST_KEPT + LAST_KEPT]);
     }
 
     #[test]

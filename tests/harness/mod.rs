@@ -310,6 +310,14 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Texts that no other run has.
         (r"kw[0-9a-f]{8}q[0-9a-f]{3}".to_owned(), "[CANARY]"),
         (r"kw[0-9a-f]{8}\b".to_owned(), "[CANARY BEGINNING]"),
+        // Texts of calls that run at the same time, and how often was looked for them.
+        (r"zq[0-9a-f]{7}r[0-9a-f]{4}v[0-9a-f]{6}".to_owned(), "[CANARY]"),
+        (r"(sent   tools/call (?:add_note|list_notes) \S+) +frame \d+".to_owned(), "$1  frame [FRAME]"),
+        (r#""id":\d+(,"result":\{"content":\[\{"type":"text","text":"\{\\"notes)"#.to_owned(), r#""id":[NUMBER]$1"#),
+        // Which kill does damage is a race with a write.
+        (r"repeated: \d of \d+ kills".to_owned(), "repeated: [NUMBER] of [NUMBER] kills"),
+        (r"\d+( starts of servers in all, .*\n  ✗ killed)".to_owned(), "[NUMBER]$1"),
+        (r#"(\\?")n\d\d(\\?")"#.to_owned(), "${1}n[NUMBER]$2"),
         // Which of equal calls was the slowest.
         (r"(sent   tools/call slow \{\} +)frame \d+".to_owned(), "${1}frame [FRAME]"),
         (r"\b\d+(\.\d+)? calls/s".to_owned(), "[RATE] calls/s"),

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Call, Clients, Halt, NumberedAnswer, begin};
-use super::finding::{halted, inconclusive, load, not_applicable, passed, show};
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use super::clients::{Clients, Concurrent, Halt, NumberedAnswer, NumberedCalls, begin};
+use super::finding::{
+    SWAPPED_HELP, halted, inconclusive, load, not_applicable, passed, show, swapped_expectation, swapped_message,
+};
+use super::reproduction::{Load, reproduction};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
-use crate::session::SessionReply;
 
 /// How many calls are made one after another first.
 const ALONE: usize = 8;
@@ -40,7 +42,7 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(result) => return *result,
     };
     let canaries = NumberedCanaries::new(settings.seed, tool);
-    let mut study = AnswerStudy { settings, tool, clients: &clients, canaries, next: 1, swap: None };
+    let mut study = AnswerStudy { context, settings, tool, clients: &clients, canaries, swap: None };
     let judged = tokio::select! {
         judged = study.judge(&templates) => judged,
         () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
@@ -49,7 +51,7 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
     let result = match judged {
         Ok(result) => result,
         Err(halt) => match swap {
-            Some(swap) => swap.result(&clients, settings, tool),
+            Some(swap) => swap.result(context, &clients, settings, tool),
             None => halted(&halt, settings, tool),
         },
     };
@@ -58,12 +60,11 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
 
 /// The facts found out about a tool so far.
 struct AnswerStudy<'a> {
+    context: &'a CheckContext<'a>,
     settings: &'a Torture,
     tool: &'a str,
     clients: &'a Clients<'a>,
     canaries: NumberedCanaries,
-    /// The number of the next canary.
-    next: u64,
     /// Swapped answers that were seen.
     swap: Option<Swap>,
 }
@@ -73,13 +74,13 @@ struct EchoedArguments {
     template: ArgumentTemplate,
     /// The time of the slowest call that was made alone.
     slowest: Duration,
-    sample: Option<SessionReply>,
+    sample: Option<Exchange>,
 }
 
 /// An answer that belongs to another call.
 #[derive(Debug, Clone)]
 struct Swap {
-    reply: SessionReply,
+    call: Exchange,
     /// The text that it shows, and the one of its call.
     shows: String,
     own: String,
@@ -111,9 +112,7 @@ impl AnswerStudy<'_> {
         }
         let Some(mut swap) = round.swap else {
             let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
-            let title = format!("tools/call {tool}");
-            let calls: Vec<(&str, &SessionReply)> = sample.iter().map(|reply| (title.as_str(), reply)).collect();
-            return Ok(passed(reason, &calls));
+            return Ok(passed(reason, sample.into_iter().collect()));
         };
         self.swap = Some(swap.clone());
         let (mut shown, mut tried) = (0, 0);
@@ -126,23 +125,23 @@ impl AnswerStudy<'_> {
         if shown > 0 {
             swap.smallest = self.minimise(&template, count, slowest).await?;
         }
-        Ok(swap.result(self.clients, self.settings, tool))
+        Ok(swap.result(self.context, self.clients, self.settings, tool))
     }
 
     /// Finds arguments whose text is in the answer.
     async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
         for template in templates {
             let first = self.next_calls(template, 1);
-            let answered = self.clients.one_after_another(self.tool, &first).await?;
+            let answered = self.clients.one_after_another(&first).await?;
             if answered.is_empty() || !answered.iter().all(|call| self.shows_own_only(call)) {
                 continue;
             }
             let calls = self.next_calls(template, ALONE);
-            let more = self.clients.one_after_another(self.tool, &calls).await?;
+            let more = self.clients.one_after_another(&calls).await?;
             if more.len() == ALONE && more.iter().all(|call| self.shows_own_only(call)) {
                 let slowest = answered.iter().chain(&more).map(|call| call.reply.elapsed).max();
                 let slowest = slowest.unwrap_or_default();
-                let sample = answered.into_iter().next().map(|call| call.reply);
+                let sample = answered.first().map(|call| call.exchange(self.tool));
                 return Ok(Some(EchoedArguments { template: template.clone(), slowest, sample }));
             }
         }
@@ -150,7 +149,7 @@ impl AnswerStudy<'_> {
     }
 
     fn shows_own_only(&self, call: &NumberedAnswer) -> bool {
-        call.is_served() && self.canaries.calls_in(&call.text()) == [call.number]
+        call.is_served() && self.canaries.calls_in(call.text()) == [call.number]
     }
 
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
@@ -161,19 +160,20 @@ impl AnswerStudy<'_> {
         slowest: Duration,
     ) -> Result<AnswerRound, Halt> {
         let calls = self.next_calls(template, count);
-        let canaries = self.canaries.clone();
+        let (canaries, tool) = (self.canaries.clone(), self.tool.to_owned());
         let judge = move |call: NumberedAnswer| {
-            let shown = canaries.calls_in(&call.text());
+            let shown = canaries.calls_in(call.text());
             let foreign = shown.first().copied().filter(|_| !shown.contains(&call.number));
-            call.is_served().then(|| foreign.map(|foreign| (call.number, foreign, call.reply)))
+            call.is_served().then(|| foreign.map(|foreign| (call.number, foreign, call.exchange(&tool))))
         };
-        let answered = self.clients.at_a_time(self.tool, &calls, slowest, judge).await?;
+        let concurrent = Concurrent { calls: &calls, slowest, follow_up: None };
+        let answered = self.clients.at_a_time(&concurrent, judge).await?;
         let served = answered.len();
-        let swapped: Vec<(u64, u64, SessionReply)> = answered.into_iter().flatten().collect();
+        let swapped: Vec<(u64, u64, Exchange)> = answered.into_iter().flatten().collect();
         let count_swapped = swapped.len();
         let first = swapped.into_iter().min_by_key(|(number, ..)| *number);
-        let swap = first.map(|(number, foreign, reply)| Swap {
-            reply,
+        let swap = first.map(|(number, foreign, call)| Swap {
+            call,
             shows: self.canaries.of(foreign),
             own: self.canaries.of(number),
             swapped: count_swapped,
@@ -204,19 +204,13 @@ impl AnswerStudy<'_> {
         Ok(smallest)
     }
 
-    /// Calls with the next canaries, in turn in every session.
-    fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> Vec<Call> {
-        let begin = self.next;
-        self.next += count as u64;
-        (begin..self.next)
-            .zip((0..self.clients.sessions()).cycle())
-            .map(|(number, session)| Call { number, session, arguments: template.with(&self.canaries.of(number)) })
-            .collect()
+    fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
+        self.clients.calls(self.tool, template, &mut self.canaries, count)
     }
 }
 
 impl Swap {
-    fn result(self, clients: &Clients<'_>, settings: &Torture, tool: &str) -> CheckResult {
+    fn result(self, context: &CheckContext<'_>, clients: &Clients<'_>, settings: &Torture, tool: &str) -> CheckResult {
         let is_sure = self.repetitions.is_some_and(|(shown, _)| shown > 0);
         let repeated = match self.repetitions {
             Some((0, tried)) => format!("not in {tried} further rounds"),
@@ -229,20 +223,19 @@ impl Swap {
             ),
             None => "not tried again, since the time was over or the server ended".to_owned(),
         };
-        let message = format!("`{tool}` answers a call with the result of another one that runs at the same time");
-        let mut found = Finding::new("swapped-answer", message)
+        let mut found = Finding::new("swapped-answer", swapped_message(tool))
             .with_evidence("swapped", format!("{} of {} answers, {}", self.swapped, self.answered, load(clients)))
-            .with_evidence("expected", format!("`{}`, the text of the call, and not `{}`", self.own, self.shows))
+            .with_evidence("expected", swapped_expectation(&self.own, &self.shows))
             .with_evidence("repeated", repeated)
             .with_evidence("seed", settings.seed.to_string());
-        found.help =
-            Some("keep what belongs to a call in variables of that call, not in ones that calls share".to_owned());
+        found.help = Some(SWAPPED_HELP.to_owned());
+        let load = Load::of(clients, settings, self.smallest);
+        found.reproduction = Some(Box::new(reproduction(context, settings, tool, "swapped-answer", load)));
         if !is_sure {
             found.level = RequirementLevel::Should;
         }
         let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
-        let title = format!("tools/call {tool}");
-        show(found, &[(title.as_str(), &self.reply)], &mut result);
+        show(found, vec![self.call], &mut result);
         result
     }
 }

@@ -1,5 +1,8 @@
 //! Texts that each appear in one call only, and arguments that have one in place of their texts.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 use crate::generate::{Generator, Rng};
@@ -22,12 +25,14 @@ pub(super) struct NumberedCanaries {
     prefix: String,
     /// Sets them apart from those that an earlier run left in the server.
     run: u64,
+    /// The number of the next one.
+    next: u64,
 }
 
 impl NumberedCanaries {
     pub(super) fn new(seed: u64, tool: &str) -> Self {
         let bits = Rng::new(seed).fork(tool).bits();
-        Self { prefix: format!("zq{:07x}r", bits & 0xfff_ffff), run: 0 }
+        Self { prefix: format!("zq{:07x}r", bits & 0xfff_ffff), run: 0, next: 1 }
     }
 
     /// Those that differ from all in texts of the server.
@@ -36,17 +41,29 @@ impl NumberedCanaries {
         Self { run: runs.max().unwrap_or_default().max(self.run), ..self }
     }
 
+    /// The numbers of the next canaries.
+    pub(super) fn next(&mut self, count: usize) -> Range<u64> {
+        let begin = self.next;
+        self.next += count as u64;
+        begin..self.next
+    }
+
     pub(super) fn of(&self, number: u64) -> String {
         format!("{}{:04x}v{number:06x}", self.prefix, self.run)
     }
 
     /// The calls whose canaries a text has, in order, each once.
     pub(super) fn calls_in(&self, text: &str) -> Vec<u64> {
-        let mut numbers: Vec<u64> =
-            self.numbers_in(text).filter(|(run, _)| *run == self.run).map(|(_, number)| number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+        self.counted_in(text).into_keys().collect()
+    }
+
+    /// The same with how often each canary is there.
+    pub(super) fn counted_in(&self, text: &str) -> BTreeMap<u64, usize> {
+        let mut counted = BTreeMap::new();
+        for (_, number) in self.numbers_in(text).filter(|(run, _)| *run == self.run) {
+            *counted.entry(number).or_default() += 1;
+        }
+        counted
     }
 
     /// The run and the call of each canary in a text.
@@ -148,11 +165,8 @@ fn marked(text: &str, canary: &str) -> String {
 
 /// Members of an answer by name, the outermost first: structured content, or a text that is JSON.
 pub(super) fn members_of(answer: &Value) -> Map<String, Value> {
-    let result = &answer["result"];
-    let texts = result["content"].as_array().into_iter().flatten().filter_map(|content| content["text"].as_str());
-    let parsed = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
     let mut members = Map::new();
-    for whole in std::iter::once(result["structuredContent"].clone()).chain(parsed) {
+    for whole in wholes_of(answer) {
         let mut level = vec![&whole];
         while !level.is_empty() {
             for (name, member) in level.iter().filter_map(|value| value.as_object()).flatten() {
@@ -166,7 +180,16 @@ pub(super) fn members_of(answer: &Value) -> Map<String, Value> {
     members
 }
 
-fn inside(value: &Value) -> Vec<&Value> {
+/// The JSON values of an answer: structured content, and each text that is JSON.
+pub(super) fn wholes_of(answer: &Value) -> Vec<Value> {
+    let result = &answer["result"];
+    let texts = result["content"].as_array().into_iter().flatten().filter_map(|content| content["text"].as_str());
+    let parsed = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    std::iter::once(result["structuredContent"].clone()).chain(parsed).collect()
+}
+
+/// The values directly inside of one.
+pub(super) fn inside(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(members) => members.values().collect(),

@@ -1,8 +1,9 @@
-//! One case for every tool that may be called.
+//! One case for every tool that may be called, and one that kills the server.
 
 use std::sync::Arc;
 
 use super::answers::AnswersCheck;
+use super::durability::DurabilityCheck;
 use super::updates::UpdatesCheck;
 use super::{Torture, WritePair};
 use crate::event::Reason;
@@ -26,14 +27,48 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Tortu
     cases.extend(planner.unknown_tools(template, &ToolSelection::Named(in_pairs), catalog));
     let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
     cases.extend(selected.map(|tool| {
-        let may_write = settings.pair(&tool.name).is_some() || !tool.only_reads();
+        let may_write = may_write(settings, tool);
         let body = body(planner, settings, tool, may_write, catalog);
         let name = format!("{}: {}", template.name, tool.name);
         let mut case = planner.case(&name, None, settings.span, body);
         case.variants.insert(if may_write { LOST_UPDATE } else { MISROUTED }.to_owned());
         case
     }));
+    cases.extend(durability(planner, template, settings, catalog));
     cases
+}
+
+/// The case that kills the server, where it is a process of ours and a tool may write.
+fn durability(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Option<Case> {
+    let server = planner.suite.servers.get(&planner.lane.server)?;
+    let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+    let writing =
+        selected.filter(|tool| may_write(settings, tool) && refusal(planner, settings, tool, catalog).is_none());
+    let tools: Vec<String> = writing.map(|tool| tool.name.clone()).collect();
+    if tools.is_empty() || !settings.durability || !server.is_started() {
+        return None;
+    }
+    let body = if server.scratch {
+        Body::Check(Arc::new(DurabilityCheck { settings: Arc::clone(settings), tools }))
+    } else {
+        let why = "killing the server may damage its data; say with `scratch: true` that it may be lost, or leave it out \
+                   with `durability: false`";
+        Body::Skipped(Reason::NotApplicable(why.to_owned()))
+    };
+    let mut case = planner.case(&format!("{}: durability", template.name), None, settings.span, body);
+    case.variants.insert(LOST_UPDATE.to_owned());
+    Some(case)
+}
+
+fn may_write(settings: &Torture, tool: &Tool) -> bool {
+    settings.pair(&tool.name).is_some() || !tool.only_reads()
+}
+
+/// Why a tool, or a read that it is paired with, is not called.
+fn refusal(planner: &Planner<'_>, settings: &Torture, tool: &Tool, catalog: &Catalog) -> Option<Reason> {
+    let reads = settings.pair(&tool.name).map(|pair| &pair.reads);
+    let paired = reads.into_iter().flatten().filter_map(|read| catalog.tool(&read.value));
+    std::iter::once(tool).chain(paired).find_map(|tool| kept(planner, tool))
 }
 
 fn names(pair: &WritePair) -> impl Iterator<Item = Located<String>> {
@@ -41,9 +76,7 @@ fn names(pair: &WritePair) -> impl Iterator<Item = Located<String>> {
 }
 
 fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: bool, catalog: &Catalog) -> Body {
-    let reads = settings.pair(&tool.name).map(|pair| &pair.reads);
-    let paired = reads.into_iter().flatten().filter_map(|read| catalog.tool(&read.value));
-    if let Some(reason) = std::iter::once(tool).chain(paired).find_map(|tool| kept(planner, tool)) {
+    if let Some(reason) = refusal(planner, settings, tool, catalog) {
         return Body::Skipped(reason);
     }
     let (settings, tool) = (Arc::clone(settings), tool.name.clone());

@@ -10,9 +10,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Torture;
-use super::canary::ArgumentTemplate;
-use super::finding::not_applicable;
-use crate::event::{CheckResult, Finding, Outcome, Reason};
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::finding::{exchange, not_applicable};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 
@@ -25,13 +25,39 @@ pub(super) struct Clients<'a> {
 }
 
 /// A call that is about to be made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     /// The number in its canary.
     pub(super) number: u64,
     /// The session, as an index.
     pub(super) session: usize,
-    pub(super) arguments: Value,
+}
+
+/// Calls of a tool that differ in their canaries only.
+#[derive(Debug, Clone)]
+pub(super) struct NumberedCalls {
+    pub(super) tool: String,
+    pub(super) template: ArgumentTemplate,
+    pub(super) canaries: NumberedCanaries,
+    pub(super) calls: Vec<Call>,
+}
+
+/// A request that follows a call in the same session at once.
+pub(super) type FollowUp = dyn Fn(&NumberedAnswer) -> Option<ToolRequest> + Send + Sync;
+
+/// A method and its parameters.
+#[derive(Debug, Clone)]
+pub(super) struct ToolRequest {
+    pub(super) method: &'static str,
+    pub(super) params: Value,
+}
+
+/// Calls at a time, and what is asked after each of them.
+pub(super) struct Concurrent<'a> {
+    pub(super) calls: &'a NumberedCalls,
+    /// The time of the slowest call that was made alone.
+    pub(super) slowest: Duration,
+    pub(super) follow_up: Option<Arc<FollowUp>>,
 }
 
 /// A call that was answered.
@@ -39,7 +65,55 @@ pub(super) struct Call {
 pub(super) struct NumberedAnswer {
     pub(super) number: u64,
     pub(super) session: usize,
-    pub(super) reply: SessionReply,
+    pub(super) reply: KeptReply,
+    /// What the read that followed showed; `None` where none did, or none was served.
+    pub(super) followed: Option<Followed>,
+}
+
+/// What the read that followed a call showed.
+#[derive(Debug, Clone)]
+pub(super) enum Followed {
+    /// The text of the call.
+    Own,
+    /// Anything else.
+    Else(KeptReply),
+}
+
+/// An answer as text, of which there may be very many.
+#[derive(Debug, Clone)]
+pub(super) struct KeptReply {
+    params: Box<str>,
+    message: Box<str>,
+    frame: u32,
+    answer_frame: u32,
+    pub(super) elapsed: Duration,
+    is_served: bool,
+}
+
+impl KeptReply {
+    fn of(reply: &SessionReply) -> Self {
+        Self {
+            params: reply.params.to_string().into(),
+            message: reply.message.to_string().into(),
+            frame: reply.frame,
+            answer_frame: reply.answer_frame,
+            elapsed: reply.elapsed,
+            is_served: is_served(reply),
+        }
+    }
+
+    /// The answer as it came, without the notifications in between.
+    pub(super) fn whole(&self) -> SessionReply {
+        let parsed = |text: &str| serde_json::from_str(text).unwrap_or_default();
+        SessionReply {
+            message: Arc::new(parsed(&self.message)),
+            params: parsed(&self.params),
+            frame: self.frame,
+            answer_frame: self.answer_frame,
+            elapsed: self.elapsed,
+            notifications: Vec::new(),
+        }
+    }
 }
 
 /// Why a case cannot go on.
@@ -54,15 +128,31 @@ pub(super) enum Halt {
     Unanswered,
 }
 
+impl NumberedCalls {
+    fn request(&self, call: Call) -> ToolRequest {
+        let arguments = self.template.with(&self.canaries.of(call.number));
+        ToolRequest { method: "tools/call", params: json!({"name": self.tool, "arguments": arguments}) }
+    }
+}
+
 impl NumberedAnswer {
-    /// Whether the tool did what it was asked to.
-    pub(super) fn is_served(&self) -> bool {
-        is_served(&self.reply)
+    fn of(call: Call, reply: &SessionReply) -> Self {
+        Self { number: call.number, session: call.session, reply: KeptReply::of(reply), followed: None }
     }
 
-    /// The result as text.
-    pub(super) fn text(&self) -> String {
-        self.reply.message["result"].to_string()
+    /// Whether the tool did what it was asked to.
+    pub(super) fn is_served(&self) -> bool {
+        self.reply.is_served
+    }
+
+    /// The message as text.
+    pub(super) fn text(&self) -> &str {
+        &self.reply.message
+    }
+
+    /// The call of a tool and this answer, as they are shown.
+    pub(super) fn exchange(&self, tool: &str) -> Exchange {
+        exchange(&format!("tools/call {tool}"), &self.reply.whole())
     }
 }
 
@@ -72,6 +162,12 @@ pub(in crate::block) fn is_served(reply: &SessionReply) -> bool {
 }
 
 impl<'a> Clients<'a> {
+    /// A server with one session.
+    pub(super) async fn single(context: &'a CheckContext<'a>, deadline: Instant) -> Result<Self, Finding> {
+        let sessions = vec![Arc::new(context.servers.open().await?)];
+        Ok(Self { context, sessions, in_flight: 1, deadline })
+    }
+
     /// Opens as many sessions with one server as it has, up to those that are asked for.
     pub(super) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, Finding> {
         let deadline = Instant::now() + settings.max_time;
@@ -93,6 +189,20 @@ impl<'a> Clients<'a> {
     /// The revision that is spoken.
     fn revision(&self) -> String {
         self.sessions.first().map(|session| session.server.revision.to_string()).unwrap_or_default()
+    }
+
+    /// Calls with the next canaries, in turn in every session.
+    pub(super) fn calls(
+        &self,
+        tool: &str,
+        template: &ArgumentTemplate,
+        canaries: &mut NumberedCanaries,
+        count: usize,
+    ) -> NumberedCalls {
+        let numbers = canaries.next(count);
+        let calls =
+            numbers.zip((0..self.sessions()).cycle()).map(|(number, session)| Call { number, session }).collect();
+        NumberedCalls { tool: tool.to_owned(), template: template.clone(), canaries: canaries.clone(), calls }
     }
 
     pub(super) fn sessions(&self) -> usize {
@@ -118,12 +228,8 @@ impl<'a> Clients<'a> {
     }
 
     /// Makes a request and waits for its answer; `None` where there is none that could be read, and the server goes on.
-    pub(super) async fn request(
-        &self,
-        session: usize,
-        method: &str,
-        params: Value,
-    ) -> Result<Option<SessionReply>, Halt> {
+    pub(super) async fn request(&self, session: usize, request: ToolRequest) -> Result<Option<SessionReply>, Halt> {
+        let ToolRequest { method, params } = request;
         let session = &self.sessions[session];
         let timeout = self.context.request_timeout.min(self.left());
         let owner = self.context.owner;
@@ -136,44 +242,43 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Calls a tool once.
-    pub(super) async fn call(&self, tool: &str, call: &Call) -> Result<Option<NumberedAnswer>, Halt> {
-        let params = json!({"name": tool, "arguments": call.arguments});
-        let reply = self.request(call.session, "tools/call", params).await?;
-        Ok(reply.map(|reply| NumberedAnswer { number: call.number, session: call.session, reply }))
+    /// Makes one of the calls.
+    pub(super) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, Halt> {
+        let reply = self.request(call.session, calls.request(call)).await?;
+        Ok(reply.map(|reply| NumberedAnswer::of(call, &reply)))
     }
 
-    /// Calls a tool again and again, each call after the answer of the one before.
-    pub(super) async fn one_after_another(&self, tool: &str, calls: &[Call]) -> Result<Vec<NumberedAnswer>, Halt> {
+    /// Makes the calls, each after the answer of the one before.
+    pub(super) async fn one_after_another(&self, calls: &NumberedCalls) -> Result<Vec<NumberedAnswer>, Halt> {
         let mut answered = Vec::new();
-        for call in calls {
-            answered.extend(self.call(tool, call).await?);
+        for call in &calls.calls {
+            answered.extend(self.call(calls, *call).await?);
         }
         Ok(answered)
     }
 
-    /// Makes the calls, several at a time in every session, and keeps what `judge` makes of the answers. `slowest` is the
-    /// time of the slowest call that was made alone.
+    /// Makes the calls, several at a time in every session, and keeps what `judge` makes of the answers.
     pub(super) async fn at_a_time<T: Send + 'static>(
         &self,
-        tool: &str,
-        calls: &[Call],
-        slowest: Duration,
+        concurrent: &Concurrent<'_>,
         judge: impl Fn(NumberedAnswer) -> Option<T> + Send + Sync + 'static,
     ) -> Result<Vec<T>, Halt> {
+        let Concurrent { calls, slowest, follow_up } = concurrent;
         let halted = Arc::new(AtomicBool::new(false));
         let judge: Arc<AnswerJudge<T>> = Arc::new(judge);
+        let shared = Arc::new((*calls).clone());
         let mut workers = JoinSet::new();
         for (at, session) in self.sessions.iter().enumerate() {
-            let own: Arc<Vec<Call>> = Arc::new(calls.iter().filter(|call| call.session == at).cloned().collect());
+            let own: Arc<Vec<Call>> = Arc::new(calls.calls.iter().filter(|call| call.session == at).copied().collect());
             let next = Arc::new(AtomicUsize::new(0));
             for _ in 0..self.in_flight.min(own.len()) {
                 let worker = Worker {
                     session: Arc::clone(session),
                     owner: self.context.owner.to_owned(),
-                    tool: tool.to_owned(),
                     timeout: self.context.request_timeout,
                     deadline: self.deadline,
+                    numbered: Arc::clone(&shared),
+                    follow_up: follow_up.clone(),
                     calls: Arc::clone(&own),
                     next: Arc::clone(&next),
                     halted: Arc::clone(&halted),
@@ -197,28 +302,45 @@ impl<'a> Clients<'a> {
         }
         let Some(silent) = failures.into_iter().next() else { return Ok(judged) };
         // A server may work on one call at a time: then the last of them waits for all others.
-        let wait = slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
+        let wait = *slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
         if wait >= self.context.request_timeout {
             return Err(Halt::Slow);
         }
         // One answer that is missing among many may be lost on the way; a server that hangs answers nothing afterwards.
-        let Some(first) = calls.first() else { return Ok(judged) };
-        match self.call(tool, first).await {
+        let Some(first) = calls.calls.first() else { return Ok(judged) };
+        match self.call(calls, *first).await {
             Ok(Some(_)) => Err(Halt::Unanswered),
             Ok(None) | Err(_) => Err(Halt::Failed(Box::new(silent))),
         }
     }
 
-    /// Ends all sessions; a server that had ended by itself fails the case.
-    pub(super) async fn close(self, result: CheckResult) -> CheckResult {
-        let protocol_revision = self.revision();
+    /// Kills the server.
+    pub(super) async fn kill(&self) {
+        for session in &self.sessions {
+            session.kill().await;
+        }
+    }
+
+    /// Whether the server is gone.
+    pub(super) fn is_over(&self) -> bool {
+        !self.sessions.iter().any(|session| session.is_open())
+    }
+
+    /// Ends all sessions; the finding tells of a server that had ended by itself.
+    pub(super) async fn end(self) -> Option<Finding> {
         let mut found = None;
         for session in self.sessions.into_iter().rev() {
             if let Some(session) = Arc::into_inner(session) {
                 found = found.or(self.context.servers.close(session).await);
             }
         }
-        match found {
+        found
+    }
+
+    /// Ends all sessions; a server that had ended by itself fails the case.
+    pub(super) async fn close(self, result: CheckResult) -> CheckResult {
+        let protocol_revision = self.revision();
+        match self.end().await {
             // A failed call tells of the end already.
             Some(found) if result.outcome != Outcome::Failed => {
                 CheckResult { protocol_revision, ..CheckResult::found(Outcome::Failed, vec![found]) }
@@ -266,9 +388,11 @@ type AnswerJudge<T> = dyn Fn(NumberedAnswer) -> Option<T> + Send + Sync;
 struct Worker<T> {
     session: Arc<Session>,
     owner: String,
-    tool: String,
     timeout: Duration,
     deadline: Instant,
+    numbered: Arc<NumberedCalls>,
+    follow_up: Option<Arc<FollowUp>>,
+    /// Those of this session.
     calls: Arc<Vec<Call>>,
     next: Arc<AtomicUsize>,
     /// Set by the first whose call ends the case.
@@ -289,30 +413,47 @@ impl<T> Worker<T> {
         while !self.halted.load(Ordering::Relaxed)
             && let Some(call) = self.calls.get(self.next.fetch_add(1, Ordering::Relaxed))
         {
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            let request = SessionRequest {
-                owner: &self.owner,
-                method: "tools/call",
-                params: Some(json!({"name": self.tool, "arguments": call.arguments})),
-                timeout: Some(self.timeout.min(left)),
-                progress: false,
-            };
-            match self.session.request(request).await {
-                Ok(reply) => {
-                    let (number, session) = (call.number, call.session);
-                    worked.judged.extend((self.judge)(NumberedAnswer { number, session, reply }));
-                }
-                Err(failure) if ends_case(&failure, &self.session) => {
-                    self.halted.store(true, Ordering::Relaxed);
-                    worked.failure = Some(failure);
-                }
+            match self.answer(*call).await {
+                Ok(Some(answer)) => worked.judged.extend((self.judge)(answer)),
                 // It may refuse that many; such a call confirms nothing.
-                Err(_) => {}
+                Ok(None) => {}
+                Err(failure) => {
+                    self.halted.store(true, Ordering::Relaxed);
+                    worked.failure = failure;
+                    break;
+                }
             }
         }
         worked
+    }
+
+    /// Makes a call, and what follows it; `Err` ends the work, for want of time or with a failed call.
+    async fn answer(&self, call: Call) -> Result<Option<NumberedAnswer>, Option<CallFailure>> {
+        let Some(reply) = self.request(self.numbered.request(call)).await? else { return Ok(None) };
+        let mut answer = NumberedAnswer::of(call, &reply);
+        if let Some(request) = self.follow_up.as_ref().and_then(|follow_up| follow_up(&answer)) {
+            let canary = self.numbered.canaries.of(call.number);
+            let followed = self.request(request).await?.filter(is_served);
+            answer.followed = followed.map(|reply| {
+                let reply = KeptReply::of(&reply);
+                if reply.message.contains(&canary) { Followed::Own } else { Followed::Else(reply) }
+            });
+        }
+        Ok(Some(answer))
+    }
+
+    async fn request(&self, request: ToolRequest) -> Result<Option<SessionReply>, Option<CallFailure>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(None);
+        }
+        let ToolRequest { method, params } = request;
+        let timeout = Some(self.timeout.min(left));
+        let request = SessionRequest { owner: &self.owner, method, params: Some(params), timeout, progress: false };
+        match self.session.request(request).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(failure) if ends_case(&failure, &self.session) => Err(Some(failure)),
+            Err(_) => Ok(None),
+        }
     }
 }

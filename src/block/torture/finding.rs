@@ -57,14 +57,28 @@ pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult
 }
 
 /// The result where everything is right, with calls as examples.
-pub(super) fn passed(reason: Reason, calls: &[(&str, &SessionReply)]) -> CheckResult {
+pub(super) fn passed(reason: Reason, calls: Vec<Exchange>) -> CheckResult {
     let mut result = CheckResult { reason: Some(reason), ..CheckResult::new(Outcome::Passed) };
     add_calls(calls, &mut result);
     result
 }
 
+/// The message about a call that is answered with the result of another one.
+pub(super) fn swapped_message(tool: &str) -> String {
+    format!("`{tool}` answers a call with the result of another one that runs at the same time")
+}
+
+/// What the text in its answer should be.
+pub(super) fn swapped_expectation(own: &str, shows: &str) -> String {
+    format!("`{own}`, the text of the call, and not `{shows}`")
+}
+
+/// What to do about it.
+pub(super) const SWAPPED_HELP: &str =
+    "keep what belongs to a call in variables of that call, not in ones that calls share";
+
 /// Adds a finding and the calls that show it.
-pub(super) fn show(mut found: Finding, calls: &[(&str, &SessionReply)], result: &mut CheckResult) {
+pub(super) fn show(mut found: Finding, calls: Vec<Exchange>, result: &mut CheckResult) {
     add_calls(calls, result);
     found.exchange = result.exchanges.len().checked_sub(1);
     found.severity = Some(Severity::Critical);
@@ -74,13 +88,12 @@ pub(super) fn show(mut found: Finding, calls: &[(&str, &SessionReply)], result: 
     result.findings.push(found);
 }
 
-fn add_calls(calls: &[(&str, &SessionReply)], result: &mut CheckResult) {
-    for (title, reply) in calls {
-        result.exchanges.push(exchange(title, reply));
-        result.frames.extend([reply.frame, reply.answer_frame]);
-    }
+fn add_calls(calls: Vec<Exchange>, result: &mut CheckResult) {
+    result.frames.extend(calls.iter().flat_map(|call| std::iter::once(call.frame).chain(call.answer_frame)));
+    result.exchanges.extend(calls);
 }
 
+/// A request and its answer as they are shown, which is all of a long answer that is kept.
 pub(in crate::block) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
     Exchange {
         phase: Phase::Steps,

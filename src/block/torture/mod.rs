@@ -2,16 +2,24 @@
 //!
 //! [`cases`] plans a case for each tool. A tool that may write is asked for as many writes one after another as at a time,
 //! and both must show in what is read afterwards ([`updates`]); a tool that only reads must answer every call with the text
-//! of that call ([`answers`]). Nothing is known of what tools mean: [`reads`] finds by trying which reads show a write, and
-//! [`canary`] makes the texts. [`clients`] makes the calls, bounded in number and time.
+//! of that call ([`answers`]). One more case kills the server in the middle of writes ([`durability`]). Nothing is known of
+//! what tools mean: [`reads`] finds by trying which reads show a write, [`writes`] makes them, [`judging`] compares concurrent ones
+//! with others, [`faults`] says what is wrong with them, and [`canary`] makes the texts. [`clients`] makes the calls, bounded in number
+//! and time.
 
 mod answers;
 mod canary;
 pub(super) mod cases;
 pub(super) mod clients;
+mod durability;
+mod faults;
 pub(super) mod finding;
+mod identifiers;
+mod judging;
 mod reads;
+mod reproduction;
 mod updates;
+mod writes;
 
 pub(super) use self::finding::exchange;
 
@@ -56,7 +64,14 @@ static KEYS: Object = Object {
         key("in_flight", Shape::Range(1, 64), "The number of calls of each session that are under way at a time.")
             .default("4"),
         key("seed", Shape::Whole, "The seed; the same seed gives the same texts.").default("0"),
-        key("max_time", Shape::Timeout, "The time for each tool.").default("30s"),
+        key("max_time", Shape::Timeout, "The time for each tool, and for all kills together.").default("30s"),
+        key(
+            "durability",
+            Shape::Flag,
+            "Whether a server that is started here, and whose data is `scratch`, is also killed in the middle of writes and \
+             started again.",
+        )
+        .default("true"),
         key(
             "pairs",
             Shape::NonEmpty(&Shape::List(&Shape::Object(&PAIR_KEYS))),
@@ -94,6 +109,8 @@ struct Torture {
     seed: u64,
     /// How long each tool is tried.
     max_time: Duration,
+    /// Whether the server is killed.
+    durability: bool,
     pairs: Vec<WritePair>,
 }
 
@@ -117,6 +134,7 @@ fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
         in_flight: size("in_flight"),
         seed: KEYS.whole(node, "seed").unwrap_or_default(),
         max_time: KEYS.duration(node, "max_time").unwrap_or_default(),
+        durability: KEYS.value(node, "durability").and_then(|durability| durability.flag()) == Some(true),
         pairs: node.get("pairs").map(Node::items).unwrap_or_default().iter().filter_map(read_pair).collect(),
     }))
 }

@@ -1,12 +1,14 @@
 //! Ways to read what a tool wrote: other tools that only read, and resources. Which of them show a write is found by trying.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::canary::{ArgumentTemplate, NumberedCanaries, members_of};
-use super::clients::{Clients, Halt, NumberedAnswer, is_served};
+use super::clients::{Clients, Halt, NumberedAnswer, ToolRequest, is_served};
+use super::finding::exchange;
 use super::{Torture, WritePair};
+use crate::event::Exchange;
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;
 use crate::plan::witness::known_arguments;
@@ -21,6 +23,9 @@ const MOST_RESOURCES: usize = 16;
 /// How many reads are used.
 const MOST_READS: usize = 4;
 
+/// How many of the writes of a round are looked for one by one, and how many suspects besides.
+const MOST_SINGLE: usize = 128;
+
 /// A way to read.
 #[derive(Debug, Clone)]
 pub(super) enum Read {
@@ -34,12 +39,26 @@ pub(super) enum Read {
     ByText { name: String, template: ArgumentTemplate },
 }
 
-/// The writes that a read does not show.
+/// What a read shows of some writes.
 #[derive(Debug, Default)]
-pub(super) struct MissingWrites {
-    pub(super) numbers: BTreeSet<u64>,
-    /// The first read that does not show one, or the last read where all are shown.
-    pub(super) reply: Option<SessionReply>,
+pub(super) struct ReadBack {
+    /// The writes that were looked for.
+    pub(super) looked_for: BTreeSet<u64>,
+    /// How often each of them is shown that is.
+    pub(super) shown: BTreeMap<u64, usize>,
+    /// The first answer that does not show one, or the last where all are shown.
+    pub(super) call: Option<Exchange>,
+    /// The read.
+    title: String,
+}
+
+/// Which sessions look for writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readers {
+    /// The first that wrote, and the others only where it does not show what they wrote.
+    AsFewAsPossible,
+    /// Also every session whose own writes another one did not show.
+    Own,
 }
 
 impl Read {
@@ -84,21 +103,15 @@ impl Read {
         matches!(self, Self::Tool { .. } | Self::Resource(_))
     }
 
-    /// Reads a write; `None` where nothing is served.
-    async fn read(
-        &self,
-        clients: &Clients<'_>,
-        canary: &str,
-        write: Option<&NumberedAnswer>,
-    ) -> Result<Option<SessionReply>, Halt> {
-        let session = write.map_or(0, |write| write.session);
+    /// The request that reads a write; `None` where the answer to the write does not say how.
+    pub(super) fn request(&self, canary: &str, write: Option<&NumberedAnswer>) -> Option<ToolRequest> {
         let call = |name: &str, arguments: &Value| json!({"name": name, "arguments": arguments});
         let params = match self {
             Self::Tool { name, arguments } => call(name, arguments),
             Self::ByText { name, template } => call(name, &template.with(canary)),
             Self::Resource(uri) => json!({"uri": uri}),
             Self::ByAnswer { name, schema, arguments, members } => {
-                let answer = write.map(|write| members_of(&write.reply.message)).unwrap_or_default();
+                let answer = write.map(|write| members_of(&write.reply.whole().message)).unwrap_or_default();
                 let mut with = arguments.clone();
                 let own: Vec<&String> = members.iter().filter(|member| answer.contains_key(*member)).collect();
                 for member in &own {
@@ -106,13 +119,25 @@ impl Read {
                 }
                 // A text that was written is not what tells whether it was.
                 if own.is_empty() || with.to_string().contains(canary) || objection(schema, &with).is_some() {
-                    return Ok(None);
+                    return None;
                 }
                 call(name, &with)
             }
         };
         let method = if let Self::Resource(_) = self { "resources/read" } else { "tools/call" };
-        Ok(clients.request(session, method, params).await?.filter(is_served))
+        Some(ToolRequest { method, params })
+    }
+
+    /// Reads a write; `None` where nothing is answered.
+    async fn read(
+        &self,
+        clients: &Clients<'_>,
+        canary: &str,
+        write: Option<&NumberedAnswer>,
+    ) -> Result<Option<SessionReply>, Halt> {
+        let Some(request) = self.request(canary, write) else { return Ok(None) };
+        let session = write.map_or(0, |write| write.session);
+        clients.request(session, request).await
     }
 
     /// Whether it shows a write. A tool that shows every text that it is asked for shows nothing.
@@ -135,45 +160,90 @@ impl Read {
         Ok(!reply.is_some_and(|reply| text(&reply).contains(&unknown)))
     }
 
-    /// The writes among these that it does not show, each read in the session that wrote.
-    pub(super) async fn missing(
+    /// Looks for writes. A read of single writes looks for a sample of them, and for `suspects`.
+    pub(super) async fn look_for(
         &self,
         clients: &Clients<'_>,
         canaries: &NumberedCanaries,
         writes: &[&NumberedAnswer],
-    ) -> Result<MissingWrites, Halt> {
-        let mut missing = MissingWrites::default();
+        suspects: &BTreeSet<u64>,
+        readers: Readers,
+    ) -> Result<ReadBack, Halt> {
+        let mut back = ReadBack { title: self.title(), ..ReadBack::default() };
         if !self.shows_all() {
-            for write in writes {
+            for write in sample(writes, suspects) {
                 let canary = canaries.of(write.number);
                 let reply = self.read(clients, &canary, Some(write)).await?;
-                let is_shown = reply.as_ref().is_some_and(|reply| text(reply).contains(&canary));
-                let hidden = if is_shown { Vec::new() } else { vec![write.number] };
-                missing.note(&hidden, reply);
+                back.take(reply, &[write.number], canaries);
             }
-            return Ok(missing);
+            return Ok(back);
         }
+        let numbers_of = |session: usize| -> Vec<u64> {
+            writes.iter().filter(|write| write.session == session).map(|write| write.number).collect()
+        };
         let sessions: BTreeSet<usize> = writes.iter().map(|write| write.session).collect();
-        for session in sessions {
-            let own: Vec<&NumberedAnswer> = writes.iter().copied().filter(|write| write.session == session).collect();
-            let reply = self.read(clients, "", own.first().copied()).await?;
-            let shown = reply.as_ref().map(|reply| canaries.calls_in(&text(reply))).unwrap_or_default();
-            let numbers = own.iter().map(|write| write.number);
-            let hidden: Vec<u64> = numbers.filter(|number| shown.binary_search(number).is_err()).collect();
-            missing.note(&hidden, reply);
+        let Some(first) = writes.first() else { return Ok(back) };
+        let all: Vec<u64> = writes.iter().map(|write| write.number).collect();
+        back.take(self.read(clients, "", Some(first)).await?, &all, canaries);
+        let own = numbers_of(first.session);
+        let is_shared = back.shown.keys().any(|number| !own.contains(number));
+        for session in sessions.into_iter().filter(|session| *session != first.session) {
+            let numbers = numbers_of(session);
+            let is_complete = numbers.iter().all(|number| back.shown.contains_key(number));
+            if is_complete || is_shared && readers == Readers::AsFewAsPossible {
+                continue;
+            }
+            let write = writes.iter().copied().find(|write| write.session == session);
+            back.take(self.read(clients, "", write).await?, &numbers, canaries);
         }
-        Ok(missing)
+        Ok(back)
     }
 }
 
-impl MissingWrites {
-    /// Adds the writes that an answer does not show.
-    fn note(&mut self, hidden: &[u64], reply: Option<SessionReply>) {
-        if self.numbers.is_empty() {
-            self.reply = reply;
+/// Writes that are looked for one by one: some from all over, and the first suspects.
+fn sample<'a>(writes: &[&'a NumberedAnswer], suspects: &BTreeSet<u64>) -> Vec<&'a NumberedAnswer> {
+    let step = writes.len().div_ceil(MOST_SINGLE).max(1);
+    let first: BTreeSet<u64> = suspects.iter().take(MOST_SINGLE).copied().collect();
+    let is_chosen = |(at, write): &(usize, &&NumberedAnswer)| at % step == 0 || first.contains(&write.number);
+    writes.iter().enumerate().filter(is_chosen).map(|(_, write)| *write).collect()
+}
+
+impl ReadBack {
+    /// Adds an answer in which writes were looked for.
+    fn take(&mut self, reply: Option<SessionReply>, numbers: &[u64], canaries: &NumberedCanaries) {
+        let counted = reply.as_ref().map(|reply| canaries.counted_in(&text(reply))).unwrap_or_default();
+        if self.is_complete() {
+            self.call = reply.map(|reply| exchange(&self.title, &reply));
         }
-        self.numbers.extend(hidden);
+        self.looked_for.extend(numbers);
+        self.shown.extend(numbers.iter().filter_map(|number| Some((*number, *counted.get(number)?))));
     }
+
+    /// The writes that are not shown.
+    pub(super) fn missing(&self) -> BTreeSet<u64> {
+        self.looked_for.iter().filter(|number| !self.shown.contains_key(number)).copied().collect()
+    }
+
+    /// Whether it shows everything that was looked for.
+    pub(super) fn is_complete(&self) -> bool {
+        self.looked_for.len() == self.shown.len()
+    }
+
+    /// How often it shows each write, where that is equally often.
+    pub(super) fn times(&self) -> Option<usize> {
+        let times: BTreeSet<usize> = self.shown.values().copied().collect();
+        times.first().copied().filter(|_| times.len() == 1 && self.is_complete())
+    }
+}
+
+/// The writes that none of the reads shows that looked for them.
+pub(super) fn missing_everywhere(backs: &[ReadBack]) -> BTreeSet<u64> {
+    let missing: Vec<BTreeSet<u64>> = backs.iter().map(ReadBack::missing).collect();
+    let is_hidden = |number: &u64| {
+        let mut reads = backs.iter().zip(&missing);
+        reads.all(|(back, missing)| missing.contains(number) || !back.looked_for.contains(number))
+    };
+    missing.iter().flatten().filter(|number| is_hidden(number)).copied().collect()
 }
 
 /// The texts that the reads show before anything is written.
@@ -201,8 +271,9 @@ pub(super) async fn that_show(
     Ok(found)
 }
 
+/// The result as text, where there is one: an error that repeats a text shows nothing.
 fn text(reply: &SessionReply) -> String {
-    reply.message["result"].to_string()
+    if is_served(reply) { reply.message["result"].to_string() } else { String::new() }
 }
 
 /// Arguments of a call that says nothing of a write.

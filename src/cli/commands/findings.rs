@@ -269,8 +269,11 @@ fn described(stored: &Stored, example: Option<&str>) -> String {
     }
     match (&stored.reproduction, example) {
         (Some(reproduction), Some(example)) => {
-            text += &requests(stored, reproduction);
-            let _ = writeln!(text, "\nas a test for a suite\n{}", indented(example));
+            if !reproduction.sessions.is_empty() {
+                text += &requests(stored, reproduction);
+            }
+            let part = if reproduction.sessions.is_empty() { "block" } else { "test" };
+            let _ = writeln!(text, "\nas a {part} for a suite\n{}", indented(example));
         }
         _ => {
             let _ = writeln!(text, "\n{}", why_unplayable(stored));

@@ -1,7 +1,7 @@
 //! `mcprove findings replay` and `minimise`: fresh servers for every attempt.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ struct FindingPlayer {
     fresh: Fresh,
     catalog: Arc<Catalog>,
     environment: Arc<BTreeMap<String, String>>,
+    /// Where the folder of the server is seen from.
+    base: PathBuf,
     request_timeout: Duration,
     /// After how long a server counts as hanging.
     silence: Option<Duration>,
@@ -69,7 +71,7 @@ impl FindingPlayer {
     fn new(replay: &FindingReplay<'_>, stored: &Stored, urgency: watch::Receiver<Urgency>) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("the system provides no async runtime: {error}"))?;
-        let plan = stored.start.plan(&kept::base(replay.state))?;
+        let plan = stored.start.plan(&kept::base(replay.state), None)?;
         let environment = Arc::new(wanted(stored, &replay.console.environment.variables));
         let (_, stop) = Stop::new();
         let options = Options { environment: Arc::clone(&environment), ..Options::new(0, stop) };
@@ -77,7 +79,8 @@ impl FindingPlayer {
         let recorded = stored.start.timeouts_ms.get("request_timeout").map(|time| Duration::from_millis(*time));
         let silence = replay.playing.timeout;
         let request_timeout = silence.or(recorded).unwrap_or(REQUEST_TIMEOUT);
-        Ok(Self { runtime, fresh, catalog: Arc::default(), environment, request_timeout, silence, urgency })
+        let (catalog, base) = (Arc::default(), kept::base(replay.state));
+        Ok(Self { runtime, fresh, catalog, environment, base, request_timeout, silence, urgency })
     }
 
     /// Lists the tools of the server, where a verdict depends on them, or which of them may be called.
@@ -96,8 +99,10 @@ impl FindingPlayer {
         let sequences = stored.sequences();
         let calls = sequences.iter().flat_map(|sequence| sequence.sessions.iter().flatten());
         let named = calls.filter(|call| call.method == "tools/call").filter_map(|call| call.params["name"].as_str());
+        let of_block = sequences.iter().filter(|sequence| matches!(sequence.check, ReproductionCheck::Block(_)));
+        let named = named.chain(of_block.filter_map(|sequence| sequence.tool.as_deref()));
         let reads = |name: &str| self.catalog.tool(name).is_some_and(Tool::only_reads);
-        let writer = named.into_iter().find(|name| !reads(name))?;
+        let writer = { named }.find(|name| !reads(name))?;
         let why = NotCallable::Hazard(Hazard::ReadOnly).sentence(&visible_line(writer), ConfigSource::Flags);
         Some(format!("finding {} is not replayed: {why}", stored.id))
     }
@@ -107,6 +112,19 @@ impl FindingPlayer {
         whole.secrets.iter().for_each(|secret| self.fresh.redactor().learn(secret));
         if let (ReproductionCheck::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
             *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
+        }
+        if let ReproductionCheck::Block(block) = &whole.reproduction.check {
+            let plan = stored.start.plan(&self.base, Some(&block.suite));
+            let plan = plan.map_err(|reason| ReplayResult::NoServer(Box::new(Finding::new("bad-block", reason))));
+            let (_, stop) = Stop::new();
+            let options = Options { environment: Arc::clone(&self.environment), ..Options::new(0, stop) };
+            let running = async {
+                match plan {
+                    Ok(plan) => findings::rerun(block, &plan, options).await,
+                    Err(result) => result,
+                }
+            };
+            return self.runtime.block_on(unless_stopped(&mut self.urgency, running));
         }
         let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.request_timeout };
         let playing = findings::replay(stored, &whole.reproduction, &stage);

@@ -1,0 +1,405 @@
+//! Kills the server in the middle of writes and starts it again: what it had confirmed must still be there.
+//!
+//! Only for what outlives a clean end and a new start, which is tried first. The writes are made one after another, so that
+//! nothing but the kill can have lost one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::Torture;
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Clients, Halt, NumberedAnswer};
+use super::finding::{halted, inconclusive, not_applicable, passed, show};
+use super::reads::{Read, missing_everywhere};
+use super::reproduction::{Load, reproduction};
+use super::writes::{WriteStudy, WritingArguments};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::source::duration_text;
+
+/// How often a server is killed for a tool; one more time for each of these where a loss has shown once.
+const KILLS: u32 = 6;
+
+/// How many writes are confirmed before each kill.
+const CONFIRMED: usize = 3;
+
+/// How often a server that does not start after a kill is started again, and how long is waited before.
+const STARTS: u32 = 3;
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long it must have failed to start to count as broken where the time of the case is over before.
+const UNSTARTABLE: Duration = Duration::from_secs(5);
+
+/// How long a restarted server may take to show everything.
+const LOADING: Duration = Duration::from_secs(1);
+
+/// Writes of several tools, and kills.
+#[derive(Debug)]
+pub(super) struct DurabilityCheck {
+    pub(super) settings: Arc<Torture>,
+    pub(super) tools: Vec<String>,
+}
+
+impl Check for DurabilityCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            let deadline = Instant::now() + self.settings.max_time;
+            let mut trial =
+                Trial { check: self, context: &context, deadline, kept: Vec::new(), kills: 0, confirmed: 0 };
+            tokio::select! {
+                result = trial.run() => result,
+                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+            }
+        })
+    }
+}
+
+/// The kills of a case.
+struct Trial<'a> {
+    check: &'a DurabilityCheck,
+    context: &'a CheckContext<'a>,
+    deadline: Instant,
+    /// The last write that outlived a kill, and a read that shows it, by title.
+    kept: Vec<Exchange>,
+    kills: u32,
+    /// How many writes were confirmed before them.
+    confirmed: usize,
+}
+
+/// A tool whose writes can be read.
+struct DurableTool {
+    name: String,
+    canaries: NumberedCanaries,
+    learned: WritingArguments,
+    /// Writes before a clean end.
+    control: Vec<NumberedAnswer>,
+}
+
+impl DurableTool {
+    /// The median time of a write.
+    fn usual_time(&self) -> Duration {
+        let mut times: Vec<Duration> = self.control.iter().map(|write| write.reply.elapsed).collect();
+        times.sort();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+/// Why a trial ends.
+enum TrialEnd {
+    Halt(Halt),
+    /// A server could not be started.
+    NotStarted(Box<Finding>),
+    Result(Box<CheckResult>),
+}
+
+impl From<Halt> for TrialEnd {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+/// What a kill did to a tool's data.
+#[derive(Clone)]
+struct KillDamage {
+    kind: DamageKind,
+    /// When it was killed, to be continued after `killed `.
+    moment: String,
+    lost: usize,
+    confirmed: usize,
+    /// The last write that was confirmed, and a read after the restart.
+    calls: Vec<Exchange>,
+}
+
+/// How many kills did damage, and how many there were, in which case.
+#[derive(Clone, Copy)]
+struct DamageReport<'a> {
+    context: &'a CheckContext<'a>,
+    settings: &'a Torture,
+    losses: u32,
+    kills: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum DamageKind {
+    /// Writes that were confirmed just before are gone.
+    ConfirmedLost,
+    /// So are those that had outlived a restart.
+    AllLost,
+    /// The server does not start or answer any more, as this message says.
+    Unusable(String),
+}
+
+impl<'a> Trial<'a> {
+    async fn run(&mut self) -> CheckResult {
+        match self.try_all().await {
+            Ok(result) => result,
+            Err(TrialEnd::Result(result)) => *result,
+            Err(TrialEnd::Halt(Halt::OutOfTime)) => inconclusive(format!(
+                "the kills and starts took longer than {}; raise `max_time`, or name fewer `tools`",
+                duration_text(self.check.settings.max_time)
+            )),
+            Err(TrialEnd::Halt(halt)) => {
+                let tools = self.check.tools.join("`, `");
+                halted(&halt, &self.check.settings, &tools)
+            }
+            Err(TrialEnd::NotStarted(found)) => {
+                let reason = Reason::ServerUnavailable(found.message.clone());
+                CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) }
+            }
+        }
+    }
+
+    async fn try_all(&mut self) -> Result<CheckResult, TrialEnd> {
+        let first = self.open().await?;
+        let mut tools = Vec::new();
+        for name in &self.check.tools {
+            match self.prepare(&first, name).await {
+                Ok(tool) => tools.extend(tool),
+                // What it did wrong is the affair of the tool's own case.
+                Err(_) if first.is_over() => break,
+                Err(_) => {}
+            }
+        }
+        self.close(first).await?;
+        if tools.is_empty() {
+            let why = "of the tools that may be called none writes what a read shows".to_owned();
+            return Ok(not_applicable(why));
+        }
+        let mut server = self.open().await?;
+        let mut durable = Vec::new();
+        for tool in tools {
+            durable.extend(self.outlives_restart(&server, tool).await?);
+        }
+        let mut worst: Option<CheckResult> = None;
+        for tool in &mut durable {
+            let found;
+            (server, found) = self.kill_again_and_again(server, tool).await?;
+            worst = worst.or(found);
+        }
+        self.close(server).await?;
+        if let Some(found) = worst {
+            return Ok(found);
+        }
+        if durable.is_empty() {
+            return Ok(not_applicable("the server keeps nothing across a restart".to_owned()));
+        }
+        if self.kills == 0 {
+            return Ok(inconclusive("no write was confirmed after the restart".to_owned()));
+        }
+        let names: Vec<String> = durable.iter().map(|tool| format!("`{}`", tool.name)).collect();
+        let shown = format!(
+            "{} writes of {}, confirmed before {} kills and shown after the restarts",
+            self.confirmed,
+            names.join(", "),
+            self.kills
+        );
+        Ok(passed(Reason::Measured(shown), std::mem::take(&mut self.kept)))
+    }
+
+    async fn open(&self) -> Result<Clients<'a>, TrialEnd> {
+        if Instant::now() >= self.deadline {
+            return Err(Halt::OutOfTime.into());
+        }
+        Clients::single(self.context, self.deadline).await.map_err(|found| TrialEnd::NotStarted(Box::new(found)))
+    }
+
+    /// Ends a server cleanly; one that had ended by itself fails the case.
+    async fn close(&self, clients: Clients<'_>) -> Result<(), TrialEnd> {
+        match clients.end().await {
+            None => Ok(()),
+            Some(found) => Err(TrialEnd::Result(Box::new(CheckResult::found(Outcome::Failed, vec![found])))),
+        }
+    }
+
+    fn study<'b>(&'b self, clients: &'b Clients<'b>, tool: &'b str, canaries: NumberedCanaries) -> WriteStudy<'b> {
+        WriteStudy { context: self.context, settings: &self.check.settings, tool, clients, canaries }
+    }
+
+    /// Writes with a tool what a read shows; `None` where none does.
+    async fn prepare(&self, clients: &Clients<'_>, name: &str) -> Result<Option<DurableTool>, Halt> {
+        let tool = self.context.catalog.tool(name);
+        let templates = tool.map(|tool| ArgumentTemplate::of_tool(tool, self.context, self.check.settings.seed));
+        let Some(Ok(templates)) = templates else { return Ok(None) };
+        let mut study = self.study(clients, name, NumberedCanaries::new(self.check.settings.seed, name));
+        let Ok(learned) = study.learn(&templates).await? else { return Ok(None) };
+        let calls = study.next_calls(&learned.template, CONFIRMED);
+        let control = clients.one_after_another(&calls).await?;
+        let control: Vec<NumberedAnswer> = control.into_iter().filter(NumberedAnswer::is_served).collect();
+        let canaries = study.canaries;
+        Ok((control.len() == CONFIRMED).then(|| DurableTool { name: name.to_owned(), canaries, learned, control }))
+    }
+
+    /// The tool with the reads that show its writes after a restart; `None` where none does.
+    async fn outlives_restart(&self, clients: &Clients<'_>, tool: DurableTool) -> Result<Option<DurableTool>, Halt> {
+        let study = self.study(clients, &tool.name, tool.canaries.clone());
+        let control: Vec<&NumberedAnswer> = tool.control.iter().collect();
+        let backs = study.settled(&tool.learned.reads, &control, LOADING).await?;
+        let complete = tool.learned.reads.iter().zip(&backs).filter(|(_, back)| back.is_complete());
+        let reads: Vec<Read> = complete.map(|(read, _)| read.clone()).collect();
+        let is_kept = !reads.is_empty();
+        let learned = WritingArguments { reads, ..tool.learned };
+        Ok(is_kept.then_some(DurableTool { learned, ..tool }))
+    }
+
+    /// Kills the server in one moment after another, and starts it again each time; hands back the last one.
+    async fn kill_again_and_again(
+        &mut self,
+        mut server: Clients<'a>,
+        tool: &mut DurableTool,
+    ) -> Result<(Clients<'a>, Option<CheckResult>), TrialEnd> {
+        let (mut first, mut losses, mut kills): (Option<KillDamage>, u32, u32) = (None, 0, 0);
+        while kills < KILLS || kills < 2 * KILLS && losses == 1 {
+            let damage;
+            (server, damage) = self.kill_once(server, tool, kills % KILLS).await?;
+            kills += 1;
+            let Some(damage) = damage else { continue };
+            losses += 1;
+            let is_over = damage.kind == DamageKind::AllLost;
+            let told = first.get_or_insert(damage);
+            if is_over || losses > 1 {
+                let result = told.result(&tool.name, self.report(losses, kills));
+                return Ok((server, Some(result)));
+            }
+        }
+        let result = first.map(|damage| damage.result(&tool.name, self.report(losses, kills)));
+        Ok((server, result))
+    }
+
+    /// Writes, kills the server, starts it again and reads.
+    async fn kill_once(
+        &mut self,
+        server: Clients<'a>,
+        tool: &mut DurableTool,
+        moment: u32,
+    ) -> Result<(Clients<'a>, Option<KillDamage>), TrialEnd> {
+        let calls = server.calls(&tool.name, &tool.learned.template, &mut tool.canaries, CONFIRMED + 1);
+        let mut confirmed = Vec::new();
+        for call in &calls.calls[..CONFIRMED] {
+            confirmed.extend(server.call(&calls, *call).await?.filter(NumberedAnswer::is_served));
+        }
+        let delay = tool.usual_time() * moment / KILLS;
+        let moment = if moment == 0 {
+            server.kill().await;
+            "right after a write was confirmed".to_owned()
+        } else {
+            let kill = async {
+                sleep(delay).await;
+                server.kill().await;
+            };
+            let (under_way, ()) = tokio::join!(server.call(&calls, calls.calls[CONFIRMED]), kill);
+            // Usually the server is gone before it answers.
+            confirmed.extend(under_way.ok().flatten().filter(NumberedAnswer::is_served));
+            format!("{} after another write was sent", duration_text(delay))
+        };
+        self.kills += 1;
+        self.confirmed += confirmed.len();
+        // It was killed, so how it ended is nothing to tell.
+        server.end().await;
+        let write = confirmed.last().map(|write| write.exchange(&tool.name));
+        let damage = |kind: DamageKind, lost: usize, read: Option<Exchange>| KillDamage {
+            kind,
+            moment: moment.clone(),
+            lost,
+            confirmed: confirmed.len(),
+            calls: write.iter().cloned().chain(read).collect(),
+        };
+        let unusable = |why: String| {
+            let told = damage(DamageKind::Unusable(why), confirmed.len(), None);
+            TrialEnd::Result(Box::new(told.result(&tool.name, self.report(1, self.kills))))
+        };
+        let restarted = match self.restart().await? {
+            Ok(restarted) => restarted,
+            Err(found) => return Err(unusable(format!("does not start any more: {}", found.message))),
+        };
+        let study = self.study(&restarted, &tool.name, tool.canaries.clone());
+        let writes: Vec<&NumberedAnswer> = tool.control.iter().chain(&confirmed).collect();
+        let backs = match study.settled(&tool.learned.reads, &writes, LOADING).await {
+            Ok(backs) => backs,
+            Err(Halt::Failed(failure)) => {
+                let failure = Finding::from(&*failure);
+                restarted.end().await;
+                return Err(unusable(format!("does not answer any more: {}", failure.message)));
+            }
+            Err(halt) => return Err(halt.into()),
+        };
+        let lost = missing_everywhere(&backs);
+        let read = backs.into_iter().find_map(|back| back.call);
+        if lost.is_empty() {
+            self.kept = write.into_iter().chain(read).collect();
+            return Ok((restarted, None));
+        }
+        let is_older = tool.control.iter().any(|write| lost.contains(&write.number));
+        let kind = if is_older { DamageKind::AllLost } else { DamageKind::ConfirmedLost };
+        let lost = confirmed.iter().filter(|write| lost.contains(&write.number)).count();
+        Ok((restarted, Some(damage(kind, lost, read))))
+    }
+
+    fn report(&self, losses: u32, kills: u32) -> DamageReport<'_> {
+        DamageReport { context: self.context, settings: &self.check.settings, losses, kills }
+    }
+
+    /// Starts a server after a kill, more than once where it does not start; `Err` says why it does not.
+    async fn restart(&self) -> Result<Result<Clients<'a>, Box<Finding>>, TrialEnd> {
+        let begun = Instant::now();
+        let mut tried = 1;
+        loop {
+            match self.open().await {
+                Ok(clients) => return Ok(Ok(clients)),
+                Err(TrialEnd::NotStarted(found))
+                    if tried == STARTS || Instant::now() >= self.deadline && begun.elapsed() >= UNSTARTABLE =>
+                {
+                    return Ok(Err(found));
+                }
+                Err(TrialEnd::NotStarted(_)) => sleep(RESTART_PAUSE).await,
+                Err(end) => return Err(end),
+            }
+            tried += 1;
+        }
+    }
+}
+
+impl KillDamage {
+    /// The result, where so many of so many kills did damage.
+    fn result(&self, tool: &str, check: DamageReport<'_>) -> CheckResult {
+        let DamageReport { context, settings, losses, kills } = check;
+        let is_sure = self.kind != DamageKind::ConfirmedLost || losses > 1;
+        let (code, message) = match &self.kind {
+            DamageKind::ConfirmedLost => {
+                ("confirmed-write-lost", format!("`{tool}` confirmed writes that are gone after the server was killed"))
+            }
+            DamageKind::AllLost => (
+                "torn-store",
+                format!(
+                    "what `{tool}` wrote before an earlier restart is gone after the server was killed among later writes"
+                ),
+            ),
+            DamageKind::Unusable(why) => {
+                ("torn-store", format!("after the server was killed among writes of `{tool}`, it {why}"))
+            }
+        };
+        let mut found = Finding::new(code, message).with_evidence("killed", self.moment.clone());
+        if !matches!(self.kind, DamageKind::Unusable(_)) {
+            let lost = format!("{} of {} writes confirmed before the kill", self.lost, self.confirmed);
+            found = found.with_evidence("lost", lost);
+        }
+        let control = format!("{CONFIRMED} writes before a clean end are all shown after the restart");
+        found = found
+            .with_evidence("control", control)
+            .with_evidence("repeated", format!("{losses} of {kills} kills"))
+            .with_evidence("seed", settings.seed.to_string());
+        found.help = Some(
+            "confirm a write once it is in the store; write a new file and rename it over the old one, or use a database \
+             with a journal"
+                .to_owned(),
+        );
+        found.reproduction = Some(Box::new(reproduction(context, settings, tool, code, Load::ALONE)));
+        if !is_sure {
+            found.level = RequirementLevel::Should;
+        }
+        let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
+        show(found, self.calls.clone(), &mut result);
+        result
+    }
+}

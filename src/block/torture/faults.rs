@@ -1,0 +1,154 @@
+//! What can be wrong with concurrent writes, and the finding about it.
+
+use super::finding::{SWAPPED_HELP, load, show};
+use super::reproduction::{Load, reproduction};
+use super::writes::WriteStudy;
+use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
+
+/// What is wrong, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WriteFault {
+    /// No read shows a confirmed write.
+    Lost,
+    /// An answer shows the text of another write, and not its own.
+    Swapped,
+    /// Two confirmed writes got the same identifier.
+    RepeatedIdentifier,
+    /// A confirmed write is shown more often than any write of the baseline.
+    Doubled,
+    /// One read shows a confirmed write, and another one does not.
+    Hidden,
+    /// A session did not see its own write at once, and did later.
+    Stale,
+}
+
+/// A fault as a round of concurrent writes shows it.
+#[derive(Debug, Clone)]
+pub(super) struct SeenFault {
+    pub(super) fault: WriteFault,
+    pub(super) message: String,
+    /// What the first of the writes should have shown.
+    pub(super) expected: String,
+    /// How many writes it is about, and of how many.
+    pub(super) affected: usize,
+    pub(super) of: usize,
+    /// The calls that show it.
+    pub(super) calls: Vec<Exchange>,
+}
+
+/// Whether it was seen again, and with how few calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Confirmation {
+    /// How many of the further rounds showed it again, and how many there were; `None` where there was no time.
+    pub(super) repetitions: Option<(usize, usize)>,
+    /// The smallest number of concurrent writes that shows it.
+    pub(super) smallest: usize,
+    /// How many rounds there may be in all.
+    pub(super) most_rounds: usize,
+}
+
+/// What the finding about a fault says whatever the tool is.
+struct FaultWords {
+    code: &'static str,
+    /// The name of the evidence that counts the writes, and what they are.
+    count: &'static str,
+    counted: &'static str,
+    /// What writes one after another showed.
+    control: &'static str,
+    help: &'static str,
+}
+
+const ATOMIC_STORE: &str =
+    "read, change and write the store in one step that no other call interrupts: with a lock, a queue or a transaction";
+
+impl WriteFault {
+    /// The code of the finding.
+    pub(super) fn code(self) -> &'static str {
+        self.words().code
+    }
+
+    fn words(self) -> FaultWords {
+        match self {
+            Self::Lost => FaultWords {
+                code: "lost-update",
+                count: "lost",
+                counted: "confirmed writes",
+                control: "as many writes one after another are all shown",
+                help: ATOMIC_STORE,
+            },
+            Self::Hidden => FaultWords { code: "update-not-shown", ..Self::Lost.words() },
+            Self::Swapped => FaultWords {
+                code: "swapped-answer",
+                count: "swapped",
+                counted: "answers",
+                control: "as many writes one after another all get their own answers",
+                help: SWAPPED_HELP,
+            },
+            Self::RepeatedIdentifier => FaultWords {
+                code: "repeated-identifier",
+                count: "repeated ids",
+                counted: "confirmed writes",
+                control: "as many writes one after another all get identifiers of their own",
+                help: "take the next identifier and note that it is taken in one step, or let the store give identifiers",
+            },
+            Self::Doubled => FaultWords {
+                code: "doubled-write",
+                count: "doubled",
+                counted: "confirmed writes",
+                control: "as many writes one after another are shown once each",
+                help: ATOMIC_STORE,
+            },
+            Self::Stale => FaultWords {
+                code: "stale-read",
+                count: "stale",
+                counted: "reads",
+                control: "writes one after another are shown by a read at once",
+                help: "confirm a write only when the reads of its session show it, or drop what is cached before",
+            },
+        }
+    }
+
+    /// Whether it is no more than a doubt, however often it shows.
+    fn is_doubt(self) -> bool {
+        matches!(self, Self::Hidden | Self::Stale)
+    }
+}
+
+impl SeenFault {
+    /// The result, where `others` were seen in the same round.
+    pub(super) fn result(&self, study: &WriteStudy<'_>, others: &[Self], confirmation: Confirmation) -> CheckResult {
+        let Confirmation { repetitions, smallest, most_rounds } = confirmation;
+        let words = self.fault.words();
+        let is_sure = !self.fault.is_doubt() && repetitions.is_some_and(|(shown, _)| shown > 0);
+        let repeated = match repetitions {
+            Some((0, tried)) => format!("not in {tried} further rounds"),
+            Some((_, tried)) => format!(
+                "{} again in round {} of {most_rounds}; {smallest} concurrent writes are enough",
+                if words.count == "lost" { "lost" } else { "seen" },
+                tried + 1
+            ),
+            None => "not tried again, since the time was over or the server ended".to_owned(),
+        };
+        let count = format!("{} of {} {}, {}", self.affected, self.of, words.counted, load(study.clients));
+        let mut found = Finding::new(words.code, self.message.clone())
+            .with_evidence(words.count, count)
+            .with_evidence("expected", self.expected.clone())
+            .with_evidence("control", words.control)
+            .with_evidence("repeated", repeated);
+        if !others.is_empty() {
+            let others: Vec<&str> = others.iter().map(|other| other.fault.code()).collect();
+            found = found.with_evidence("also seen", others.join(", "));
+        }
+        found = found.with_evidence("seed", study.settings.seed.to_string());
+        found.help = Some(words.help.to_owned());
+        let load = Load::of(study.clients, study.settings, smallest);
+        let replay = reproduction(study.context, study.settings, study.tool, words.code, load);
+        found.reproduction = Some(Box::new(replay));
+        if !is_sure {
+            found.level = RequirementLevel::Should;
+        }
+        let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
+        show(found, self.calls.clone(), &mut result);
+        result
+    }
+}

@@ -1,0 +1,74 @@
+//! The identifier that the answer to a write gives to what was written.
+
+use serde_json::Value;
+
+use super::canary::{inside, wholes_of};
+use crate::source::words;
+
+/// The identifier: `id` of the outermost object that has one and shows the text of the call, or is all there is; or a
+/// member such as `user_id`, where the tool's name has that noun. Any other number may well be the same in two answers:
+/// how many records there are, when they were written, in which batch.
+pub(super) fn identifier_of(answer: &Value, tool: &str, canary: &str) -> Option<String> {
+    let wholes = wholes_of(answer);
+    wholes.iter().find_map(|whole| {
+        let mut level = vec![whole];
+        while !level.is_empty() {
+            if let Some(found) = level.iter().find_map(|value| own_identifier(value, tool, canary, *value == whole)) {
+                return Some(found);
+            }
+            level = level.into_iter().flat_map(inside).collect();
+        }
+        None
+    })
+}
+
+fn own_identifier(value: &Value, tool: &str, canary: &str, is_whole: bool) -> Option<String> {
+    let members = value.as_object()?;
+    let is_record = is_whole || value.to_string().contains(canary);
+    let found = members.iter().find(|(name, _)| is_identifier(name, tool)).filter(|_| is_record)?;
+    match found.1 {
+        Value::String(text) if !text.contains(canary) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Whether a member is called `id`, or has a noun of the tool before it: `user_id` and `userId` of `create_users`.
+fn is_identifier(member: &str, tool: &str) -> bool {
+    let name = words(member);
+    let Some((last, noun)) = name.split_last() else { return false };
+    let is_of_tool =
+        |noun: &String| words(tool).iter().any(|word| word == noun || word.strip_suffix('s') == Some(noun));
+    last == "id" && (noun.is_empty() || noun.len() == 1 && is_of_tool(&noun[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_names_the_record_is_an_identifier() {
+        let check = |result: Value, expected: Option<&str>| {
+            let answer = json!({"result": {"structuredContent": result}});
+            assert_eq!(identifier_of(&answer, "create_user", "zq1").as_deref(), expected, "{answer}");
+        };
+        check(json!({"id": "u1"}), Some("u1"));
+        check(json!({"user": {"id": 7, "name": "zq1"}, "total": 3}), Some("7"));
+        check(json!({"batch": {"id": 3}, "user": {"id": "u2", "name": "zq1"}}), Some("u2"));
+        check(json!({"user_id": "u3", "transaction_id": 9}), Some("u3"));
+        check(json!({"userId": 4}), Some("4"));
+        check(json!({"batch": {"id": 3}, "ok": true}), None);
+        check(json!({"total": 3, "created_at": 1_700_000_000}), None);
+        check(json!({"transaction_id": 9}), None);
+        check(json!({"id": "zq1"}), None);
+    }
+
+    #[test]
+    fn text_that_is_json_counts_and_other_text_does_not() {
+        let answer = |text: &str| json!({"result": {"content": [{"type": "text", "text": text}]}});
+        assert_eq!(identifier_of(&answer("{\"id\": 5}"), "add_task", "zq1").as_deref(), Some("5"));
+        assert_eq!(identifier_of(&answer("task 5 of 5"), "add_task", "zq1"), None);
+    }
+}

@@ -1,0 +1,74 @@
+//! What a kept finding needs to be found again: this block with one tool, and few calls.
+
+use serde_json::{Map, Value, json};
+
+use super::Torture;
+use super::clients::Clients;
+use crate::event::{BlockReproduction, FindingKind, Reproduction, ReproductionCheck};
+use crate::plan::CheckContext;
+
+/// How many times the smallest number of calls a replay makes: what happened once with so few need not happen again.
+const MARGIN: usize = 4;
+
+/// The calls at a time that a finding takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    pub(super) sessions: usize,
+    /// How many calls each session has under way.
+    pub(super) in_flight: usize,
+    /// How many calls there are in all.
+    pub(super) calls: usize,
+}
+
+impl Load {
+    /// That of a round with the smallest number of calls that shows it, as far as it was looked for.
+    pub(super) fn of(clients: &Clients<'_>, settings: &Torture, smallest: usize) -> Self {
+        let most = settings.sessions * settings.calls;
+        let calls = (smallest * MARGIN).min(most).max(2);
+        let sessions = clients.sessions().min(calls);
+        Self { sessions, in_flight: (clients.in_flight() / clients.sessions().max(1)).clamp(1, calls.min(64)), calls }
+    }
+
+    /// One call after another.
+    pub(super) const ALONE: Self = Self { sessions: 1, in_flight: 1, calls: 2 };
+}
+
+/// How a finding about a tool is found again.
+pub(super) fn reproduction(
+    context: &CheckContext<'_>,
+    settings: &Torture,
+    tool: &str,
+    code: &str,
+    load: Load,
+) -> Reproduction {
+    let Load { sessions, in_flight, calls } = load;
+    let mut block = json!({
+        "tools": [tool],
+        "sessions": sessions,
+        "calls": calls.div_ceil(sessions),
+        "in_flight": in_flight,
+        "seed": settings.seed,
+        "max_time": format!("{}ms", settings.max_time.as_millis()),
+        "durability": load.in_flight == 1 && load.sessions == 1,
+    });
+    if let Some(pair) = settings.pair(tool) {
+        let reads: Vec<&str> = pair.reads.iter().map(|read| read.value.as_str()).collect();
+        block["pairs"] = json!([{"write": tool, "read": reads}]);
+    }
+    let arguments: Map<String, Value> =
+        context.suite.arguments.iter().map(|(name, node)| (name.clone(), node.to_json())).collect();
+    let mut suite = Map::from_iter([("torture".to_owned(), block)]);
+    if !arguments.is_empty() {
+        suite.insert("arguments".to_owned(), arguments.into());
+    }
+    if context.suite.allow.contains(tool) {
+        suite.insert("allow".to_owned(), json!([tool]));
+    }
+    Reproduction {
+        kind: FindingKind::PropertyFailure,
+        tool: Some(tool.to_owned()),
+        sessions: Vec::new(),
+        check: ReproductionCheck::Block(BlockReproduction { code: code.to_owned(), suite: suite.into(), calls }),
+        doubt: None,
+    }
+}

@@ -1,0 +1,279 @@
+//! Writes of one tool, one after another and at a time, and what the reads show of them afterwards.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Torture;
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Clients, Concurrent, FollowUp, Halt, NumberedAnswer, NumberedCalls};
+use super::finding::{inconclusive, not_applicable, refused};
+use super::identifiers::identifier_of;
+use super::judging::{JudgedRound, WrittenRound};
+use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
+use crate::event::CheckResult;
+use crate::plan::CheckContext;
+
+/// How long a write may take to become visible; a concurrent one has the time of all writes one after another besides.
+pub(super) const SETTLING: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a write has become visible.
+pub(super) const POLLING: Duration = Duration::from_millis(200);
+
+/// How many of the first writes of the baseline are read as soon as they are confirmed.
+const READ_AT_ONCE: usize = 8;
+
+/// The facts found out about a tool so far.
+pub(super) struct WriteStudy<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    pub(super) settings: &'a Torture,
+    pub(super) tool: &'a str,
+    pub(super) clients: &'a Clients<'a>,
+    pub(super) canaries: NumberedCanaries,
+}
+
+/// Arguments that write, and the reads that show what they write.
+#[derive(Debug, Clone)]
+pub(super) struct WritingArguments {
+    pub(super) template: ArgumentTemplate,
+    pub(super) reads: Vec<Read>,
+    pub(super) slowest: Duration,
+}
+
+/// Writes one after another, all of them visible.
+pub(super) struct WriteBaseline {
+    pub(super) reads: Vec<Read>,
+    /// How often each read shows every write; `None` where not all equally often.
+    pub(super) times: Vec<Option<usize>>,
+    /// A read that showed the first writes as soon as they were confirmed.
+    pub(super) at_once: Option<Read>,
+    /// The forms of the answers to confirmed writes.
+    shapes: BTreeSet<String>,
+    /// Whether every answer shows the text of its own call.
+    pub(super) repeats_text: bool,
+    /// Whether every answer names an identifier, and no two the same.
+    pub(super) identifies: bool,
+    /// The time of one write, with all that came of it.
+    time: Duration,
+    slowest: Duration,
+}
+
+/// What follows each write of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RoundKind {
+    /// The next write.
+    WritesOnly,
+    /// A read in the same session.
+    ReadsOwnWrites,
+}
+
+/// A round that is about to be made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RoundPlan {
+    pub(super) kind: RoundKind,
+    /// How many writes there are.
+    pub(super) count: usize,
+    /// How long they may take to become visible.
+    pub(super) patience: Duration,
+}
+
+impl WriteBaseline {
+    /// How long so many concurrent writes may take to become visible: a cache or an index would have that long for as many
+    /// writes one after another.
+    pub(super) fn patience(&self, count: usize) -> Duration {
+        self.time * u32::try_from(count).unwrap_or(u32::MAX) + SETTLING
+    }
+
+    /// Whether writes can be read as soon as they are confirmed.
+    pub(super) fn shows_at_once(&self) -> bool {
+        self.at_once.is_some()
+    }
+}
+
+impl WriteStudy<'_> {
+    /// Finds arguments that are served, and reads that show what they write.
+    pub(super) async fn learn(
+        &mut self,
+        templates: &[ArgumentTemplate],
+    ) -> Result<Result<WritingArguments, CheckResult>, Halt> {
+        let candidates = Read::candidates(self.context, self.settings, self.tool);
+        let before = texts_before(self.clients, &candidates).await?;
+        self.canaries = self.canaries.clone().unlike(before.iter().map(String::as_str));
+        let (mut refusal, mut is_served) = (None, false);
+        for template in templates {
+            let call = self.next_calls(template, 1);
+            let Some(write) = self.clients.one_after_another(&call).await?.into_iter().next() else {
+                continue;
+            };
+            if !write.is_served() {
+                refusal.get_or_insert(write.reply.whole());
+                continue;
+            }
+            is_served = true;
+            let reads = that_show(self.clients, &self.canaries, &candidates, &write).await?;
+            if !reads.is_empty() {
+                return Ok(Ok(WritingArguments { template: template.clone(), reads, slowest: write.reply.elapsed }));
+            }
+        }
+        let tool = self.tool;
+        Ok(Err(match (is_served, self.settings.pair(tool)) {
+            (false, _) => refused(self.context, tool, refusal.as_ref()),
+            (true, None) => not_applicable(format!(
+                "no tool that only reads, and no resource, shows what `{tool}` writes; name one with `pairs`"
+            )),
+            (true, Some(pair)) => {
+                let names: Vec<String> = pair.reads.iter().map(|read| format!("`{}`", read.value)).collect();
+                inconclusive(format!("a single write of `{tool}` is not shown by {}", names.join(" or ")))
+            }
+        }))
+    }
+
+    /// So many writes one after another: the reads that show all of them.
+    pub(super) async fn baseline(
+        &mut self,
+        learned: &WritingArguments,
+        count: usize,
+    ) -> Result<Result<WriteBaseline, CheckResult>, Halt> {
+        let calls = self.next_calls(&learned.template, count);
+        let begun = Instant::now();
+        let mut answered = Vec::new();
+        let mut at_once = learned.reads.clone();
+        for call in &calls.calls {
+            let Some(write) = self.clients.call(&calls, *call).await? else { continue };
+            if write.is_served() && answered.len() < READ_AT_ONCE {
+                at_once = that_show(self.clients, &self.canaries, &at_once, &write).await?;
+            }
+            answered.push(write);
+        }
+        let writes: Vec<&NumberedAnswer> = answered.iter().filter(|write| write.is_served()).collect();
+        let backs = self.settled(&learned.reads, &writes, SETTLING).await?;
+        let complete = learned.reads.iter().zip(&backs).filter(|(_, back)| back.is_complete());
+        let (reads, times): (Vec<Read>, Vec<_>) = complete.map(|(read, back)| (read.clone(), back.times())).unzip();
+        let tool = self.tool;
+        if writes.len() < 2 {
+            return Ok(Err(inconclusive(format!("`{tool}` refuses to write again after the first time"))));
+        }
+        if reads.is_empty() {
+            return Ok(Err(inconclusive(format!(
+                "not even writes one after another are all shown: `{}` shows some of {} writes of `{tool}`, as a list \
+                 with pages or a value that is replaced does; lower `sessions` and `calls`, or name a read with `pairs`",
+                learned.reads.first().map_or("", Read::name),
+                writes.len(),
+            ))));
+        }
+        let identifiers: BTreeSet<String> = writes.iter().filter_map(|write| self.identifier(write)).collect();
+        Ok(Ok(WriteBaseline {
+            reads,
+            times,
+            at_once: at_once.into_iter().next(),
+            shapes: writes.iter().map(|write| shape(write.text())).collect(),
+            repeats_text: writes.iter().all(|write| self.shows_own(write)),
+            identifies: identifiers.len() == writes.len(),
+            time: begun.elapsed() / u32::try_from(count).unwrap_or(u32::MAX).max(1),
+            slowest: answered.iter().map(|write| write.reply.elapsed).max().unwrap_or_default().max(learned.slowest),
+        }))
+    }
+
+    /// Concurrent writes, and everything about them that is wrong.
+    pub(super) async fn round(
+        &mut self,
+        learned: &WritingArguments,
+        baseline: &WriteBaseline,
+        plan: RoundPlan,
+    ) -> Result<WrittenRound, Halt> {
+        let calls = self.next_calls(&learned.template, plan.count);
+        let follow_up = match plan.kind {
+            RoundKind::WritesOnly => None,
+            RoundKind::ReadsOwnWrites => baseline.at_once.clone().map(|read| self.read_back(read)),
+        };
+        let concurrent = Concurrent { calls: &calls, slowest: baseline.slowest, follow_up };
+        let mut answered = self.clients.at_a_time(&concurrent, Some).await?;
+        answered.sort_by_key(|call| call.number);
+        let is_confirmed = |write: &&NumberedAnswer| {
+            write.is_served()
+                && baseline.shapes.contains(&shape(write.text()))
+                && (self.shows_own(write) || !baseline.repeats_text)
+        };
+        let writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
+        let backs = self.settled(&baseline.reads, &writes, plan.patience).await?;
+        let judged = JudgedRound { study: self, baseline, answered: &answered, writes: &writes, backs: &backs };
+        let faults = judged.faults();
+        let write = writes.first().map(|write| write.exchange(self.tool));
+        let read = backs.into_iter().next().and_then(|back| back.call);
+        Ok(WrittenRound { confirmed: writes.len(), faults, calls: write.into_iter().chain(read).collect() })
+    }
+
+    /// Asks for each write as soon as it is confirmed.
+    fn read_back(&self, read: Read) -> Arc<FollowUp> {
+        let canaries = self.canaries.clone();
+        Arc::new(move |write: &NumberedAnswer| {
+            write.is_served().then(|| read.request(&canaries.of(write.number), Some(write))).flatten()
+        })
+    }
+
+    /// What the reads show of writes as soon as it is everything, or else after so long, and a second more.
+    pub(super) async fn settled(
+        &self,
+        reads: &[Read],
+        writes: &[&NumberedAnswer],
+        elapsed: Duration,
+    ) -> Result<Vec<ReadBack>, Halt> {
+        let until = Instant::now() + elapsed + SETTLING;
+        loop {
+            let is_last = Instant::now() >= until;
+            let readers = if is_last { Readers::Own } else { Readers::AsFewAsPossible };
+            let mut all: Vec<ReadBack> = Vec::new();
+            let mut suspects = BTreeSet::new();
+            for read in reads {
+                let back = read.look_for(self.clients, &self.canaries, writes, &suspects, readers).await?;
+                suspects.extend(back.missing());
+                all.push(back);
+            }
+            if is_last || suspects.is_empty() {
+                return Ok(all);
+            }
+            self.clients.wait(POLLING).await;
+        }
+    }
+
+    /// Whether an answer shows the text of its own call.
+    pub(super) fn shows_own(&self, write: &NumberedAnswer) -> bool {
+        write.text().contains(&self.canaries.of(write.number))
+    }
+
+    /// The identifier that an answer gives to what was written.
+    pub(super) fn identifier(&self, write: &NumberedAnswer) -> Option<String> {
+        identifier_of(&write.reply.whole().message, self.tool, &self.canaries.of(write.number))
+    }
+
+    pub(super) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
+        self.clients.calls(self.tool, template, &mut self.canaries, count)
+    }
+}
+
+/// A text without what differs from call to call: words that have digits, as canaries, ids, times and counts do.
+fn shape(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let same = |word: &str| {
+        let end = word.chars().next_back().filter(|c| !c.is_alphanumeric());
+        if word.contains(|c: char| c.is_ascii_digit()) {
+            end.map_or_else(|| "#".to_owned(), |end| format!("#{end}"))
+        } else {
+            word.to_owned()
+        }
+    };
+    words.map(same).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_differ_in_ids_have_the_same_shape() {
+        assert_eq!(shape(r#"{"id":"u17","name":"zq1"}"#), shape(r#"{"id":"u3","name":"zq2"}"#));
+        assert_ne!(shape(r#"{"error":"conflict"}"#), shape(r#"{"id":"u3"}"#));
+    }
+}

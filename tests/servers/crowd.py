@@ -1,0 +1,150 @@
+"""Keeps notes while many calls are under way, each in a thread of its own: crowd.py FAULT [FILE].
+
+FAULT: `none`; `doubled`, stores a note twice that meets another one; `swapped`, answers with whatever note came last;
+`same-id`, gives notes that meet the same id; `stale`, refreshes its list later where notes meet; `behind`, confirms notes
+before they are in the file; `torn`, empties the file before it writes it, and does not start with an empty one; `forgets`,
+does the same, and starts with nothing; `locks`, waits at its start for a lock that a killed one has left; `floods`, does not
+wait for it and never stops talking.
+FILE: notes outlive the server there.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+
+FAULT, FILE = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+TOOLS = [
+    {"name": "add_note", "inputSchema": NOTE, "annotations": {"readOnlyHint": False, "destructiveHint": False}},
+    {"name": "list_notes", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+]
+TEARS, LOCKS = FAULT in ("torn", "forgets"), FAULT in ("locks", "floods")
+MEETING = 0.03
+TEARING = 0.1
+LATER = 0.5
+
+lock, output = threading.Lock(), threading.Lock()
+notes, shown = [], []
+under_way = []
+last = None
+
+
+def load():
+    if not FILE or not os.path.exists(FILE):
+        return []
+    with open(FILE) as file:
+        text = file.read()
+    if not text and FAULT == "forgets":
+        return []
+    return json.loads(text)
+
+
+def save(kept):
+    if not FILE:
+        return
+    if TEARS:
+        with open(FILE, "w") as file:
+            file.flush()
+            time.sleep(TEARING)
+            json.dump(kept, file)
+        return
+    with open(FILE + ".new", "w") as file:
+        json.dump(kept, file)
+    os.replace(FILE + ".new", FILE)
+
+
+def flush():
+    with lock:
+        save(notes)
+
+
+def refresh():
+    with lock:
+        shown[:] = notes
+
+
+def later(work):
+    timer = threading.Timer(LATER, work)
+    timer.daemon = True
+    timer.start()
+
+
+def add(text):
+    """Adds a note; calls that are under way at the same time meet."""
+    global last
+    own = {"meets": False}
+    with lock:
+        under_way.append(own)
+        if len(under_way) > 1:
+            for other in under_way:
+                other["meets"] = True
+        early = f"n{len(notes) + 1}"
+        last = {"id": early, "text": text}
+    time.sleep(0 if TEARS else MEETING)
+    with lock:
+        under_way.remove(own)
+        meets = own["meets"]
+        note = {"id": early if FAULT == "same-id" else f"n{len(notes) + 1}", "text": text}
+        notes.append(note)
+        if FAULT == "doubled" and meets:
+            notes.append(note)
+        if FAULT == "behind":
+            later(flush)
+        else:
+            save(notes)
+        if FAULT == "stale" and meets:
+            later(refresh)
+        else:
+            shown[:] = notes
+        return last if FAULT == "swapped" else note
+
+
+def call(params):
+    if params["name"] == "add_note":
+        return add(params["arguments"]["text"])
+    with lock:
+        return {"notes": list(shown)}
+
+
+def answer(message):
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        about = {"name": "crowd", "version": "1.0.0"}
+        return {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}}
+    if method == "ping":
+        return {"result": {}}
+    if method == "tools/list":
+        return {"result": {"tools": TOOLS}}
+    if method == "tools/call":
+        said = call(params)
+        return {"result": {"content": [{"type": "text", "text": json.dumps(said)}], "structuredContent": said}}
+    return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+def serve(message):
+    line = json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer(message)})
+    with output:
+        print(line, flush=True)
+
+
+def take_lock():
+    while os.path.exists(FILE + ".lock"):
+        if FAULT == "floods":
+            print("x" * 65536, flush=True)
+        time.sleep(0 if FAULT == "floods" else LATER)
+    open(FILE + ".lock", "w").close()
+
+
+if LOCKS:
+    take_lock()
+notes.extend(load())
+shown.extend(notes)
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        threading.Thread(target=serve, args=(message,), daemon=True).start()
+flush()
+if LOCKS:
+    os.remove(FILE + ".lock")
