@@ -4,9 +4,11 @@
 //! settings, the cases that follow from them, and what runs where YAML cannot say it. [`KINDS`] lists the kinds.
 //! Blocks of later versions are in `later.rs`: their cases are planned and skipped.
 
+mod canary;
 pub mod compliance;
 mod config;
 pub mod differential;
+mod evidence;
 mod fuzz;
 mod later;
 mod manual;

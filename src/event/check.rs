@@ -42,6 +42,16 @@ impl CheckResult {
         Self { reason: Some(reason), ..Self::new(outcome) }
     }
 
+    /// The result where nothing can be said, and why.
+    pub fn inconclusive(why: impl Into<String>) -> Self {
+        Self::because(Outcome::Inconclusive, Reason::NotEvaluated(why.into()))
+    }
+
+    /// The result where there is nothing to check, and why.
+    pub fn not_applicable(why: impl Into<String>) -> Self {
+        Self::because(Outcome::Skipped, Reason::NotApplicable(why.into()))
+    }
+
     /// The result where the server could not be started or reached.
     pub fn unavailable(found: Finding) -> Self {
         let reason = Reason::ServerUnavailable(found.message.clone());

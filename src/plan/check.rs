@@ -102,8 +102,13 @@ pub struct CheckContext<'a> {
 
 /// A check that no steps can say.
 pub trait Check: Debug + Send + Sync {
-    /// Comes to a result.
+    /// Comes to a result. When the run is stopped, it is dropped wherever it waits.
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult>;
+
+    /// Whether it ends soon by itself when the run is stopped, with what it has found so far.
+    fn ends_by_itself(&self) -> bool {
+        false
+    }
 
     /// Whether it sends anything to the server; otherwise it looks at what the server listed.
     fn sends(&self) -> bool {

@@ -46,18 +46,19 @@ pub(super) async fn run_check(
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,
-        // A check that was told to stop says what it has found.
-        () = wait_past_stop(&options.stop) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        () = stopped(&options.stop, check) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
     CheckResult { findings, duration: begun.elapsed(), ..probed }
 }
 
-/// Waits until some time after the run is asked to stop.
-async fn wait_past_stop(stop: &Stop) {
+/// Waits until the run is asked to stop, and then for a check that ends by itself.
+async fn stopped(stop: &Stop, check: &dyn Check) {
     stop.wait().await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    if check.ends_by_itself() {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
 }
 
 pub(super) struct TargetServers<'a> {

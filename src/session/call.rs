@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::peer::OutgoingRequest;
 use super::{CallFailure, FailureReason, Session};
-use crate::wire::Era;
+use crate::wire::{Era, is_served};
 
 /// How many rounds of questions one request may take (2026-07-28, multi round-trip requests).
 const MAX_ROUNDS: usize = 16;
@@ -43,6 +43,13 @@ pub struct SessionReply {
     pub elapsed: Duration,
     /// The notifications in between.
     pub notifications: Vec<Arc<Value>>,
+}
+
+impl SessionReply {
+    /// Whether it is a result, and no error.
+    pub fn is_served(&self) -> bool {
+        is_served(&self.message)
+    }
 }
 
 impl Session {

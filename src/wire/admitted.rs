@@ -62,6 +62,12 @@ const ABOUT_OTHERS: [&str; 22] = [
     "task",
 ];
 
+/// Whether a message answers a request with a result that is no error, by its flag or in its own words.
+pub fn is_served(message: &Value) -> bool {
+    let result = message.member("result").filter(|result| result.is_object());
+    result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none())
+}
+
 /// The failure that a result without `isError: true` admits, as JSON: `"success": false` and the
 /// reason beside it. `None` where it says nothing, or reports on something else.
 pub fn admitted_failure(result: &Value) -> Option<String> {

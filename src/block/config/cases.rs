@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::hints::{Hint, HintCheck};
 use super::sides::Sides;
 use super::{Claim, ConfigSettings, HintSettings, Setting, calls, limit, start, values};
-use crate::event::{CheckResult, Outcome, Reason};
+use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
 use crate::wire::Catalog;
@@ -86,19 +86,11 @@ impl Check for ClaimCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
             let mut sides = Sides::new(&context, &self.setting);
-            let judged = async {
-                match &self.setting.claims[self.at] {
-                    Claim::Calls(claim) => Box::pin(calls::judge(&mut sides, claim)).await,
-                    Claim::Values(claim) => Box::pin(values::judge(&mut sides, claim)).await,
-                    Claim::Limit(claim) => Box::pin(limit::judge(&mut sides, claim)).await,
-                    Claim::NoStart => Box::pin(start::judge(&mut sides)).await,
-                }
-            };
-            let verdict = tokio::select! {
-                verdict = judged => verdict,
-                () = context.servers.stopped() => {
-                    return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted);
-                }
+            let verdict = match &self.setting.claims[self.at] {
+                Claim::Calls(claim) => calls::judge(&mut sides, claim).await,
+                Claim::Values(claim) => values::judge(&mut sides, claim).await,
+                Claim::Limit(claim) => limit::judge(&mut sides, claim).await,
+                Claim::NoStart => start::judge(&mut sides).await,
             };
             sides.result(verdict)
         })

@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::source::template::Names;
 use crate::source::{Node, Span, duration_text};
 use crate::suite::{AddedSettings, Step};
-use crate::wire::admitted_failure;
+use crate::wire::is_served;
 
 /// The sessions of a case so far.
 pub(super) struct Sides<'a> {
@@ -191,7 +191,7 @@ impl<'a> Sides<'a> {
         let mut result = match verdict {
             Ok(note) => CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) },
             Err(Stopped::Failed(findings)) => CheckResult::found(Outcome::Failed, findings),
-            Err(Stopped::Inconclusive(why)) => CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why)),
+            Err(Stopped::Inconclusive(why)) => CheckResult::inconclusive(why),
             Err(Stopped::Skipped(reason)) => CheckResult::because(Outcome::Skipped, reason),
             Err(Stopped::Unavailable(found)) => {
                 let reason = Reason::ServerUnavailable(found.message.clone());
@@ -209,12 +209,6 @@ impl<'a> Sides<'a> {
         let help = "without the setting it starts; if it must not start with it, say `starts: false`".to_owned();
         Finding { message, help: Some(help), class: None, code: "setting-not-started".to_owned(), ..found }
     }
-}
-
-/// Whether an answer is the one that was asked for, and no error.
-fn is_served(message: &Value) -> bool {
-    let result = message.get("result");
-    result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none())
 }
 
 /// The end of a case whose step got no answer.

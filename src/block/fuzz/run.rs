@@ -38,6 +38,10 @@ impl Check for FuzzCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
     }
+
+    fn ends_by_itself(&self) -> bool {
+        true
+    }
 }
 
 async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {

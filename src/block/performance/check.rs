@@ -53,10 +53,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
         timeout: context.request_timeout,
     });
     let load = &check.load;
-    let (calls, elapsed) = tokio::select! {
-        measured = under_load(&caller, load) => measured,
-        () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-    };
+    let (calls, elapsed) = under_load(&caller, load).await;
     let ended = match Arc::into_inner(caller) {
         Some(caller) => context.servers.close(caller.session).await,
         None => None,

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::SecuritySettings;
-use crate::block::state::canary::RandomCanaries;
-use crate::block::torture::clients::is_served;
-use crate::block::torture::finding::{inconclusive, not_applicable};
+use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::plan::arguments::valid_arguments;
 use crate::plan::generated::text_node;
@@ -41,19 +39,16 @@ pub(super) struct EnvironmentCheck {
 
 impl Check for EnvironmentCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 
 async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResult {
     let secret = RandomCanaries::new().make();
     if !context.suite.servers[context.server_name].is_started() {
-        return not_applicable("the server is not started by a command, so it gets no variable".to_owned());
+        return CheckResult::not_applicable(
+            "the server is not started by a command, so it gets no variable".to_owned(),
+        );
     }
     let span = check.settings.span;
     let variable = Located { value: VARIABLE.to_owned(), span };
@@ -89,7 +84,7 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     } else if let Some(found) = exit {
         CheckResult::found(Outcome::Failed, vec![found])
     } else if served == 0 {
-        inconclusive("the server served no call, so nothing of its environment could show".to_owned())
+        CheckResult::inconclusive("the server served no call, so nothing of its environment could show".to_owned())
     } else {
         let reason = format!("{calls} calls, {served} of them served, and no message shows the variable `{VARIABLE}`");
         CheckResult { reason: Some(Reason::Measured(reason)), ..CheckResult::new(Outcome::Passed) }
@@ -180,7 +175,7 @@ impl EnvironmentVisit<'_> {
         };
         match self.session.request(request).await {
             Ok(reply) => {
-                self.served += usize::from(is_call && is_served(&reply));
+                self.served += usize::from(is_call && reply.is_served());
                 Ok(())
             }
             Err(failure) if matches!(failure.reason, FailureReason::Exited(_)) => Err(Box::new(failure)),

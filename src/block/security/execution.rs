@@ -13,9 +13,8 @@ use serde_json::json;
 use super::SecuritySettings;
 use super::outside::WatchedFolder;
 use super::probed_tool::{ProbeHalt, ProbedTool};
-use crate::block::state::canary::RandomCanaries;
-use crate::block::torture::finding::{inconclusive, not_applicable};
-use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::block::canary::RandomCanaries;
+use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -52,12 +51,7 @@ pub(super) struct ExecutionCheck {
 
 impl Check for ExecutionCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 
@@ -79,7 +73,9 @@ async fn run(check: &ExecutionCheck, context: &CheckContext<'_>) -> CheckResult 
     let mut canaries = RandomCanaries::new();
     let folder = match WatchedFolder::temporary(&mut canaries) {
         Ok(folder) => folder,
-        Err(error) => return inconclusive(format!("no folder could be made in which a file would show: {error}")),
+        Err(error) => {
+            return CheckResult::inconclusive(format!("no folder could be made in which a file would show: {error}"));
+        }
     };
     let mut probed = match ProbedTool::begin(context, &check.settings, &check.tool).await {
         Ok(probed) => probed,
@@ -89,7 +85,7 @@ async fn run(check: &ExecutionCheck, context: &CheckContext<'_>) -> CheckResult 
     if probed.parameters(|parameter| takes_text(parameter, is_named)).is_empty() {
         let ended = probed.end(None, "").await;
         let why = format!("no argument of `{}` takes a text that is neither a command nor an option", check.tool);
-        return if ended.outcome == Outcome::Failed { ended } else { not_applicable(why) };
+        return if ended.outcome == Outcome::Failed { ended } else { CheckResult::not_applicable(why) };
     }
     let mut search = ExecutionSearch { folder, number: 0, sent: Vec::new(), probed: &mut probed };
     let halt = search.search(is_named).await;

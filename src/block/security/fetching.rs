@@ -10,9 +10,8 @@ use serde_json::json;
 use super::SecuritySettings;
 use super::listener::LoopbackListener;
 use super::probed_tool::{ProbeHalt, ProbedTool};
-use crate::block::state::canary::RandomCanaries;
-use crate::block::torture::finding::inconclusive;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::block::canary::RandomCanaries;
+use crate::event::{CheckResult, Finding, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -65,12 +64,7 @@ pub(super) struct FetchCheck {
 
 impl Check for FetchCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 
@@ -86,7 +80,7 @@ pub(super) fn is_address(parameter: &Parameter<'_>) -> bool {
 async fn run(check: &FetchCheck, context: &CheckContext<'_>) -> CheckResult {
     let listener = match LoopbackListener::start().await {
         Ok(listener) => listener,
-        Err(error) => return inconclusive(format!("no listener could be started: {error}")),
+        Err(error) => return CheckResult::inconclusive(format!("no listener could be started: {error}")),
     };
     let mut probed = match ProbedTool::begin(context, &check.settings, &check.tool).await {
         Ok(probed) => probed,

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::block::state::canary::RandomCanaries;
+use crate::block::canary::RandomCanaries;
 use crate::redact::Redactor;
 
 /// The largest file that is compared, in bytes.

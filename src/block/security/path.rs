@@ -13,8 +13,7 @@ use super::SecuritySettings;
 use super::outside::OutsideFolder;
 use super::probed_tool::{ProbeHalt, ProbedTool};
 use super::spelling::{PathSpelling, SpelledPath};
-use crate::block::torture::finding::inconclusive;
-use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -71,12 +70,7 @@ pub(super) struct PathCheck {
 
 impl Check for PathCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 
@@ -103,7 +97,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
     let settings = &check.settings;
     let root = match root_folder(context, settings) {
         Ok(root) => root,
-        Err(why) => return inconclusive(why),
+        Err(why) => return CheckResult::inconclusive(why),
     };
     let subject = check.tool.as_deref().unwrap_or("resources/read");
     let mut probed = match ProbedTool::begin(context, settings, subject).await {
@@ -118,7 +112,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(error) => {
             let why = format!("no canary could be planted beside `root`: {error}");
             let ended = probed.end(None, "").await;
-            return if ended.outcome == Outcome::Failed { ended } else { inconclusive(why) };
+            return if ended.outcome == Outcome::Failed { ended } else { CheckResult::inconclusive(why) };
         }
     };
     let mut search = PathSearch { root: &root, outside, probed: &mut probed };

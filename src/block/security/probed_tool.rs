@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::SecuritySettings;
-use crate::block::torture::clients::is_served;
-use crate::block::torture::finding::{exchange, inconclusive, refused};
+use crate::block::evidence::{exchange, refused};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;
@@ -144,7 +143,7 @@ impl<'a> ProbedTool<'a> {
     /// Calls the tool with valid arguments, which become those of later calls if they are served.
     pub(super) async fn call_validly(&mut self, arguments: Value) -> Result<bool, ProbeHalt> {
         let reply = self.call(&arguments).await?;
-        let is_valid = reply.as_ref().is_some_and(is_served);
+        let is_valid = reply.as_ref().is_some_and(SessionReply::is_served);
         if is_valid {
             self.base = arguments;
         }
@@ -185,13 +184,13 @@ impl<'a> ProbedTool<'a> {
                     ..CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
                 },
                 (_, Some(found)) => CheckResult::found(Outcome::Failed, vec![found]),
-                (Some(ProbeHalt::OutOfBounds), None) => inconclusive(format!(
+                (Some(ProbeHalt::OutOfBounds), None) => CheckResult::inconclusive(format!(
                     "the hostile calls of `{}` took more than {} or {MOST_CALLS} calls; raise `time`",
                     self.subject,
                     duration_text(self.time)
                 )),
                 (None, None) if !self.is_served && self.context.catalog.tool(&self.subject).is_none() => {
-                    inconclusive("no resource could be read, so a refusal shows nothing".to_owned())
+                    CheckResult::inconclusive("no resource could be read, so a refusal shows nothing".to_owned())
                 }
                 (None, None) if !self.is_served => refused(self.context, &self.subject, self.valid_call.as_ref()),
                 (None, None) => CheckResult {

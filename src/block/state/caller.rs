@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::StateSettings;
-use super::canary::RandomCanaries;
+use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::generate::{InvalidValue, Rng};
 use crate::plan::CheckContext;

@@ -101,8 +101,6 @@ fn users(planner: &Planner<'_>) -> usize {
 
 /// Whether the server is started for a run, so that it ends with it.
 fn starts_its_server(planner: &Planner<'_>) -> bool {
-    planner.suite.servers.get(&planner.lane.server).is_some_and(|server| match &server.target {
-        Target::Url(http) => http.command.is_some(),
-        Target::Command(_) | Target::Builtin(_) => true,
-    })
+    let server = planner.suite.servers.get(&planner.lane.server);
+    server.is_some_and(|server| server.is_started() || matches!(server.target, Target::Builtin(_)))
 }

@@ -22,12 +22,7 @@ pub(super) struct IsolationCheck {
 
 impl Check for IsolationCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 

@@ -8,7 +8,6 @@
 //! server could mean it; everything else is a warning. See [`IsolationKind`] and [`finding::Claim`].
 
 mod caller;
-pub(super) mod canary;
 mod cases;
 mod check;
 mod finding;
@@ -22,8 +21,6 @@ mod store;
 mod store_file;
 mod verdict;
 pub(super) mod visit;
-
-pub(super) use self::canary::RandomCanaries;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 use super::StateSettings;
 use super::caller::{Callers, CanaryCaller};
-use super::canary::RandomCanaries;
 use super::finding::around;
 use super::verdict::names;
 use super::visit::{Round, ShownText};
+use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -66,12 +66,7 @@ pub(super) struct ResidueCheck {
 
 impl Check for ResidueCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::StateSettings;
 use super::caller::CanaryCaller;
-use super::canary::RandomCanaries;
 use super::check::{CanaryCall, Seen};
 use super::finding::Leak;
 use super::visit::{Round, ShownText};
+use crate::block::canary::RandomCanaries;
 use crate::plan::CheckContext;
 use crate::session::Session;
 

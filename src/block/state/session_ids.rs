@@ -37,12 +37,7 @@ pub(super) struct SessionIdsCheck {
 
 impl Check for SessionIdsCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(&self.settings, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(&self.settings, &context).await })
     }
 }
 

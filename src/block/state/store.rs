@@ -35,11 +35,7 @@ pub(super) struct StoreCheck {
 impl Check for StoreCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
-            let result = tokio::select! {
-                result = run(self, &context) => result,
-                () = context.servers.stopped() => Err(NotJudged::Inconclusive(Reason::Interrupted)),
-            };
-            match result {
+            match run(self, &context).await {
                 Ok(result) => result,
                 Err(NotJudged::Inconclusive(reason)) => CheckResult::because(Outcome::Inconclusive, reason),
                 Err(NotJudged::Other(result)) => *result,
@@ -60,7 +56,7 @@ impl NotJudged {
     }
 
     fn skipped(why: &str) -> Self {
-        Self::Other(Box::new(CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why.to_owned()))))
+        Self::Other(Box::new(CheckResult::not_applicable(why)))
     }
 
     fn unavailable(found: Finding) -> Self {

@@ -13,7 +13,7 @@ use crate::plan::CheckContext;
 use crate::session::{CallFailure, Cancelled, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::{beginning, beginning_of_json};
 use crate::transport::http::ReadUntil;
-use crate::wire::{Channel, Direction, Frame, ListKind, admitted_failure};
+use crate::wire::{Channel, Direction, Frame, ListKind};
 
 /// How many resources and prompts are looked at.
 const MOST_READ: usize = 32;
@@ -225,7 +225,6 @@ impl<'a> Round<'a> {
         self.frames.extend([reply.frame, reply.answer_frame]);
         let subject = tool.or_else(|| params["uri"].as_str()).or_else(|| params["name"].as_str());
         let title = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject}"));
-        let result = reply.message.get("result");
         let sent = if tool.is_some() { &params["arguments"] } else { params };
         ShownText {
             place: format!("the answer of `{}`", tool.unwrap_or(&title)),
@@ -242,7 +241,7 @@ impl<'a> Round<'a> {
                 answer_frame: Some(reply.answer_frame),
                 elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
             },
-            is_served: result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none()),
+            is_served: reply.is_served(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::{Recovery, SlowCallClient, Stuck, unless_stopped};
-use super::finding::{Evidence, inconclusive, listed};
+use super::client::{Recovery, SlowCallClient, Stuck};
+use super::finding::{Evidence, listed};
 use super::late::{LateMessage, LateMessageKind, late_messages};
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, shown};
@@ -33,7 +33,7 @@ pub(super) struct CancellationCheck {
 
 impl Check for CancellationCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+        Box::pin(async move { run(&self.settings, &context).await })
     }
 }
 
@@ -69,7 +69,7 @@ async fn cancel_slow_call(
     let mut evidence = Evidence::new();
     match rounds.run(settings.level(SlowCallAspect::Cancellation), &mut evidence).await {
         Ok(CancelVerdict::Judged(note)) => evidence.result(note),
-        Ok(CancelVerdict::AnsweredFirst) => inconclusive(format!(
+        Ok(CancelVerdict::AnsweredFirst) => CheckResult::inconclusive(format!(
             "`{}` answered before it was cancelled, though it took {} alone; give it `args` with which it always takes as \
              long",
             slow.tool,

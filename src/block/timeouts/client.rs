@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::TimeoutSettings;
-use super::finding::{inconclusive, unavailable};
 use super::slow_call::QuickCall;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::event::{CheckResult, Finding, Outcome, RequirementLevel};
 use crate::plan::CheckContext;
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::duration_text;
-use crate::wire::{Era, admitted_failure};
+use crate::wire::Era;
 
 /// A session, and the time that is left for it.
 pub(super) struct SlowCallClient<'a> {
@@ -36,7 +35,7 @@ impl<'a> SlowCallClient<'a> {
         context: &'a CheckContext<'a>,
         settings: &TimeoutSettings,
     ) -> Result<Self, Box<CheckResult>> {
-        let session = context.servers.open().await.map_err(|found| Box::new(unavailable(found)))?;
+        let session = context.servers.open().await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
         let (deadline, max_time) = (Instant::now() + settings.max_time, settings.max_time);
         Ok(Self { context, session, deadline, max_time })
     }
@@ -77,12 +76,12 @@ impl<'a> SlowCallClient<'a> {
         self.ask(self.sign_of_life(), limit).await?;
         let Some(quick) = quick else { return Ok(Recovery::Served) };
         let reply = self.call(&quick.params, limit, false).await?;
-        if is_served(&reply) {
+        if reply.is_served() {
             return Ok(Recovery::Served);
         }
         // A tool may fail once.
         let again = self.call(&quick.params, limit, false).await?;
-        Ok(if is_served(&again) { Recovery::Served } else { Recovery::Refused(Box::new(again)) })
+        Ok(if again.is_served() { Recovery::Served } else { Recovery::Refused(Box::new(again)) })
     }
 
     /// Waits for so long, or until the time of the check is over.
@@ -102,7 +101,7 @@ impl<'a> SlowCallClient<'a> {
                 frames: failure.frame.into_iter().collect(),
                 ..CheckResult::found(Outcome::Failed, vec![Finding::from(&**failure)])
             },
-            Stuck::OutOfTime => inconclusive(format!(
+            Stuck::OutOfTime => CheckResult::inconclusive(format!(
                 "the check took longer than {}; raise `max_time`, or give `slow_tool` arguments with which it takes a \
                  second or two",
                 duration_text(self.max_time)
@@ -133,23 +132,6 @@ pub(super) enum Recovery {
 /// The parameters of a call.
 pub(super) fn call_params(tool: &str, arguments: &Value) -> Value {
     json!({"name": tool, "arguments": arguments})
-}
-
-/// Whether a call was answered with a result that is no error.
-pub(super) fn is_served(reply: &SessionReply) -> bool {
-    let result = reply.message.get("result");
-    result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none())
-}
-
-/// The result of a check, unless the run is interrupted.
-pub(super) async fn unless_stopped(
-    context: &CheckContext<'_>,
-    check: impl Future<Output = CheckResult> + Send,
-) -> CheckResult {
-    tokio::select! {
-        result = check => result,
-        () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-    }
 }
 
 /// The outcome of findings: a warning, unless one of them fails.

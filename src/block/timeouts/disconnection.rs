@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::{SlowCallClient, Stuck, unless_stopped};
-use super::finding::{Evidence, inconclusive, not_applicable};
+use super::client::{SlowCallClient, Stuck};
+use super::finding::Evidence;
 use super::slow_call::SlowCall;
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
@@ -27,7 +27,7 @@ pub(super) struct DisconnectionCheck {
 
 impl Check for DisconnectionCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+        Box::pin(async move { run(&self.settings, &context).await })
     }
 }
 
@@ -49,7 +49,7 @@ async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slo
         Ok(Some(state)) => state,
         Ok(None) => {
             let why = "only the effect of a call shows that it goes on; name a tool that shows it in `state`";
-            return not_applicable(why.to_owned());
+            return CheckResult::not_applicable(why.to_owned());
         }
         Err(result) => return *result,
     };
@@ -58,7 +58,7 @@ async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slo
             "`{}` shows no change in the second half of a call of `{}`, so it does not show whether a call goes on",
             state.tool, slow.tool
         );
-        return inconclusive(why);
+        return CheckResult::inconclusive(why);
     }
     let disconnection = ClosedResponse { client, slow, state: &state };
     let mut evidence = Evidence::new();
@@ -69,11 +69,14 @@ async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slo
                 return evidence.result(note);
             }
             Ok(ClosedCall::Finished) => {
-                return inconclusive(format!("`{}` finished its work after one of two closed responses", slow.tool));
+                return CheckResult::inconclusive(format!(
+                    "`{}` finished its work after one of two closed responses",
+                    slow.tool
+                ));
             }
             Ok(ClosedCall::Stopped) => {}
             Ok(ClosedCall::AnsweredFirst) => {
-                return inconclusive(format!("`{}` answered before its response was closed", slow.tool));
+                return CheckResult::inconclusive(format!("`{}` answered before its response was closed", slow.tool));
             }
             Err(stuck) => return client.stuck_result(&stuck),
         }

@@ -2,49 +2,16 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::client::outcome_of;
 use super::late::{LateMessage, LateMessageKind};
 use super::slow_call::SlowCall;
-use crate::event::{CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall};
-use crate::plan::CheckContext;
-use crate::plan::arguments::ConfigSource;
+use crate::block::evidence::{SHOWN, exchange};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason};
 use crate::session::SessionReply;
 use crate::source::{beginning_of_json, duration_text};
 
-/// How much of a message is shown, in characters.
-const SHOWN: usize = 600;
-
 /// How many late messages a finding lists.
 const LISTED: usize = 5;
-
-/// A result that could not be reached.
-pub(super) fn inconclusive(why: String) -> CheckResult {
-    CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
-}
-
-/// A result of a server that the check does not apply to.
-pub(super) fn not_applicable(why: String) -> CheckResult {
-    CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
-}
-
-/// A result of a server that could not be started.
-pub(super) fn unavailable(found: Finding) -> CheckResult {
-    let reason = Reason::ServerUnavailable(found.message.clone());
-    CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
-}
-
-/// The result where a valid call of a tool was refused.
-pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: &SessionReply) -> CheckResult {
-    let call = RefusedCall {
-        call: format!("tools/call {tool}"),
-        answer: beginning_of_json(&*refusal.message, SHOWN),
-        help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
-        purpose: CallPurpose::Check,
-    };
-    CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call))
-}
 
 /// A result that grows with the exchanges and findings of a check.
 #[derive(Debug)]
@@ -61,16 +28,7 @@ impl Evidence {
 
     /// Adds a call that was answered.
     pub(super) fn answered(&mut self, tool: &str, reply: &SessionReply) {
-        self.add(Exchange {
-            phase: Phase::Steps,
-            title: format!("tools/call {tool}"),
-            tool: Some(tool.to_owned()),
-            sent: beginning_of_json(reply.params.get("arguments").unwrap_or(&Value::Null), SHOWN),
-            received: beginning_of_json(&*reply.message, SHOWN),
-            frame: reply.frame,
-            answer_frame: Some(reply.answer_frame),
-            elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
-        });
+        self.add(exchange(&format!("tools/call {tool}"), reply));
     }
 
     /// Adds a slow call whose answer nobody awaited after that time, and what came all the same.

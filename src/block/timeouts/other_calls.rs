@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::client::{SlowCallClient, Stuck, is_served, unless_stopped};
-use super::finding::{Evidence, inconclusive, not_applicable};
+use super::client::{SlowCallClient, Stuck};
+use super::finding::Evidence;
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Severity};
@@ -22,7 +22,7 @@ pub(super) struct OtherCallsCheck {
 
 impl Check for OtherCallsCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+        Box::pin(async move { run(&self.settings, &context).await })
     }
 }
 
@@ -52,7 +52,7 @@ async fn compare(
             slow.tool,
             duration_text(slow.time)
         );
-        return not_applicable(why);
+        return CheckResult::not_applicable(why);
     };
     let during = DuringSlowCall { client, slow, quick };
     let mut evidence = Evidence::new();
@@ -93,9 +93,9 @@ impl DuringSlowCall<'_> {
         let (mut rounds, mut waiting_pings) = (Vec::new(), 0);
         for _ in 0..ROUNDS {
             let round = self.round().await?;
-            if !is_served(&round.slow) || !is_served(&round.quick) {
+            if !round.slow.is_served() || !round.quick.is_served() {
                 let why = format!("a call of `{}` or `{}` was refused while both ran", slow.tool, quick.tool);
-                return Ok(Some(inconclusive(why)));
+                return Ok(Some(CheckResult::inconclusive(why)));
             }
             let is_late = round.is_quick_late();
             waiting_pings += usize::from(round.is_sign_of_life_late());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::{SlowCallClient, unless_stopped};
-use super::finding::{Evidence, inconclusive};
+use super::client::SlowCallClient;
+use super::finding::Evidence;
 use super::slow_call::SlowCall;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Outcome, Severity};
@@ -54,7 +54,7 @@ impl ShutdownScene {
 
 impl Check for ShutdownCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { unless_stopped(&context, run(&self.settings, &context)).await })
+        Box::pin(async move { run(&self.settings, &context).await })
     }
 }
 
@@ -123,7 +123,8 @@ async fn end(
                 () = client.wait(slow.time / 4) => false,
             };
             if is_answered && client.session.is_open() {
-                let result = inconclusive(format!("`{}` answered before the server was told to end", slow.tool));
+                let result =
+                    CheckResult::inconclusive(format!("`{}` answered before the server was told to end", slow.tool));
                 drop(calling);
                 return Err(client.close(result).await);
             }

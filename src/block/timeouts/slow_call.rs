@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::TimeoutSettings;
-use super::client::{SlowCallClient, Stuck, call_params, is_served};
-use super::finding::{inconclusive, not_applicable, refused};
+use super::client::{SlowCallClient, Stuck, call_params};
+use crate::block::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable, valid_arguments};
@@ -101,7 +101,7 @@ impl CallSearch<'_> {
     async fn named(&mut self, name: &str, settings: &TimeoutSettings) -> Result<SlowCall, CheckResult> {
         let context = self.client.context;
         let Some(tool) = context.catalog.tool(name) else {
-            return Err(not_applicable(format!("the server offers no tool `{name}`")));
+            return Err(CheckResult::not_applicable(format!("the server offers no tool `{name}`")));
         };
         let params = match &settings.args {
             Some(args) => (context.filled)(args).map(|args| call_params(name, &args)),
@@ -111,12 +111,14 @@ impl CallSearch<'_> {
             })?),
         };
         let Some(params) = params else {
-            return Err(inconclusive(format!("the arguments of `{name}` use a name that only a step captures")));
+            return Err(CheckResult::inconclusive(format!(
+                "the arguments of `{name}` use a name that only a step captures"
+            )));
         };
         let reply = match self.client.call(&params, self.limit, true).await {
             Ok(reply) => reply,
             Err(Stuck::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {
-                return Err(inconclusive(format!(
+                return Err(CheckResult::inconclusive(format!(
                     "`{name}` took longer than {}, a third of `max_time`; give it arguments with which it takes a second \
                      or two, or raise `max_time`",
                     duration_text(self.limit)
@@ -124,11 +126,11 @@ impl CallSearch<'_> {
             }
             Err(stuck) => return Err(self.client.stuck_result(&stuck)),
         };
-        if !is_served(&reply) {
-            return Err(refused(context, name, &reply));
+        if !reply.is_served() {
+            return Err(refused(context, name, Some(&reply)));
         }
         if reply.elapsed < SHORTEST {
-            return Err(not_applicable(format!(
+            return Err(CheckResult::not_applicable(format!(
                 "`{name}` answered after {}, too soon to be cancelled while it is under way; give it `args` with which it \
                  takes a second or two",
                 duration_text(reply.elapsed)
@@ -158,7 +160,7 @@ impl CallSearch<'_> {
         }
         slowest.filter(|slowest| slowest.time >= SHORTEST).ok_or_else(|| {
             let left = if left_alone == 0 { String::new() } else { format!(", and {left_alone} may not be called") };
-            not_applicable(format!(
+            CheckResult::not_applicable(format!(
                 "no tool took longer than {}{left}; name one with `slow_tool`, and give it `args` with which it takes a \
                  second or two",
                 duration_text(SHORTEST)
@@ -185,7 +187,7 @@ impl CallSearch<'_> {
 
     /// Calls a tool once; `None` where it served nothing in time.
     async fn try_once(&mut self, tool: &Tool, params: &Value) -> Option<SessionReply> {
-        let reply = self.client.call(params, self.limit, true).await.ok().filter(is_served)?;
+        let reply = self.client.call(params, self.limit, true).await.ok().filter(SessionReply::is_served)?;
         let is_quicker = self.quickest.as_ref().is_none_or(|(time, _)| reply.elapsed < *time);
         if tool.only_reads() && is_quicker {
             let quick = QuickCall { tool: tool.name.clone(), params: params.clone() };

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::TimeoutSettings;
-use super::client::{SlowCallClient, Stuck, is_served};
-use super::finding::{inconclusive, refused};
+use super::client::{SlowCallClient, Stuck};
 use super::slow_call::{SlowCall, params_of};
+use crate::block::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::arguments::ConfigSource;
 use crate::session::SessionReply;
@@ -47,14 +47,14 @@ impl StateReader {
     /// Makes the slow call to its end: the state must change with it, and stay as it is without it.
     async fn watch_call(&mut self, client: &SlowCallClient<'_>, slow: &SlowCall) -> Result<Option<CheckResult>, Stuck> {
         let before = self.read(client).await?;
-        if !is_served(&before) {
-            return Ok(Some(refused(client.context, &self.tool, &before)));
+        if !before.is_served() {
+            return Ok(Some(refused(client.context, &self.tool, Some(&before))));
         }
         client.wait(slow.time / 4).await;
         let unchanged = self.read(client).await?;
         if shown(&before) != shown(&unchanged) {
             let why = format!("what `{}` shows changes by itself, so it does not show what a call did", self.tool);
-            return Ok(Some(inconclusive(why)));
+            return Ok(Some(CheckResult::inconclusive(why)));
         }
         let halfway = async {
             client.wait(slow.time / 2).await;
@@ -69,7 +69,7 @@ impl StateReader {
                  arguments that change something each time",
                 slow.tool, self.tool
             );
-            return Ok(Some(inconclusive(why)));
+            return Ok(Some(CheckResult::inconclusive(why)));
         }
         self.shows_end = shown(&halfway) != shown(&after);
         self.slow_time = slow.time.min(called.elapsed);

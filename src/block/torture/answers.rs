@@ -6,9 +6,7 @@ use std::time::Duration;
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Clients, Concurrent, Halt, NumberedAnswer, NumberedCalls, begin};
-use super::finding::{
-    SWAPPED_HELP, halted, inconclusive, load, not_applicable, passed, show, swapped_expectation, swapped_message,
-};
+use super::finding::{SWAPPED_HELP, halted, load, passed, show, swapped_expectation, swapped_message};
 use super::reproduction::{Load, reproduction};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -43,10 +41,7 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let canaries = NumberedCanaries::new(settings.seed, tool);
     let mut study = AnswerStudy { context, settings, tool, clients: &clients, canaries, swap: None };
-    let judged = tokio::select! {
-        judged = study.judge(&templates) => judged,
-        () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-    };
+    let judged = study.judge(&templates).await;
     let swap = study.swap.take();
     let result = match judged {
         Ok(result) => result,
@@ -103,12 +98,12 @@ impl AnswerStudy<'_> {
         let tool = self.tool;
         let Some(EchoedArguments { template, slowest, sample }) = self.learn(templates).await? else {
             let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
-            return Ok(not_applicable(why));
+            return Ok(CheckResult::not_applicable(why));
         };
         let count = self.settings.sessions * self.settings.calls;
         let round = self.round(&template, count, slowest).await?;
         if round.answered < 2 {
-            return Ok(inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
+            return Ok(CheckResult::inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
         }
         let Some(mut swap) = round.swap else {
             let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));

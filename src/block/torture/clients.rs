@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::finding::{exchange, not_applicable};
+use crate::block::evidence::exchange;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
@@ -98,7 +98,7 @@ impl KeptReply {
             frame: reply.frame,
             answer_frame: reply.answer_frame,
             elapsed: reply.elapsed,
-            is_served: is_served(reply),
+            is_served: reply.is_served(),
         }
     }
 
@@ -154,11 +154,6 @@ impl NumberedAnswer {
     pub(super) fn exchange(&self, tool: &str) -> Exchange {
         exchange(&format!("tools/call {tool}"), &self.reply.whole())
     }
-}
-
-/// Whether a request was answered with a result that is no error.
-pub(in crate::block) fn is_served(reply: &SessionReply) -> bool {
-    reply.message.get("result").is_some_and(|result| result["isError"] != true)
 }
 
 impl<'a> Clients<'a> {
@@ -360,7 +355,9 @@ pub(super) async fn begin<'a>(
     let templates = match templates {
         Some(Ok(templates)) if !templates.is_empty() => templates,
         Some(Ok(_)) | None => {
-            return Err(Box::new(not_applicable(format!("no argument of `{tool}` takes a text to look for"))));
+            return Err(Box::new(CheckResult::not_applicable(format!(
+                "no argument of `{tool}` takes a text to look for"
+            ))));
         }
         Some(Err(why)) => {
             let reason = Reason::NoCallsGenerated(why.to_string());
@@ -433,7 +430,7 @@ impl<T> Worker<T> {
         let mut answer = NumberedAnswer::of(call, &reply);
         if let Some(request) = self.follow_up.as_ref().and_then(|follow_up| follow_up(&answer)) {
             let canary = self.numbered.canaries.of(call.number);
-            let followed = self.request(request).await?.filter(is_served);
+            let followed = self.request(request).await?.filter(SessionReply::is_served);
             answer.followed = followed.map(|reply| {
                 let reply = KeptReply::of(&reply);
                 if reply.message.contains(&canary) { Followed::Own } else { Followed::Else(reply) }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Clients, Halt, NumberedAnswer};
-use super::finding::{halted, inconclusive, not_applicable, passed, show};
+use super::finding::{halted, passed, show};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{Load, reproduction};
 use super::writes::{WriteStudy, WritingArguments};
@@ -48,10 +48,7 @@ impl Check for DurabilityCheck {
             let deadline = Instant::now() + self.settings.max_time;
             let mut trial =
                 Trial { check: self, context: &context, deadline, kept: Vec::new(), kills: 0, confirmed: 0 };
-            tokio::select! {
-                result = trial.run() => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
+            trial.run().await
         })
     }
 }
@@ -136,7 +133,7 @@ impl<'a> Trial<'a> {
         match self.try_all().await {
             Ok(result) => result,
             Err(TrialEnd::Result(result)) => *result,
-            Err(TrialEnd::Halt(Halt::OutOfTime)) => inconclusive(format!(
+            Err(TrialEnd::Halt(Halt::OutOfTime)) => CheckResult::inconclusive(format!(
                 "the kills and starts took longer than {}; raise `max_time`, or name fewer `tools`",
                 duration_text(self.check.settings.max_time)
             )),
@@ -165,7 +162,7 @@ impl<'a> Trial<'a> {
         self.close(first).await?;
         if tools.is_empty() {
             let why = "of the tools that may be called none writes what a read shows".to_owned();
-            return Ok(not_applicable(why));
+            return Ok(CheckResult::not_applicable(why));
         }
         let mut server = self.open().await?;
         let mut durable = Vec::new();
@@ -183,10 +180,10 @@ impl<'a> Trial<'a> {
             return Ok(found);
         }
         if durable.is_empty() {
-            return Ok(not_applicable("the server keeps nothing across a restart".to_owned()));
+            return Ok(CheckResult::not_applicable("the server keeps nothing across a restart".to_owned()));
         }
         if self.kills == 0 {
-            return Ok(inconclusive("no write was confirmed after the restart".to_owned()));
+            return Ok(CheckResult::inconclusive("no write was confirmed after the restart".to_owned()));
         }
         let names: Vec<String> = durable.iter().map(|tool| format!("`{}`", tool.name)).collect();
         let shown = format!(

@@ -2,37 +2,8 @@
 
 use super::Torture;
 use super::clients::{Clients, Halt};
-use crate::event::{
-    CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel, Severity,
-};
-use crate::plan::CheckContext;
-use crate::plan::arguments::ConfigSource;
-use crate::session::SessionReply;
-use crate::source::{beginning_of_json, duration_text};
-
-/// How much of a message is shown, in characters.
-const SHOWN: usize = 600;
-
-/// A result that could not be reached.
-pub(in crate::block) fn inconclusive(why: String) -> CheckResult {
-    CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
-}
-
-/// A result of a tool that the check does not apply to.
-pub(in crate::block) fn not_applicable(why: String) -> CheckResult {
-    CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
-}
-
-/// The result where no valid call of a tool was served.
-pub(in crate::block) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
-    let call = RefusedCall {
-        call: format!("tools/call {tool}"),
-        answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
-        help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
-        purpose: CallPurpose::Check,
-    };
-    CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call))
-}
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::source::duration_text;
 
 /// The result of a case that could not go on.
 pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult {
@@ -41,15 +12,15 @@ pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult
             frames: failure.frame.into_iter().collect(),
             ..CheckResult::found(Outcome::Failed, vec![Finding::from(&**failure)])
         },
-        Halt::OutOfTime => inconclusive(format!(
+        Halt::OutOfTime => CheckResult::inconclusive(format!(
             "the calls of `{tool}` took longer than {}; raise `max_time`, or lower `sessions` or `calls`",
             duration_text(settings.max_time)
         )),
-        Halt::Unanswered => inconclusive(format!(
+        Halt::Unanswered => CheckResult::inconclusive(format!(
             "the server answered a later call of `{tool}`, and not all of the concurrent ones; lower `sessions` or \
              `in_flight`"
         )),
-        Halt::Slow => inconclusive(format!(
+        Halt::Slow => CheckResult::inconclusive(format!(
             "`{tool}` is too slow for that many calls at a time; lower `sessions` or `in_flight`, or raise \
              `request_timeout`"
         )),
@@ -91,20 +62,6 @@ pub(super) fn show(mut found: Finding, calls: Vec<Exchange>, result: &mut CheckR
 fn add_calls(calls: Vec<Exchange>, result: &mut CheckResult) {
     result.frames.extend(calls.iter().flat_map(|call| std::iter::once(call.frame).chain(call.answer_frame)));
     result.exchanges.extend(calls);
-}
-
-/// A request and its answer as they are shown, which is all of a long answer that is kept.
-pub(in crate::block) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
-    Exchange {
-        phase: Phase::Steps,
-        title: title.to_owned(),
-        tool: title.strip_prefix("tools/call ").map(str::to_owned),
-        sent: beginning_of_json(reply.params.get("arguments").unwrap_or(&reply.params), SHOWN),
-        received: beginning_of_json(&*reply.message, SHOWN),
-        frame: reply.frame,
-        answer_frame: Some(reply.answer_frame),
-        elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
-    }
 }
 
 /// How many calls were under way.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::clients::{Followed, KeptReply, NumberedAnswer};
 use super::faults::{SeenFault, WriteFault};
-use super::finding::{exchange, swapped_expectation, swapped_message};
+use super::finding::{swapped_expectation, swapped_message};
 use super::reads::{Read, ReadBack, missing_everywhere};
 use super::writes::{WriteBaseline, WriteStudy};
+use crate::block::evidence::exchange;
 use crate::event::Exchange;
 
 /// A round of concurrent writes, judged.

@@ -10,18 +10,16 @@
 mod answers;
 mod canary;
 pub(super) mod cases;
-pub(super) mod clients;
+mod clients;
 mod durability;
 mod faults;
-pub(super) mod finding;
+mod finding;
 mod identifiers;
 mod judging;
 mod reads;
 mod reproduction;
 mod updates;
 mod writes;
-
-pub(super) use self::finding::exchange;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

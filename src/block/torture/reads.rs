@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::canary::{ArgumentTemplate, NumberedCanaries, members_of};
-use super::clients::{Clients, Halt, NumberedAnswer, ToolRequest, is_served};
-use super::finding::exchange;
+use super::clients::{Clients, Halt, NumberedAnswer, ToolRequest};
 use super::{Torture, WritePair};
+use crate::block::evidence::exchange;
 use crate::event::Exchange;
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;
@@ -273,7 +273,7 @@ pub(super) async fn that_show(
 
 /// The result as text, where there is one: an error that repeats a text shows nothing.
 fn text(reply: &SessionReply) -> String {
-    if is_served(reply) { reply.message["result"].to_string() } else { String::new() }
+    if reply.is_served() { reply.message["result"].to_string() } else { String::new() }
 }
 
 /// Arguments of a call that says nothing of a write.

@@ -9,7 +9,7 @@ use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Halt, begin};
 use super::faults::{Confirmation, SeenFault};
-use super::finding::{halted, inconclusive, passed};
+use super::finding::{halted, passed};
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -49,10 +49,7 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     let canaries = NumberedCanaries::new(settings.seed, tool);
     let study = WriteStudy { context, settings, tool, clients: &clients, canaries };
     let mut trial = UpdateTrial { study, seen: None };
-    let judged = tokio::select! {
-        judged = trial.judge(&templates) => judged,
-        () = context.servers.stopped() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-    };
+    let judged = trial.judge(&templates).await;
     let result = match (judged, trial.seen) {
         (Ok(result), _) => result,
         // What was seen before the end counts; that it could not be seen again makes it a doubt.
@@ -104,7 +101,7 @@ impl UpdateTrial<'_> {
         let round = self.study.round(&learned, &baseline, plan).await?;
         if round.confirmed < 2 && round.faults.is_empty() {
             let tool = self.study.tool;
-            return Ok(inconclusive(format!(
+            return Ok(CheckResult::inconclusive(format!(
                 "`{tool}` confirmed fewer than two concurrent writes as it confirms single ones, so none can be missed"
             )));
         }
@@ -142,7 +139,7 @@ impl UpdateTrial<'_> {
         };
         if !is_right_alone {
             self.seen = None;
-            return Ok(inconclusive(format!(
+            return Ok(CheckResult::inconclusive(format!(
                 "writes of `{}` are missing or wrong after concurrent calls, and as many writes one after another are not \
                  all right any more: the server may be full",
                 self.study.tool

@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Clients, Concurrent, FollowUp, Halt, NumberedAnswer, NumberedCalls};
-use super::finding::{inconclusive, not_applicable, refused};
 use super::identifiers::identifier_of;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
+use crate::block::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 
@@ -120,12 +120,12 @@ impl WriteStudy<'_> {
         let tool = self.tool;
         Ok(Err(match (is_served, self.settings.pair(tool)) {
             (false, _) => refused(self.context, tool, refusal.as_ref()),
-            (true, None) => not_applicable(format!(
+            (true, None) => CheckResult::not_applicable(format!(
                 "no tool that only reads, and no resource, shows what `{tool}` writes; name one with `pairs`"
             )),
             (true, Some(pair)) => {
                 let names: Vec<String> = pair.reads.iter().map(|read| format!("`{}`", read.value)).collect();
-                inconclusive(format!("a single write of `{tool}` is not shown by {}", names.join(" or ")))
+                CheckResult::inconclusive(format!("a single write of `{tool}` is not shown by {}", names.join(" or ")))
             }
         }))
     }
@@ -153,10 +153,10 @@ impl WriteStudy<'_> {
         let (reads, times): (Vec<Read>, Vec<_>) = complete.map(|(read, back)| (read.clone(), back.times())).unzip();
         let tool = self.tool;
         if writes.len() < 2 {
-            return Ok(Err(inconclusive(format!("`{tool}` refuses to write again after the first time"))));
+            return Ok(Err(CheckResult::inconclusive(format!("`{tool}` refuses to write again after the first time"))));
         }
         if reads.is_empty() {
-            return Ok(Err(inconclusive(format!(
+            return Ok(Err(CheckResult::inconclusive(format!(
                 "not even writes one after another are all shown: `{}` shows some of {} writes of `{tool}`, as a list \
                  with pages or a value that is replaced does; lower `sessions` and `calls`, or name a read with `pairs`",
                 learned.reads.first().map_or("", Read::name),

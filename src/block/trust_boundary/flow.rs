@@ -9,7 +9,7 @@ use crate::plan::{CheckContext, FreshServers};
 use crate::session::{Session, SessionReply, SessionRequest};
 use crate::source::map_texts;
 use crate::source::template::{Names, fill};
-use crate::wire::{Direction, admitted_failure};
+use crate::wire::Direction;
 
 /// A marker, and the one that takes its place in the answers of tools that make a text harmless.
 pub(super) struct Markers {
@@ -113,11 +113,10 @@ impl Flow<'_> {
             session.request(request).await.map_err(|failure| FlowStop::Broken(Box::new(Finding::from(&failure))))?;
         let tool = matches!(step.action, FlowAction::Call { .. }).then_some(subject.as_str());
         let is_sanitiser = tool.is_some_and(|tool| self.boundary.sanitised_by.selects(tool));
-        let result = reply.message.get("result");
         Ok(FlowExchange {
             title: format!("{method} {subject}"),
             server: step.server.value.clone(),
-            is_served: result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none()),
+            is_served: reply.is_served(),
             arrival: if is_sanitiser { None } else { self.arrival(step, tool, session, &reply) },
             is_sanitiser,
             reply,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::TrustBoundary;
 use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
-use crate::block::state::RandomCanaries;
-use crate::block::torture::exchange;
+use crate::block::canary::RandomCanaries;
+use crate::block::evidence::exchange;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity, UNTRUSTED_TEXT};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning_of_json;
@@ -21,12 +21,7 @@ pub(super) struct FlowCheck {
 
 impl Check for FlowCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            tokio::select! {
-                result = run(&self.boundary, &context) => result,
-                () = context.servers.stopped() => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-            }
-        })
+        Box::pin(async move { run(&self.boundary, &context).await })
     }
 }
 
@@ -52,7 +47,7 @@ async fn run(boundary: &TrustBoundary, context: &CheckContext<'_>) -> CheckResul
 /// The result where the other server is not part of the run.
 pub(super) fn not_selected(server: &str) -> CheckResult {
     let why = format!("the run does not use the server `{server}`");
-    CheckResult::because(Outcome::Skipped, Reason::NotApplicable(why))
+    CheckResult::not_applicable(why)
 }
 
 fn stopped(stop: FlowStop) -> CheckResult {
@@ -73,7 +68,7 @@ fn refused_as_written(refused: &FlowExchange) -> CheckResult {
         refused.server,
         beginning_of_json(&*refused.reply.message, SHOWN)
     );
-    CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
+    CheckResult::inconclusive(why)
 }
 
 fn judge(boundary: &TrustBoundary, run: &FlowRun) -> CheckResult {
@@ -86,7 +81,7 @@ fn judge(boundary: &TrustBoundary, run: &FlowRun) -> CheckResult {
     }
     if run.marked == 0 {
         let why = format!("no answer of `{from}` has a text, so nothing could be marked");
-        return CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+        return CheckResult::inconclusive(why);
     }
     match run.exchanges.iter().find(|one| !one.is_served) {
         Some(refused) if refused.arrival.is_some() => {
@@ -95,7 +90,7 @@ fn judge(boundary: &TrustBoundary, run: &FlowRun) -> CheckResult {
         Some(refused) if refused.is_sanitiser => held(format!("`{}` refused a text of `{from}`", refused.title)),
         Some(refused) => {
             let why = format!("with marked texts the flow ended early: {} was refused", refused.title);
-            CheckResult::because(Outcome::Inconclusive, Reason::NotEvaluated(why))
+            CheckResult::inconclusive(why)
         }
         None => held(format!("no text of `{from}` arrived at `{to}`")),
     }

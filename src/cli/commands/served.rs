@@ -15,7 +15,7 @@ use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
 use crate::source::{shorten, visible_line};
-use crate::wire::{Direction, admitted_failure};
+use crate::wire::{Direction, is_served};
 
 /// The most tools that a sentence names.
 pub(super) const MOST_NAMES: usize = 5;
@@ -231,7 +231,7 @@ impl AnswerCounts {
     fn answered(&mut self, tool: &str, arguments: Value, message: &Value, redactor: &Redactor) {
         let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
-        if result.is_object() && result["isError"] != true && admitted_failure(result).is_none() {
+        if is_served(message) {
             tally.served += 1;
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
             let words = shorten(&visible_line(redactor.text(text).trim()), 120);

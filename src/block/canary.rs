@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 /// Makes canaries, and finds them. No two of them are equal, in this run or in any other: a server that keeps data may
 /// still have those of earlier runs, and a server that others test at the same time has theirs.
 #[derive(Debug)]
-pub(in crate::block) struct RandomCanaries {
+pub(super) struct RandomCanaries {
     prefix: String,
     made: u16,
 }
@@ -14,13 +14,13 @@ pub(in crate::block) struct RandomCanaries {
 const DIGITS: usize = 3;
 
 impl RandomCanaries {
-    pub(in crate::block) fn new() -> Self {
+    pub(super) fn new() -> Self {
         let random = RandomState::new().hash_one(0);
         Self { prefix: format!("kw{:08x}q", random & 0xffff_ffff), made: 0 }
     }
 
     /// The next canary.
-    pub(in crate::block) fn make(&mut self) -> String {
+    pub(super) fn make(&mut self) -> String {
         self.made = (self.made + 1) & 0xfff;
         format!("{}{:0DIGITS$x}", self.prefix, self.made)
     }

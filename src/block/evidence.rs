@@ -1,0 +1,35 @@
+//! Calls as the results of checks show them.
+
+use crate::event::{CallPurpose, CheckResult, Exchange, Outcome, Phase, Reason, RefusedCall};
+use crate::plan::CheckContext;
+use crate::plan::arguments::ConfigSource;
+use crate::session::SessionReply;
+use crate::source::beginning_of_json;
+
+/// How much of a message is shown, in characters.
+pub(super) const SHOWN: usize = 600;
+
+/// The result where no valid call of a tool was served.
+pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
+    let call = RefusedCall {
+        call: format!("tools/call {tool}"),
+        answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
+        help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
+        purpose: CallPurpose::Check,
+    };
+    CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call))
+}
+
+/// A request and its answer as they are shown, which is all of a long answer that is kept.
+pub(super) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
+    Exchange {
+        phase: Phase::Steps,
+        title: title.to_owned(),
+        tool: title.strip_prefix("tools/call ").map(str::to_owned),
+        sent: beginning_of_json(reply.params.get("arguments").unwrap_or(&reply.params), SHOWN),
+        received: beginning_of_json(&*reply.message, SHOWN),
+        frame: reply.frame,
+        answer_frame: Some(reply.answer_frame),
+        elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+    }
+}
