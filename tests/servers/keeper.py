@@ -1,7 +1,7 @@
 """Keeps what it is told, under one of several sets of tools: keeper.py TOOLS STORE [PORT [MODE…]].
 
 TOOLS: `notes` lists what was saved, `ablage` shows it under its key and has no English words, `items` shows it by an
-identifier and as resources, `board` tells sessions of it in notifications.
+identifier and as resources, `cards` only through a resource template, `board` tells sessions of it in notifications.
 STORE: `own`, one for each session; `user`, one for each bearer token; `shared`, one for all sessions; a file, one for
 all processes; `silent` or `ends`, a tool of `notes` that does not answer, or that ends the server.
 Over stdio, or with a port over HTTP, where it serves every token but `unknown-user`, and none but tokens if the store is one
@@ -36,6 +36,7 @@ SETS = {
     "notes": [tool("save_note", "text", **WRITES), tool("list_notes", **READS), tool("search_notes", "query", **READS)],
     "ablage": [tool("hinterlegen", "name", "wert"), tool("zeigen", "name")],
     "items": [tool("put_item", "label", **WRITES), tool("item", "item_id", **READS)],
+    "cards": [tool("pin", "label", **WRITES)],
     "board": [tool("announce", "text", **WRITES), tool("count", **READS)],
 }
 
@@ -87,7 +88,7 @@ class Session:
         elif name == "zeigen":
             found = [entry["wert"] for entry in entries if entry["name"] == arguments["name"]]
             return found[-1:]
-        elif name == "put_item":
+        elif name in ("put_item", "pin"):
             self.save({"id": f"i{len(entries) + 1}", "label": arguments["label"]})
             return {"id": f"i{len(entries)}"} if "/" not in STORE else {"id": self.entries[-1]["id"]}
         elif name == "item":
@@ -106,15 +107,16 @@ class Session:
             result = {"supportedVersions": [REVISION], "capabilities": {"tools": {}}}
         elif method == "initialize":
             about = {"name": "keeper", "version": "1.0.0"}
-            offer = {"tools": {}, "logging": {}} | ({"resources": {}} if TOOLS == "items" else {})
+            offer = {"tools": {}, "logging": {}} | ({"resources": {}} if TOOLS in ("items", "cards") else {})
             result = {"protocolVersion": REVISION, "capabilities": offer, "serverInfo": about}
         elif method == "tools/list":
             result = {"tools": SETS[TOOLS]}
         elif method == "resources/list":
-            entries = [entry for entry in self.load() if "id" in entry]
+            entries = [entry for entry in self.load() if "id" in entry and TOOLS == "items"]
             result = {"resources": [{"uri": f"items://{entry['id']}", "name": entry["label"]} for entry in entries]}
         elif method == "resources/templates/list":
-            result = {"resourceTemplates": []}
+            cards = {"uriTemplate": "items://{item_id}", "name": "card"}
+            result = {"resourceTemplates": [cards] if TOOLS == "cards" else []}
         elif method == "resources/read":
             uri = params["uri"]
             found = [entry for entry in self.load() if uri == f"items://{entry.get('id')}"]

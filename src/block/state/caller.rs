@@ -206,13 +206,8 @@ impl CanaryCaller {
     fn with_values(&self, places: &[String], answer: &Value) -> Value {
         let mut made = self.arguments.clone();
         for place in places {
-            let name = place.rsplit('/').next().unwrap_or_default().to_lowercase();
-            let value = value_named(answer, &|key| {
-                let key = key.to_lowercase();
-                !key.is_empty()
-                    && (name == key || name.ends_with(&format!("_{key}")) || key == "id" && name.ends_with("id"))
-            });
-            let tried = value.and_then(|value| put(&made, place, value.clone()));
+            let name = place.rsplit('/').next().unwrap_or_default();
+            let tried = value_for(name, answer).and_then(|value| put(&made, place, value.clone()));
             if let Some(fitting) = tried.filter(|value| self.is_valid(value)) {
                 made = fitting;
             }
@@ -276,6 +271,15 @@ fn text_places(at: &str, value: &Value, places: &mut Vec<String>) {
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// The value of an answer under the name of a parameter, or under the end of one: `user_id` takes an `id`.
+pub(super) fn value_for<'a>(parameter: &str, answer: &'a Value) -> Option<&'a Value> {
+    let name = parameter.to_lowercase();
+    value_named(answer, &|key| {
+        let key = key.to_lowercase();
+        !key.is_empty() && (name == key || name.ends_with(&format!("_{key}")) || key == "id" && name.ends_with("id"))
+    })
 }
 
 /// The first text or number of a value under a name that is wanted.

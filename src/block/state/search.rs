@@ -1,9 +1,11 @@
 //! A round under way: canaries that one session is sent, and the search for them in another one.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 
 use super::StateSettings;
-use super::caller::CanaryCaller;
+use super::caller::{CanaryCaller, value_for};
 use super::check::{CanaryCall, Seen};
 use super::finding::Leak;
 use super::visit::{Round, ShownText};
@@ -109,8 +111,34 @@ impl<'a> Search<'a> {
     /// Everything that a session shows.
     async fn visit(&mut self, session: &Session) -> Vec<ShownText> {
         let (canaries, answers) = (&self.canaries, answers_of(&self.seen.written));
-        self.round.visit(session, self.callers, &|caller| caller.lookups(canaries, &answers)).await
+        let mut shown = self.round.visit(session, self.callers, &|caller| caller.lookups(canaries, &answers)).await;
+        for uri in self.addresses(&answers) {
+            shown.extend(self.round.ask(session, "resources/read", json!({"uri": uri}), None).await);
+        }
+        shown
     }
+
+    /// The addresses that resource templates have for values of answers, none of them with a canary.
+    fn addresses(&self, answers: &[Value]) -> BTreeSet<String> {
+        let templates = self.round.context.catalog.resource_templates.iter();
+        let templates = templates.filter_map(|template| template["uriTemplate"].as_str());
+        let filled = templates.flat_map(|template| answers.iter().filter_map(|answer| address(template, answer)));
+        filled.filter(|uri| self.canaries.find(uri).is_empty()).take(MOST_READS).collect()
+    }
+}
+
+/// A URI template whose variables are plain names, filled from an answer; `None` where the answer has not all of them.
+fn address(template: &str, answer: &Value) -> Option<String> {
+    let mut uri = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (name, after) = behind.split_once('}')?;
+        let value = value_for(name.strip_prefix('+').unwrap_or(name), answer)?;
+        uri += before;
+        uri += &value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        rest = after;
+    }
+    Some(uri + rest).filter(|uri| uri != template)
 }
 
 /// The values of answers to calls with canaries, for lookups by them.

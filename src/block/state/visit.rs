@@ -155,7 +155,13 @@ impl<'a> Round<'a> {
         self.ask(session, &request.method, request.params, shown.tool.as_deref()).await
     }
 
-    async fn ask(&mut self, session: &Session, method: &str, params: Value, tool: Option<&str>) -> Option<ShownText> {
+    pub(super) async fn ask(
+        &mut self,
+        session: &Session,
+        method: &str,
+        params: Value,
+        tool: Option<&str>,
+    ) -> Option<ShownText> {
         if self.is_over() || !session.is_open() {
             return None;
         }
