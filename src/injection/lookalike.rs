@@ -2,7 +2,7 @@
 
 /// How two names are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Likeness {
+pub enum NameLikeness {
     /// They are the same.
     Equal,
     /// They differ in case or in the separators of their words.
@@ -12,15 +12,15 @@ pub enum Likeness {
 }
 
 /// How two names are alike; `None` where a person can tell them apart.
-pub fn likeness(one: &str, other: &str) -> Option<Likeness> {
+pub fn likeness(one: &str, other: &str) -> Option<NameLikeness> {
     if one == other {
-        return Some(Likeness::Equal);
+        return Some(NameLikeness::Equal);
     }
     let spelling = |name: &str| name.to_lowercase().replace(['-', '_', '.', ' '], "");
     if spelling(one) == spelling(other) {
-        return Some(Likeness::Spelling);
+        return Some(NameLikeness::Spelling);
     }
-    (seen(one) == seen(other)).then_some(Likeness::Letters)
+    (seen(one) == seen(other)).then_some(NameLikeness::Letters)
 }
 
 /// Letters of other scripts, and ASCII characters, that are drawn like an ASCII letter, by that letter: the part of the
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn names_are_compared_as_they_are_seen() {
         for (one, other, expected) in [
-            ("get_user", "get_user", Some(Likeness::Equal)),
-            ("get_user", "getUser", Some(Likeness::Spelling)),
-            ("get_user", "g\u{435}t_user", Some(Likeness::Letters)),
-            ("get_user", "get_us\u{200b}er", Some(Likeness::Letters)),
-            ("delete_file", "de1ete_file", Some(Likeness::Letters)),
+            ("get_user", "get_user", Some(NameLikeness::Equal)),
+            ("get_user", "getUser", Some(NameLikeness::Spelling)),
+            ("get_user", "g\u{435}t_user", Some(NameLikeness::Letters)),
+            ("get_user", "get_us\u{200b}er", Some(NameLikeness::Letters)),
+            ("delete_file", "de1ete_file", Some(NameLikeness::Letters)),
             ("get_user", "get_users", None),
             ("get_user", "set_user", None),
             ("\u{43f}\u{43e}\u{438}\u{441}\u{43a}", "search", None),

@@ -10,7 +10,7 @@ mod directive;
 mod invisible;
 mod lookalike;
 
-pub use self::lookalike::{Likeness, likeness};
+pub use self::lookalike::{NameLikeness, likeness};
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

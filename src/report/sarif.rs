@@ -238,6 +238,11 @@ impl SarifSeverity {
         Self { kind: case.kind_of(finding), severity: finding.how_bad(), is_of_security }
     }
 
+    /// What makes one worse than another: a rule that is about security once stays so.
+    fn rank(&self) -> impl Ord + use<> {
+        (self.is_of_security, self.severity)
+    }
+
     fn properties(&self) -> Value {
         let kind = self.kind.as_str();
         if self.is_of_security {
@@ -259,7 +264,7 @@ struct ReportedRule {
     id: String,
     help: String,
     link: Option<String>,
-    /// The kind and severity of its first finding; `None` if it is about no finding of a server.
+    /// The kind and severity of its worst finding; `None` if it is about no finding of a server.
     weight: Option<SarifSeverity>,
 }
 
@@ -270,7 +275,10 @@ impl SarifRules {
             .place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| format!("“{}”", rule.quote)));
         self.codes[at].link = rule.map(|rule| rule.link.clone());
         if case.outcome == Outcome::Failed {
-            self.codes[at].weight.get_or_insert_with(|| SarifSeverity::of(case, finding));
+            let (weight, new) = (&mut self.codes[at].weight, SarifSeverity::of(case, finding));
+            if weight.as_ref().is_none_or(|known| known.rank() < new.rank()) {
+                *weight = Some(new);
+            }
         }
         at
     }

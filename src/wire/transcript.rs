@@ -21,8 +21,8 @@ const FRAME_WEIGHT: usize = 512;
 /// How much memory messages may take that stay as they were read, so that whoever looks need not read them again.
 const MOST_READ: usize = 4 << 20;
 
-/// How many of the first and of the last frames keep their contents.
-const FIRST_KEPT: usize = 8;
+/// How many of the first and of the last frames keep their contents: the handshake and four lists come first.
+const FIRST_KEPT: usize = 16;
 const LAST_KEPT: usize = 4;
 
 /// How much a frame may take, read, to be kept whole.

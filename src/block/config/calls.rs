@@ -1,7 +1,7 @@
 //! Calls that a setting refuses, serves or changes, each made without the setting, too.
 
 use super::CallClaim;
-use super::shown_state::{CLOCK, ShownState, StateChange, StateReader, readers, result_of};
+use super::shown_state::{CLOCK, ShownChange, ShownState, ShownStateReader, readers, result_of};
 use super::sides::{SideAnswer, Sides, Stopped};
 use crate::event::{Finding, Reason};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
@@ -165,7 +165,7 @@ async fn with(
 }
 
 /// A call that was served although it must be refused.
-fn served(sides: &Sides<'_>, answer: &SideAnswer, change: Option<StateChange>) -> Finding {
+fn served(sides: &Sides<'_>, answer: &SideAnswer, change: Option<ShownChange>) -> Finding {
     let (setting, call) = (sides.setting_text(), sides.told(answer));
     let message = format!("started with {setting}, the server serves {call}, which it must refuse");
     let help = "refuse the call with `isError: true`, and change nothing".to_owned();
@@ -173,8 +173,8 @@ fn served(sides: &Sides<'_>, answer: &SideAnswer, change: Option<StateChange>) -
     with_change(found, change)
 }
 
-fn with_change(found: Finding, change: Option<StateChange>) -> Finding {
-    let Some(StateChange { place, before, after }) = change else { return found };
+fn with_change(found: Finding, change: Option<ShownChange>) -> Finding {
+    let Some(ShownChange { place, before, after }) = change else { return found };
     found.with_evidence("changed", place).with_evidence("before", before).with_evidence("after", after)
 }
 
@@ -183,8 +183,8 @@ async fn change_since(
     sides: &Sides<'_>,
     session: &Session,
     before: &ShownState,
-    readers: &[StateReader],
-) -> Option<StateChange> {
+    readers: &[ShownStateReader],
+) -> Option<ShownChange> {
     let (context, deadline) = (sides.context, sides.deadline);
     let after = ShownState::read(context, deadline, session, readers).await;
     before.first_change(&after)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::hints::{Hint, HintCheck};
 use super::sides::Sides;
-use super::{Claim, ConfigSettings, HintSettings, Setting, calls, limit, start, values};
+use super::{ConfigSetting, ConfigSettings, HintSettings, SettingClaim, calls, limit, start, values};
 use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
@@ -49,7 +49,13 @@ fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, c
     cases
 }
 
-fn of_claim(planner: &Planner<'_>, template: &Case, setting: &Arc<Setting>, at: usize, claim: &Claim) -> Case {
+fn of_claim(
+    planner: &Planner<'_>,
+    template: &Case,
+    setting: &Arc<ConfigSetting>,
+    at: usize,
+    claim: &SettingClaim,
+) -> Case {
     let several = if setting.claims.len() > 1 { format!(" / {}", claim.as_str()) } else { String::new() };
     let name = format!("{}: {}{several}", template.name, setting.name);
     let body = body(planner, setting, at);
@@ -62,7 +68,7 @@ fn of_claim(planner: &Planner<'_>, template: &Case, setting: &Arc<Setting>, at: 
     case
 }
 
-fn body(planner: &Planner<'_>, setting: &Arc<Setting>, at: usize) -> Body {
+fn body(planner: &Planner<'_>, setting: &Arc<ConfigSetting>, at: usize) -> Body {
     if let Some(why) = &setting.skip {
         return Body::Skipped(Reason::SkippedBySuite(why.clone()));
     }
@@ -77,7 +83,7 @@ fn body(planner: &Planner<'_>, setting: &Arc<Setting>, at: usize) -> Body {
 /// Checks one claim of a setting.
 #[derive(Debug)]
 struct ClaimCheck {
-    setting: Arc<Setting>,
+    setting: Arc<ConfigSetting>,
     /// The place of the claim.
     at: usize,
 }
@@ -87,10 +93,10 @@ impl Check for ClaimCheck {
         Box::pin(async move {
             let mut sides = Sides::new(&context, &self.setting);
             let verdict = match &self.setting.claims[self.at] {
-                Claim::Calls(claim) => calls::judge(&mut sides, claim).await,
-                Claim::Values(claim) => values::judge(&mut sides, claim).await,
-                Claim::Limit(claim) => limit::judge(&mut sides, claim).await,
-                Claim::NoStart => start::judge(&mut sides).await,
+                SettingClaim::Calls(claim) => calls::judge(&mut sides, claim).await,
+                SettingClaim::Values(claim) => values::judge(&mut sides, claim).await,
+                SettingClaim::Limit(claim) => limit::judge(&mut sides, claim).await,
+                SettingClaim::NoStart => start::judge(&mut sides).await,
             };
             sides.result(verdict)
         })

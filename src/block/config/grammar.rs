@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::spellings::ValueKind;
-use super::{CallClaim, Claim, ConfigSettings, HintSettings, LimitClaim, Setting, ValueClaim};
+use super::{CallClaim, ConfigSetting, ConfigSettings, HintSettings, LimitClaim, SettingClaim, ValueClaim};
 use crate::plan::CaseSource;
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Node, Value};
@@ -185,7 +185,7 @@ fn read_hints(node: &Node) -> HintSettings {
     }
 }
 
-fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<Setting> {
+fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<ConfigSetting> {
     let name = node.get("name")?.located_text()?;
     let mut claims = Vec::new();
     let calls = CallClaim {
@@ -195,14 +195,14 @@ fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<Setting> {
         read_only: node.get("read_only").and_then(Node::flag) == Some(true),
     };
     if calls.read_only || !(calls.refuses.is_empty() && calls.differs.is_empty()) {
-        claims.push(Claim::Calls(calls));
+        claims.push(SettingClaim::Calls(calls));
     }
-    claims.extend(node.get("denies").and_then(|node| read_values(node, reader, false)).map(Claim::Values));
-    claims.extend(node.get("scope").and_then(|node| read_values(node, reader, true)).map(Claim::Values));
-    claims.extend(node.get("limit").and_then(|node| read_limit(node, reader)).map(Claim::Limit));
+    claims.extend(node.get("denies").and_then(|node| read_values(node, reader, false)).map(SettingClaim::Values));
+    claims.extend(node.get("scope").and_then(|node| read_values(node, reader, true)).map(SettingClaim::Values));
+    claims.extend(node.get("limit").and_then(|node| read_limit(node, reader)).map(SettingClaim::Limit));
     let must_not_start = node.get("starts").and_then(Node::flag) == Some(false);
     if must_not_start {
-        claims.push(Claim::NoStart);
+        claims.push(SettingClaim::NoStart);
     }
     let has_mistake = ["refuses", "differs", "denies", "scope", "limit"].iter().any(|key| node.get(key).is_some());
     if claims.is_empty() && !has_mistake {
@@ -216,7 +216,7 @@ fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<Setting> {
         let help = "write one setting with `starts: false`, and another one for what it does with a valid value";
         reader.report(Diagnostic::error("misplaced-key", message, name.span).with_help(help.to_owned()));
     }
-    Some(Setting {
+    Some(ConfigSetting {
         span: name.span,
         name: name.value,
         skip: skip_reason(node.get("skip")),

@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::HintSettings;
-use super::shown_state::{CLOCK, ShownState, StateChange, readers};
+use super::shown_state::{CLOCK, ShownChange, ShownState, readers};
 use super::watched_files::WatchedFiles;
-use crate::block::state::visit::{Round, ShownText};
+use crate::block::state::visit::{ShownText, VisitRound};
 use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -68,15 +68,15 @@ impl Check for HintCheck {
 }
 
 /// A change that a call made.
-enum Change {
-    Shown(StateChange),
+enum HintedChange {
+    Shown(ShownChange),
     Files(Vec<PathBuf>),
 }
 
 /// What one look at a call showed.
 struct Look {
     result: CheckResult,
-    change: Option<Change>,
+    change: Option<HintedChange>,
     /// Where nothing changed.
     compared: Vec<String>,
 }
@@ -125,12 +125,14 @@ async fn look(
         return Err(because(Outcome::Skipped, Reason::NotApplicable(why)));
     };
     let readers = readers(context, &|name| name != tool.name && !check.settings.ignore.selects(name));
-    let session = context.servers.open().await.map_err(|found| {
-        let reason = Reason::ServerUnavailable(found.message.clone());
-        Box::new(CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) })
-    })?;
-    let mut seen =
-        Seen { context, session: &session, round: Round::new(context, check.settings.time), calls: Vec::new() };
+    let opened = context.servers.open().await;
+    let session = opened.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+    let mut seen = HintSearch {
+        context,
+        session: &session,
+        round: VisitRound::new(context, check.settings.time),
+        calls: Vec::new(),
+    };
     let looked = async {
         if check.hint == Hint::Idempotent {
             seen.call(tool, &arguments).await?;
@@ -150,10 +152,17 @@ async fn look(
         let changed: Vec<PathBuf> =
             files_read.changes(&files_after).into_iter().filter(|path| !by_itself.contains(path)).collect();
         let change = if changed.is_empty() {
-            before.first_change(&after).map(Change::Shown)
+            before.first_change(&after).map(HintedChange::Shown)
         } else {
-            Some(Change::Files(changed))
+            Some(HintedChange::Files(changed))
         };
+        if let Some(path) = missing(check, context).filter(|_| change.is_none()) {
+            let why = format!(
+                "there is nothing at `{path}`, which `watch` names, before the call or after it; write a path that is \
+                 relative to the suite's file"
+            );
+            return Err(Unseen(Outcome::Inconclusive, Reason::NotEvaluated(why)));
+        }
         let mut compared: Vec<String> = before.places().map(str::to_owned).collect();
         if files_after.count() > 0 {
             compared.push(format!("{} watched files", files_after.count()));
@@ -201,14 +210,14 @@ impl Look {
 struct Unseen(Outcome, Reason);
 
 /// The calls of the tool in a session.
-struct Seen<'a> {
+struct HintSearch<'a> {
     context: &'a CheckContext<'a>,
     session: &'a Session,
-    round: Round<'a>,
+    round: VisitRound<'a>,
     calls: Vec<ShownText>,
 }
 
-impl Seen<'_> {
+impl HintSearch<'_> {
     /// Calls the tool, which must serve the call.
     async fn call(&mut self, tool: &Tool, arguments: &serde_json::Value) -> Result<(), Unseen> {
         let Some(shown) = self.round.call(self.session, &tool.name, arguments).await else {
@@ -242,6 +251,12 @@ impl Seen<'_> {
     }
 }
 
+/// A watched path at which there is nothing.
+fn missing<'a>(check: &'a HintCheck, context: &CheckContext<'_>) -> Option<&'a str> {
+    let mut paths = check.settings.watch.iter().map(|path| path.value.as_str());
+    paths.find(|path| !context.suite.folder.join(path).exists())
+}
+
 /// The watched files; reading many of them must not hold up the session.
 async fn files(check: &HintCheck, context: &CheckContext<'_>) -> Result<WatchedFiles, Unseen> {
     if check.settings.watch.is_empty() {
@@ -254,11 +269,11 @@ async fn files(check: &HintCheck, context: &CheckContext<'_>) -> Result<WatchedF
     read.map_err(|why| Unseen(Outcome::Inconclusive, Reason::NotEvaluated(why)))
 }
 
-fn finding(check: &HintCheck, change: &Change, result: &CheckResult) -> Finding {
+fn finding(check: &HintCheck, change: &HintedChange, result: &CheckResult) -> Finding {
     let (tool, exchange) = (&check.tool, result.exchanges.len().checked_sub(1));
     let what = match change {
-        Change::Shown(change) => format!("{} has changed", change.place),
-        Change::Files(paths) => format!("`{}` has changed", paths[0].display()),
+        HintedChange::Shown(change) => format!("{} has changed", change.place),
+        HintedChange::Files(paths) => format!("`{}` has changed", paths[0].display()),
     };
     let (code, message, help) = match check.hint {
         Hint::ReadOnly => (
@@ -276,10 +291,10 @@ fn finding(check: &HintCheck, change: &Change, result: &CheckResult) -> Finding 
     let frame = exchange.and_then(|at| result.exchanges[at].answer_frame);
     let found = Finding { frame, ..found }.with_evidence("reproduced", "once more, in a new session");
     match change {
-        Change::Shown(change) => {
+        HintedChange::Shown(change) => {
             found.with_evidence("before", change.before.clone()).with_evidence("after", change.after.clone())
         }
-        Change::Files(paths) => {
+        HintedChange::Files(paths) => {
             let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
             found.with_evidence("changed files", paths.join("\n"))
         }

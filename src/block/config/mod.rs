@@ -53,7 +53,7 @@ pub(super) static KIND: Kind = Kind {
 #[derive(Debug, Clone)]
 struct ConfigSettings {
     hints: Option<Arc<HintSettings>>,
-    settings: Vec<Arc<Setting>>,
+    settings: Vec<Arc<ConfigSetting>>,
 }
 
 /// Which hints of which tools are checked, and how.
@@ -71,21 +71,21 @@ struct HintSettings {
 
 /// A setting, and what it claims.
 #[derive(Debug, Clone)]
-struct Setting {
+struct ConfigSetting {
     span: Span,
     name: String,
     /// Why it is not checked, where the suite says so.
     skip: Option<String>,
     /// What is added to the start of the server; `None` if the server has the setting already.
     with: Option<AddedSettings>,
-    claims: Vec<Claim>,
+    claims: Vec<SettingClaim>,
     /// The time for each claim.
     time: Duration,
 }
 
 /// One thing that a setting claims.
 #[derive(Debug, Clone)]
-enum Claim {
+enum SettingClaim {
     /// Calls that it refuses, serves or changes.
     Calls(CallClaim),
     /// Values that it forbids.
@@ -132,7 +132,7 @@ struct LimitClaim {
     per: Option<Duration>,
 }
 
-impl Claim {
+impl SettingClaim {
     /// The word that tells the cases of one setting apart.
     fn as_str(&self) -> &'static str {
         match self {
@@ -167,7 +167,7 @@ impl CaseSource for ConfigSettings {
     fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
         let is_started = cases::takes_settings(planner);
         let of_settings = self.settings.iter().filter(|setting| setting.skip.is_none() && is_started);
-        let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(Claim::judges));
+        let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(SettingClaim::judges));
         let hinted = self.hints.iter().flat_map(|_| hints::Hint::ALL.map(hints::Hint::judges));
         claimed.chain(hinted).map(str::to_owned).collect()
     }

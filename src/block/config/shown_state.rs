@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
 use super::sides::pause_within;
-use crate::block::state::visit::{Round, ShownText};
+use crate::block::state::visit::{ShownText, VisitRound};
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;
 use crate::session::Session;
@@ -40,7 +40,7 @@ const VARYING: [&str; 12] = [
 ];
 
 /// A tool that only reads, with valid arguments.
-pub(super) struct StateReader {
+pub(super) struct ShownStateReader {
     tool: String,
     arguments: Value,
 }
@@ -50,7 +50,7 @@ pub(super) struct StateReader {
 pub(super) struct ShownState(BTreeMap<String, Value>);
 
 /// A part of the state that differs.
-pub(super) struct StateChange {
+pub(super) struct ShownChange {
     /// The place, in words.
     pub(super) place: String,
     pub(super) before: String,
@@ -58,11 +58,11 @@ pub(super) struct StateChange {
 }
 
 /// The tools that only read and that may be called, as far as they are wanted.
-pub(super) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<StateReader> {
+pub(super) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
     let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
     let usable = tools.filter(|tool| tool.raw["execution"]["taskSupport"] != "required").filter_map(|tool| {
         let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
-        Some(StateReader { tool: tool.name.clone(), arguments: (context.filled)(&arguments)? })
+        Some(ShownStateReader { tool: tool.name.clone(), arguments: (context.filled)(&arguments)? })
     });
     usable.take(MOST_READERS).collect()
 }
@@ -73,9 +73,9 @@ impl ShownState {
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
-        readers: &[StateReader],
+        readers: &[ShownStateReader],
     ) -> Self {
-        let mut round = Round::new(context, deadline.saturating_duration_since(Instant::now()));
+        let mut round = VisitRound::new(context, deadline.saturating_duration_since(Instant::now()));
         let mut shown: Vec<ShownText> = Vec::new();
         for reader in readers {
             shown.extend(round.call(session, &reader.tool, &reader.arguments).await);
@@ -91,7 +91,7 @@ impl ShownState {
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
-        readers: &[StateReader],
+        readers: &[ShownStateReader],
     ) -> Self {
         Self::stable_over(context, deadline, session, readers, Duration::ZERO).await
     }
@@ -101,7 +101,7 @@ impl ShownState {
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
-        readers: &[StateReader],
+        readers: &[ShownStateReader],
         time: Duration,
     ) -> Self {
         let first = Self::read(context, deadline, session, readers).await;
@@ -119,10 +119,10 @@ impl ShownState {
     }
 
     /// The first part that another reading shows differently; what it does not show is no difference.
-    pub(super) fn first_change(&self, after: &Self) -> Option<StateChange> {
+    pub(super) fn first_change(&self, after: &Self) -> Option<ShownChange> {
         let mut changed = self.0.iter().filter_map(|(place, before)| {
             let now = after.0.get(place).filter(|now| *now != before)?;
-            Some(StateChange {
+            Some(ShownChange {
                 place: place.clone(),
                 before: beginning_of_json(before, SHOWN),
                 after: beginning_of_json(now, SHOWN),

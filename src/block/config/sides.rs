@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::Setting;
+use super::ConfigSetting;
 use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, StepProblem};
 use crate::plan::CheckContext;
 use crate::session::Session;
@@ -18,7 +18,7 @@ use crate::wire::is_served;
 /// The sessions of a case so far.
 pub(super) struct Sides<'a> {
     pub(super) context: &'a CheckContext<'a>,
-    setting: &'a Setting,
+    setting: &'a ConfigSetting,
     pub(super) deadline: Instant,
     exchanges: Vec<Exchange>,
     frames: Vec<u32>,
@@ -49,7 +49,7 @@ pub(super) struct SideAnswer {
 }
 
 impl<'a> Sides<'a> {
-    pub(super) fn new(context: &'a CheckContext<'a>, setting: &'a Setting) -> Self {
+    pub(super) fn new(context: &'a CheckContext<'a>, setting: &'a ConfigSetting) -> Self {
         Self {
             context,
             setting,

@@ -38,7 +38,7 @@ pub(super) enum Meaning {
 
 /// A spelling of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Spelling {
+pub(super) struct DeniedSpelling {
     pub(super) text: String,
     /// The value.
     pub(super) of: String,
@@ -47,7 +47,7 @@ pub(super) struct Spelling {
     pub(super) meaning: Meaning,
 }
 
-impl Spelling {
+impl DeniedSpelling {
     /// Whether it is the value as it is written.
     pub(super) fn is_plain(&self) -> bool {
         self.text == self.of
@@ -55,7 +55,7 @@ impl Spelling {
 }
 
 /// The spellings of a value that is denied, the value itself first.
-pub(super) fn of_denied(kind: ValueKind, value: &str) -> Vec<Spelling> {
+pub(super) fn of_denied(kind: ValueKind, value: &str) -> Vec<DeniedSpelling> {
     use Meaning::{Same, Unknown};
     let mut spellings = Spellings::of(value);
     match kind {
@@ -101,12 +101,12 @@ pub(super) fn of_denied(kind: ValueKind, value: &str) -> Vec<Spelling> {
 }
 
 /// Values outside of a scope, the given one first: it by way of what is inside, and neighbours of what is inside.
-pub(super) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<Spelling> {
+pub(super) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<DeniedSpelling> {
     let mut spellings = of_denied(kind, value);
     for within in inside {
         match kind {
             ValueKind::Path => {
-                let way = through(within, value).map(|text| Spelling {
+                let way = through(within, value).map(|text| DeniedSpelling {
                     text,
                     of: value.to_owned(),
                     how: "by way of a folder inside",
@@ -119,7 +119,7 @@ pub(super) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<S
                     (format!("{within}.invalid"), "a domain that begins like one inside"),
                     (format!("not{within}"), "a domain that ends like one inside"),
                 ] {
-                    spellings.push(Spelling { of: text.clone(), text, how, meaning: Meaning::Same });
+                    spellings.push(DeniedSpelling { of: text.clone(), text, how, meaning: Meaning::Same });
                 }
             }
             ValueKind::Word | ValueKind::Command => {}
@@ -192,7 +192,7 @@ fn lower(letter: char) -> char {
 /// Spellings of one value, each once.
 struct Spellings {
     of: String,
-    list: Vec<Spelling>,
+    list: Vec<DeniedSpelling>,
 }
 
 impl Spellings {
@@ -204,7 +204,7 @@ impl Spellings {
 
     fn add(&mut self, text: String, how: &'static str, meaning: Meaning) {
         if self.list.iter().all(|known| known.text != text) {
-            self.list.push(Spelling { text, of: self.of.clone(), how, meaning });
+            self.list.push(DeniedSpelling { text, of: self.of.clone(), how, meaning });
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::ValueClaim;
 use super::shown_state::result_of;
 use super::sides::{SideAnswer, Sides, Stopped, names};
-use super::spellings::{Meaning, Spelling, of_denied, of_outside};
+use super::spellings::{DeniedSpelling, Meaning, of_denied, of_outside};
 use crate::event::Finding;
 use crate::session::Session;
 use crate::source::Node;
@@ -46,7 +46,7 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<S
         }
         harmless.push(answer);
     }
-    let mut served: Vec<(&Spelling, SideAnswer)> = Vec::new();
+    let mut served: Vec<(&DeniedSpelling, SideAnswer)> = Vec::new();
     let mut tried = Vec::new();
     for spelling in &same {
         let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
@@ -78,8 +78,12 @@ async fn failed(sides: &mut Sides<'_>, session: Session, found: Vec<Finding>) ->
 
 /// The spellings to judge. Without the setting everything must be served; spellings that may mean something else are
 /// the same where the server answers them in the same way, and a harmless value in another one.
-async fn without(sides: &mut Sides<'_>, claim: &ValueClaim, values: &GivenValues) -> Result<Vec<Spelling>, Stopped> {
-    let spellings: Vec<Spelling> =
+async fn without(
+    sides: &mut Sides<'_>,
+    claim: &ValueClaim,
+    values: &GivenValues,
+) -> Result<Vec<DeniedSpelling>, Stopped> {
+    let spellings: Vec<DeniedSpelling> =
         values.refused.iter().flat_map(|value| of_value(claim, value, &values.served)).collect();
     let Some(session) = sides.without().await? else {
         return Ok(spellings.into_iter().filter(|spelling| spelling.meaning == Meaning::Same).collect());
@@ -115,13 +119,13 @@ async fn without(sides: &mut Sides<'_>, claim: &ValueClaim, values: &GivenValues
         let is_same =
             answer.is_served && is_like(plain.as_ref()) && !is_like(harmless.as_ref()) && !is_like(Some(&unknown));
         let meaning = if is_same { Meaning::Same } else { Meaning::Unknown };
-        judged.push(Spelling { meaning, ..spelling });
+        judged.push(DeniedSpelling { meaning, ..spelling });
     }
     sides.end(session).await?;
     Ok(judged)
 }
 
-fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<Spelling> {
+fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<DeniedSpelling> {
     if claim.is_scope {
         let inside: Vec<&str> = served.iter().map(String::as_str).collect();
         of_outside(claim.kind, value, &inside)
@@ -131,7 +135,7 @@ fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<Spelling>
 }
 
 /// A finding for each value that was served, whatever its spelling.
-fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&Spelling, SideAnswer)]) -> Vec<Finding> {
+fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&DeniedSpelling, SideAnswer)]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let mut told: Vec<&str> = Vec::new();
     for (spelling, answer) in served {
@@ -146,7 +150,7 @@ fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&Spelling, SideAns
     found
 }
 
-fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &Spelling, answer: &SideAnswer) -> Finding {
+fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &DeniedSpelling, answer: &SideAnswer) -> Finding {
     let (code, why) =
         if claim.is_scope { ("outside-served", "is outside of the scope") } else { ("denied-served", "is denied") };
     let how = if spelling.is_plain() { String::new() } else { format!(" (here {})", spelling.how) };
@@ -161,7 +165,7 @@ fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &Spelling, answer: &
 }
 
 /// Whether an answer has the forbidden value where only another spelling was sent.
-fn shows(message: &Value, spelling: &Spelling) -> bool {
+fn shows(message: &Value, spelling: &DeniedSpelling) -> bool {
     fn has(value: &Value, text: &str) -> bool {
         match value {
             Value::String(string) => {

@@ -92,6 +92,16 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     CheckResult { protocol_revision, ..result }
 }
 
+/// Arguments whose texts name nothing that the server knows: its errors often show settings.
+fn with_unknown_texts(mut arguments: Value) -> Value {
+    if let Some(members) = arguments.as_object_mut() {
+        for value in members.values_mut().filter(|value| value.is_string()) {
+            *value = "mcprove-names-nothing".into();
+        }
+    }
+    arguments
+}
+
 fn finding(frame: &Frame, frames: &[Frame], redactor: &Redactor) -> Finding {
     let place = match frame.channel {
         Channel::Stderr => "standard error".to_owned(),
@@ -151,7 +161,10 @@ impl EnvironmentVisit<'_> {
             let Ok(made) = valid_arguments(context.suite, context.server_name, tool) else { continue };
             let made = known_arguments(context.suite, tool).map_or(made, |(_, known)| known);
             let properties = tool.input_schema()["properties"].clone();
-            for arguments in [(context.filled)(&made), Some(json!({})), Some(properties)].into_iter().flatten() {
+            let valid = (context.filled)(&made);
+            // What a writer is told, it may keep.
+            let unknown = valid.clone().filter(|_| tool.only_reads()).map(with_unknown_texts);
+            for arguments in [valid, unknown, Some(json!({})), Some(properties)].into_iter().flatten() {
                 self.request("tools/call", json!({"name": tool.name, "arguments": arguments})).await?;
             }
         }

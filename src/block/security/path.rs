@@ -13,7 +13,7 @@ use super::SecuritySettings;
 use super::outside::OutsideFolder;
 use super::probed_tool::{ProbeHalt, ProbedTool};
 use super::spelling::{PathSpelling, SpelledPath};
-use crate::event::{CheckResult, Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -89,7 +89,9 @@ fn root_folder(context: &CheckContext<'_>, settings: &SecuritySettings) -> Resul
     match fs::canonicalize(context.suite.folder.join(&written)) {
         Ok(folder) if folder.is_dir() => Ok(folder),
         Ok(_) => Err(format!("`root` names `{written}`, which is no folder")),
-        Err(error) => Err(format!("`root` names `{written}`, which cannot be read: {error}")),
+        Err(error) => Err(format!(
+            "`root` names `{written}`, which cannot be read: {error}; write a path that is relative to the suite's folder"
+        )),
     }
 }
 
@@ -97,7 +99,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
     let settings = &check.settings;
     let root = match root_folder(context, settings) {
         Ok(root) => root,
-        Err(why) => return CheckResult::inconclusive(why),
+        Err(why) => return CheckResult::because(Outcome::Errored, Reason::NotEvaluated(why)),
     };
     let subject = check.tool.as_deref().unwrap_or("resources/read");
     let mut probed = match ProbedTool::begin(context, settings, subject).await {

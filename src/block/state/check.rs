@@ -27,7 +27,7 @@ impl Check for IsolationCheck {
 }
 
 /// A call that was made with a canary.
-pub(super) struct CanaryCall {
+pub(super) struct SentCanary {
     /// The index of the tool.
     pub(super) tool: usize,
     pub(super) canary: String,
@@ -37,7 +37,7 @@ pub(super) struct CanaryCall {
 /// The events of a round.
 #[derive(Default)]
 pub(super) struct Seen {
-    pub(super) written: Vec<CanaryCall>,
+    pub(super) written: Vec<SentCanary>,
     /// Canaries that their own session or run showed afterwards: they can be seen by looking.
     pub(super) read_back: BTreeSet<String>,
     /// Answers of reading requests in which their own session or run showed a canary.

@@ -14,7 +14,7 @@ use super::StateSettings;
 use super::caller::{Callers, CanaryCaller};
 use super::finding::around;
 use super::verdict::names;
-use super::visit::{Round, ShownText};
+use super::visit::{ShownText, VisitRound};
 use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
@@ -85,7 +85,7 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
         ending: check.ending,
         settings: &check.settings,
         callers: &callers.called,
-        round: Round::new(context, check.settings.time),
+        round: VisitRound::new(context, check.settings.time),
         canaries: RandomCanaries::new(),
         judged: Vec::new(),
         unjudged: BTreeMap::new(),
@@ -103,20 +103,20 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
 }
 
 /// The answers to reading requests, by request.
-struct Snapshot(BTreeMap<String, ShownText>);
+struct StateSnapshot(BTreeMap<String, ShownText>);
 
 /// An answer that differs from the one before.
-struct Change<'a> {
+struct ResidueChange<'a> {
     request: &'a str,
     before: &'a ShownText,
     after: &'a ShownText,
 }
 
-impl Snapshot {
-    fn change<'a>(&'a self, later: &'a Self) -> Option<Change<'a>> {
+impl StateSnapshot {
+    fn change<'a>(&'a self, later: &'a Self) -> Option<ResidueChange<'a>> {
         self.0.iter().find_map(|(request, before)| {
             let after = later.0.get(request)?;
-            (before.result() != after.result()).then_some(Change { request, before, after })
+            (before.result() != after.result()).then_some(ResidueChange { request, before, after })
         })
     }
 
@@ -128,24 +128,24 @@ impl Snapshot {
 }
 
 /// Why a tool is not judged.
-type Unjudged = &'static str;
+type UnjudgedCall = &'static str;
 
 /// The facts found out about the tools of a server.
 struct ResidueStudy<'a> {
     ending: CallEnding,
     settings: &'a StateSettings,
     callers: &'a [CanaryCaller],
-    round: Round<'a>,
+    round: VisitRound<'a>,
     canaries: RandomCanaries,
     /// Tools whose calls left nothing.
     judged: Vec<String>,
-    unjudged: BTreeMap<Unjudged, Vec<String>>,
+    unjudged: BTreeMap<UnjudgedCall, Vec<String>>,
     findings: Vec<Finding>,
     exchanges: Vec<Exchange>,
 }
 
 impl ResidueStudy<'_> {
-    async fn judge(&mut self, session: &Session, writer: &CanaryCaller) -> Result<(), Unjudged> {
+    async fn judge(&mut self, session: &Session, writer: &CanaryCaller) -> Result<(), UnjudgedCall> {
         let before = self.stable(session).await;
         let arguments = self.valid_arguments(writer);
         let begun = Instant::now();
@@ -174,8 +174,8 @@ impl ResidueStudy<'_> {
         &mut self,
         session: &Session,
         writer: &CanaryCaller,
-        mut before: Snapshot,
-    ) -> Result<(), Unjudged> {
+        mut before: StateSnapshot,
+    ) -> Result<(), UnjudgedCall> {
         let mut is_refused = false;
         for index in 0..writer.invalid_calls(&mut self.canaries).len() {
             let Some((call, after)) = self.refused_call(session, writer, index).await else { continue };
@@ -203,7 +203,7 @@ impl ResidueStudy<'_> {
         session: &Session,
         writer: &CanaryCaller,
         index: usize,
-    ) -> Option<(ShownText, Snapshot)> {
+    ) -> Option<(ShownText, StateSnapshot)> {
         let arguments = writer.invalid_calls(&mut self.canaries).into_iter().nth(index)?;
         let call = self.round.call(session, &writer.name, &arguments).await.filter(|call| !call.is_served)?;
         Some((call, self.snapshot(session).await))
@@ -214,9 +214,9 @@ impl ResidueStudy<'_> {
         &mut self,
         session: &Session,
         writer: &CanaryCaller,
-        before: Snapshot,
+        before: StateSnapshot,
         elapsed: Duration,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), UnjudgedCall> {
         if elapsed < SLOW {
             return Err("a call is done too soon to be cancelled");
         }
@@ -238,7 +238,7 @@ impl ResidueStudy<'_> {
         session: &Session,
         writer: &CanaryCaller,
         elapsed: Duration,
-    ) -> Result<(ShownText, Snapshot), Unjudged> {
+    ) -> Result<(ShownText, StateSnapshot), UnjudgedCall> {
         let arguments = self.valid_arguments(writer);
         let left = self.round.deadline.saturating_duration_since(Instant::now());
         let request = SessionRequest {
@@ -264,22 +264,22 @@ impl ResidueStudy<'_> {
     }
 
     /// What reading shows, as far as it is the same twice.
-    async fn stable(&mut self, session: &Session) -> Snapshot {
+    async fn stable(&mut self, session: &Session) -> StateSnapshot {
         let first = self.snapshot(session).await;
         let second = self.snapshot(session).await;
         second.shared_with(&first)
     }
 
-    async fn snapshot(&mut self, session: &Session) -> Snapshot {
+    async fn snapshot(&mut self, session: &Session) -> StateSnapshot {
         let reads = |caller: &CanaryCaller| {
             if caller.only_reads { vec![caller.arguments.clone()] } else { Vec::new() }
         };
         let shown = self.round.visit(session, self.callers, &reads).await;
         let served = shown.into_iter().filter(|shown| shown.is_served && !self.settings.shares(shown));
-        Snapshot(served.filter_map(|shown| Some((shown.request_key()?, shown))).collect())
+        StateSnapshot(served.filter_map(|shown| Some((shown.request_key()?, shown))).collect())
     }
 
-    fn found(&mut self, writer: &CanaryCaller, call: &ShownText, change: &Change<'_>, is_confirmed: bool) {
+    fn found(&mut self, writer: &CanaryCaller, call: &ShownText, change: &ResidueChange<'_>, is_confirmed: bool) {
         let ending = self.ending.as_str();
         let message = format!(
             "a call of `{}` that was {ending} left a change: {} differs from the one before",

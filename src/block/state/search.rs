@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::StateSettings;
 use super::caller::{CanaryCaller, value_for};
-use super::check::{CanaryCall, Seen};
+use super::check::{Seen, SentCanary};
 use super::finding::Leak;
-use super::visit::{Round, ShownText};
+use super::visit::{ShownText, VisitRound};
 use crate::block::canary::RandomCanaries;
 use crate::plan::CheckContext;
 use crate::session::Session;
@@ -18,7 +18,7 @@ const MOST_READS: usize = 8;
 
 /// A round under way.
 pub(super) struct Search<'a> {
-    pub(super) round: Round<'a>,
+    pub(super) round: VisitRound<'a>,
     pub(super) seen: Seen,
     pub(super) canaries: RandomCanaries,
     callers: &'a [CanaryCaller],
@@ -32,7 +32,7 @@ impl<'a> Search<'a> {
         callers: &'a [CanaryCaller],
         seen: Seen,
     ) -> Self {
-        let round = Round::new(context, settings.time);
+        let round = VisitRound::new(context, settings.time);
         Self { round, seen, canaries: RandomCanaries::new(), callers, settings }
     }
 
@@ -77,7 +77,7 @@ impl<'a> Search<'a> {
         for (tool, caller) in self.callers.iter().enumerate().filter(|(_, caller)| is_called(caller)) {
             for call in caller.canary_calls(&mut self.canaries) {
                 if let Some(shown) = self.round.call(session, &caller.name, &call.arguments).await {
-                    self.seen.written.push(CanaryCall { tool, canary: call.canary, shown });
+                    self.seen.written.push(SentCanary { tool, canary: call.canary, shown });
                 }
             }
         }
@@ -100,7 +100,7 @@ impl<'a> Search<'a> {
             return;
         }
         for canary in self.canaries.find(&shown.text) {
-            let is_of_call = |written: &CanaryCall| written.canary == canary && !self.callers[written.tool].is_shared;
+            let is_of_call = |written: &SentCanary| written.canary == canary && !self.callers[written.tool].is_shared;
             if let Some(written) = self.seen.written.iter().position(is_of_call) {
                 let shown = shown.clone();
                 self.seen.leaks.push(Leak { written, canary, shown, place: place.to_owned() });
@@ -142,8 +142,8 @@ fn address(template: &str, answer: &Value) -> Option<String> {
 }
 
 /// The values of answers to calls with canaries, for lookups by them.
-fn answers_of(written: &[CanaryCall]) -> Vec<Value> {
-    let of_reply = |written: &CanaryCall| {
+fn answers_of(written: &[SentCanary]) -> Vec<Value> {
+    let of_reply = |written: &SentCanary| {
         let message: Value = serde_json::from_str(&written.shown.text).unwrap_or_default();
         let result = &message["result"];
         let texts = result["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str());

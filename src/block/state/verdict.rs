@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::caller::{Callers, CanaryCaller, LeftAlone};
-use super::check::{CanaryCall, IsolationCheck, Seen};
+use super::check::{IsolationCheck, Seen, SentCanary};
 use super::finding::{Claim, findings, foreign_session};
 use crate::event::{CallPurpose, CheckResult, Outcome, Reason, RefusedCall, RequirementLevel};
 use crate::plan::CheckContext;
@@ -101,7 +101,7 @@ impl NothingSeen<'_> {
     fn refused(&self) -> Option<RefusedCall> {
         let writers: BTreeSet<&str> = self.writers().map(|caller| caller.name.as_str()).collect();
         let is_meant =
-            |written: &&CanaryCall| writers.is_empty() || writers.contains(self.tool_of(written).name.as_str());
+            |written: &&SentCanary| writers.is_empty() || writers.contains(self.tool_of(written).name.as_str());
         let mut meant = self.seen.written.iter().filter(is_meant);
         let first = meant.next()?;
         if first.shown.is_served || meant.any(|written| written.shown.is_served) {
@@ -117,7 +117,7 @@ impl NothingSeen<'_> {
 
     /// Which texts could have been seen, and which tools say nothing.
     fn note(&self) -> Reason {
-        let of_visible = |written: &&CanaryCall| self.seen.read_back.contains(&written.canary);
+        let of_visible = |written: &&SentCanary| self.seen.read_back.contains(&written.canary);
         let visible: BTreeSet<&str> =
             self.seen.written.iter().filter(of_visible).map(|written| self.tool_of(written).name.as_str()).collect();
         let hidden: Vec<&str> =
@@ -143,7 +143,7 @@ impl NothingSeen<'_> {
         self.callers.left_alone.iter().find(|left| !left.only_reads)
     }
 
-    fn tool_of(&self, written: &CanaryCall) -> &CanaryCaller {
+    fn tool_of(&self, written: &SentCanary) -> &CanaryCaller {
         &self.callers.called[written.tool]
     }
 }

@@ -22,7 +22,7 @@ const MOST_READ: usize = 32;
 const SHOWN: usize = 600;
 
 /// The limits of a round, and what happened in its sessions so far.
-pub(in crate::block) struct Round<'a> {
+pub(in crate::block) struct VisitRound<'a> {
     pub(super) context: &'a CheckContext<'a>,
     pub(super) deadline: Instant,
     /// Tools that did not answer in time, which are not called again.
@@ -89,7 +89,7 @@ impl ShownText {
     }
 }
 
-impl<'a> Round<'a> {
+impl<'a> VisitRound<'a> {
     pub(in crate::block) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
         let (silent, frames) = (BTreeSet::new(), Vec::new());
         let deadline = Instant::now() + time;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client::{Recovery, SlowCallClient, Stuck};
-use super::finding::{Evidence, listed};
+use super::finding::{CallEvidence, listed};
 use super::late::{LateMessage, LateMessageKind, late_messages};
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, shown};
@@ -66,7 +66,7 @@ async fn cancel_slow_call(
         quick: measured.quick.as_ref(),
         state: state.as_ref().filter(|state| state.shows_end),
     };
-    let mut evidence = Evidence::new();
+    let mut evidence = CallEvidence::new();
     match rounds.run(settings.level(SlowCallAspect::Cancellation), &mut evidence).await {
         Ok(CancelVerdict::Judged(note)) => evidence.result(note),
         Ok(CancelVerdict::AnsweredFirst) => CheckResult::inconclusive(format!(
@@ -130,7 +130,7 @@ struct StateChange {
 }
 
 impl CancelRounds<'_> {
-    async fn run(&self, level: RequirementLevel, evidence: &mut Evidence) -> Result<CancelVerdict, Stuck> {
+    async fn run(&self, level: RequirementLevel, evidence: &mut CallEvidence) -> Result<CancelVerdict, Stuck> {
         let Some(first) = self.in_flight(CancelSignal::Standard, true).await? else {
             return Ok(CancelVerdict::AnsweredFirst);
         };
@@ -225,7 +225,7 @@ impl CancelRounds<'_> {
     }
 
     /// Whether the server serves calls after a cancellation; a finding says that it does not.
-    async fn still_works(&self, way: &str, evidence: &mut Evidence) -> Result<bool, Stuck> {
+    async fn still_works(&self, way: &str, evidence: &mut CallEvidence) -> Result<bool, Stuck> {
         // A server that works on one call at a time answers when the slow one is done.
         let limit = self.slow.time * 2 + self.client.context.request_timeout;
         let found = match self.client.goes_on(self.quick, limit).await {
@@ -264,7 +264,7 @@ impl CancelRounds<'_> {
         first: &CancelledCall,
         again: Option<&CancelledCall>,
         level: RequirementLevel,
-        evidence: &mut Evidence,
+        evidence: &mut CallEvidence,
     ) {
         let tool = &self.slow.tool;
         let shows = |call: &CancelledCall, kinds: &[LateMessageKind]| {

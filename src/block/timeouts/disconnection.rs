@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{SlowCallClient, Stuck};
-use super::finding::Evidence;
+use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
@@ -61,7 +61,7 @@ async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slo
         return CheckResult::inconclusive(why);
     }
     let disconnection = ClosedResponse { client, slow, state: &state };
-    let mut evidence = Evidence::new();
+    let mut evidence = CallEvidence::new();
     for round in 1..=2 {
         match disconnection.changes_state(&mut evidence).await {
             Ok(ClosedCall::Finished) if round == 1 => {
@@ -113,7 +113,7 @@ enum ClosedCall {
 
 impl ClosedResponse<'_> {
     /// Whether the state changes in the second half of a call whose response was closed in the first.
-    async fn changes_state(&self, evidence: &mut Evidence) -> Result<ClosedCall, Stuck> {
+    async fn changes_state(&self, evidence: &mut CallEvidence) -> Result<ClosedCall, Stuck> {
         let (client, slow, quarter) = (self.client, self.slow, self.state.slow_time / 4);
         let request = SessionRequest {
             owner: client.context.owner,

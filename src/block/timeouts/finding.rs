@@ -15,13 +15,13 @@ const LISTED: usize = 5;
 
 /// A result that grows with the exchanges and findings of a check.
 #[derive(Debug)]
-pub(super) struct Evidence {
+pub(super) struct CallEvidence {
     exchanges: Vec<Exchange>,
     findings: Vec<Finding>,
     frames: Vec<u32>,
 }
 
-impl Evidence {
+impl CallEvidence {
     pub(super) fn new() -> Self {
         Self { exchanges: Vec::new(), findings: Vec::new(), frames: Vec::new() }
     }

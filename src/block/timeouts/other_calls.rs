@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::client::{SlowCallClient, Stuck};
-use super::finding::Evidence;
+use super::finding::CallEvidence;
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Severity};
@@ -55,7 +55,7 @@ async fn compare(
         return CheckResult::not_applicable(why);
     };
     let during = DuringSlowCall { client, slow, quick };
-    let mut evidence = Evidence::new();
+    let mut evidence = CallEvidence::new();
     match during.run(settings, &mut evidence).await {
         Ok(result) => result.unwrap_or_else(|| evidence.result(String::new())),
         Err(stuck) => client.stuck_result(&stuck),
@@ -87,7 +87,7 @@ impl RoundAnswers {
 
 impl DuringSlowCall<'_> {
     /// The result, unless it is that of the evidence.
-    async fn run(&self, settings: &TimeoutSettings, evidence: &mut Evidence) -> Result<Option<CheckResult>, Stuck> {
+    async fn run(&self, settings: &TimeoutSettings, evidence: &mut CallEvidence) -> Result<Option<CheckResult>, Stuck> {
         let Self { client, slow, quick } = self;
         let alone = self.quick_alone().await?;
         let (mut rounds, mut waiting_pings) = (Vec::new(), 0);
@@ -115,7 +115,7 @@ impl DuringSlowCall<'_> {
                 slow.tool,
                 duration_text(last.slow.elapsed)
             );
-            return Ok(Some(std::mem::replace(evidence, Evidence::new()).result(note)));
+            return Ok(Some(std::mem::replace(evidence, CallEvidence::new()).result(note)));
         }
         let message = format!("`{}` waits until `{}` is done", quick.tool, slow.tool);
         let help = "serve other requests while a call waits or works: do not block the loop that reads them";

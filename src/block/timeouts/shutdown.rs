@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::SlowCallClient;
-use super::finding::Evidence;
+use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Outcome, Severity};
@@ -143,7 +143,7 @@ async fn end(
 }
 
 fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[(ShutdownScene, Shutdown)]) -> CheckResult {
-    let mut evidence = Evidence::new();
+    let mut evidence = CallEvidence::new();
     let found = |code: &str, message: String, help: &str| Finding {
         level: settings.level(SlowCallAspect::Shutdown),
         severity: Some(Severity::Medium),

@@ -7,7 +7,7 @@ use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Clients, Concurrent, Halt, NumberedAnswer, NumberedCalls, begin};
 use super::finding::{SWAPPED_HELP, halted, load, passed, show, swapped_expectation, swapped_message};
-use super::reproduction::{Load, reproduction};
+use super::reproduction::{ReproducedLoad, reproduction};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -224,7 +224,7 @@ impl Swap {
             .with_evidence("repeated", repeated)
             .with_evidence("seed", settings.seed.to_string());
         found.help = Some(SWAPPED_HELP.to_owned());
-        let load = Load::of(clients, settings, self.smallest);
+        let load = ReproducedLoad::of(clients, settings, self.smallest);
         found.reproduction = Some(Box::new(reproduction(context, settings, tool, "swapped-answer", load)));
         if !is_sure {
             found.level = RequirementLevel::Should;

@@ -13,7 +13,7 @@ use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Clients, Halt, NumberedAnswer};
 use super::finding::{halted, passed, show};
 use super::reads::{Read, missing_everywhere};
-use super::reproduction::{Load, reproduction};
+use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{WriteStudy, WritingArguments};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -47,14 +47,14 @@ impl Check for DurabilityCheck {
         Box::pin(async move {
             let deadline = Instant::now() + self.settings.max_time;
             let mut trial =
-                Trial { check: self, context: &context, deadline, kept: Vec::new(), kills: 0, confirmed: 0 };
+                DurabilityTrial { check: self, context: &context, deadline, kept: Vec::new(), kills: 0, confirmed: 0 };
             trial.run().await
         })
     }
 }
 
 /// The kills of a case.
-struct Trial<'a> {
+struct DurabilityTrial<'a> {
     check: &'a DurabilityCheck,
     context: &'a CheckContext<'a>,
     deadline: Instant,
@@ -128,7 +128,7 @@ enum DamageKind {
     Unusable(String),
 }
 
-impl<'a> Trial<'a> {
+impl<'a> DurabilityTrial<'a> {
     async fn run(&mut self) -> CheckResult {
         match self.try_all().await {
             Ok(result) => result,
@@ -391,7 +391,7 @@ impl KillDamage {
              with a journal"
                 .to_owned(),
         );
-        found.reproduction = Some(Box::new(reproduction(context, settings, tool, code, Load::ALONE)));
+        found.reproduction = Some(Box::new(reproduction(context, settings, tool, code, ReproducedLoad::ALONE)));
         if !is_sure {
             found.level = RequirementLevel::Should;
         }

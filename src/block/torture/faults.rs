@@ -1,7 +1,7 @@
 //! What can be wrong with concurrent writes, and the finding about it.
 
 use super::finding::{SWAPPED_HELP, load, show};
-use super::reproduction::{Load, reproduction};
+use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::WriteStudy;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
 
@@ -141,7 +141,7 @@ impl SeenFault {
         }
         found = found.with_evidence("seed", study.settings.seed.to_string());
         found.help = Some(words.help.to_owned());
-        let load = Load::of(study.clients, study.settings, smallest);
+        let load = ReproducedLoad::of(study.clients, study.settings, smallest);
         let replay = reproduction(study.context, study.settings, study.tool, words.code, load);
         found.reproduction = Some(Box::new(replay));
         if !is_sure {

@@ -12,7 +12,7 @@ const MARGIN: usize = 4;
 
 /// The calls at a time that a finding takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
+pub(super) struct ReproducedLoad {
     pub(super) sessions: usize,
     /// How many calls each session has under way.
     pub(super) in_flight: usize,
@@ -20,7 +20,7 @@ pub(super) struct Load {
     pub(super) calls: usize,
 }
 
-impl Load {
+impl ReproducedLoad {
     /// That of a round with the smallest number of calls that shows it, as far as it was looked for.
     pub(super) fn of(clients: &Clients<'_>, settings: &Torture, smallest: usize) -> Self {
         let most = settings.sessions * settings.calls;
@@ -39,9 +39,9 @@ pub(super) fn reproduction(
     settings: &Torture,
     tool: &str,
     code: &str,
-    load: Load,
+    load: ReproducedLoad,
 ) -> Reproduction {
-    let Load { sessions, in_flight, calls } = load;
+    let ReproducedLoad { sessions, in_flight, calls } = load;
     let mut block = json!({
         "tools": [tool],
         "sessions": sessions,

@@ -10,7 +10,7 @@ const AROUND: usize = 30;
 
 /// The place and the form in which a marker arrived.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(super) struct MarkerArrival {
     /// The path of the text that has it.
     pub(super) path: String,
     /// The form, as the end of "the marker arrived".
@@ -32,7 +32,7 @@ impl MarkerSearch {
     }
 
     /// The first text of a value, names of members included, that has the whole marker; a part of it is none.
-    pub(super) fn find(&self, value: &Value, path: &str) -> Option<Arrival> {
+    pub(super) fn find(&self, value: &Value, path: &str) -> Option<MarkerArrival> {
         match value {
             Value::String(text) => self.find_in_text(text, path),
             Value::Array(items) => {
@@ -46,8 +46,8 @@ impl MarkerSearch {
         }
     }
 
-    fn find_in_text(&self, text: &str, path: &str) -> Option<Arrival> {
-        let arrival = |form, quote| Some(Arrival { path: path.to_owned(), form, quote });
+    fn find_in_text(&self, text: &str, path: &str) -> Option<MarkerArrival> {
+        let arrival = |form, quote| Some(MarkerArrival { path: path.to_owned(), form, quote });
         if let Some(at) = text.find(&self.marker) {
             return arrival("in clear", self.around(text, at));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::arrival::{Arrival, MarkerSearch};
+use super::arrival::{MarkerArrival, MarkerSearch};
 use super::{FlowAction, FlowStep, TrustBoundary};
 use crate::event::Finding;
 use crate::plan::{CheckContext, FreshServers};
@@ -26,7 +26,7 @@ pub(super) struct FlowExchange {
     /// Whether it is answered with a result that is no error.
     pub(super) is_served: bool,
     /// The marker in what was sent to the protected server.
-    pub(super) arrival: Option<Arrival>,
+    pub(super) arrival: Option<MarkerArrival>,
     /// Whether the step is one of a tool that makes a text harmless.
     pub(super) is_sanitiser: bool,
 }
@@ -65,7 +65,8 @@ pub(super) async fn run(
         }
     };
     let search = markers.map(|markers| MarkerSearch::new(&markers.hostile));
-    let mut flow = Flow { boundary, context, markers, search, names: context.names.clone(), run: FlowRun::default() };
+    let mut flow =
+        TextFlow { boundary, context, markers, search, names: context.names.clone(), run: FlowRun::default() };
     let made = flow.steps(&from, &to).await;
     let exits = [untrusted.close(from).await, context.servers.close(to).await];
     match (made, exits.into_iter().flatten().next()) {
@@ -75,7 +76,7 @@ pub(super) async fn run(
     }
 }
 
-struct Flow<'a> {
+struct TextFlow<'a> {
     boundary: &'a TrustBoundary,
     context: &'a CheckContext<'a>,
     markers: Option<&'a Markers>,
@@ -84,7 +85,7 @@ struct Flow<'a> {
     run: FlowRun,
 }
 
-impl Flow<'_> {
+impl TextFlow<'_> {
     async fn steps(&mut self, from: &Session, to: &Session) -> Result<(), FlowStop> {
         for step in &self.boundary.flow {
             let is_untrusted = step.server.value == self.boundary.from.value;
@@ -142,7 +143,13 @@ impl Flow<'_> {
     }
 
     /// The marker in the request as it was written to the protected server.
-    fn arrival(&self, step: &FlowStep, tool: Option<&str>, session: &Session, reply: &SessionReply) -> Option<Arrival> {
+    fn arrival(
+        &self,
+        step: &FlowStep,
+        tool: Option<&str>,
+        session: &Session,
+        reply: &SessionReply,
+    ) -> Option<MarkerArrival> {
         let protected = self.boundary.tool.as_ref().is_none_or(|own| tool == Some(&own.value));
         if !protected || step.server.value != self.boundary.to.value {
             return None;

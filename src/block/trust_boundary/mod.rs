@@ -101,6 +101,16 @@ struct FlowStep {
     captures: Vec<FlowCapture>,
 }
 
+impl FlowStep {
+    /// The tool that it calls.
+    fn tool(&self) -> Option<&str> {
+        match &self.action {
+            FlowAction::Call { tool, .. } => Some(tool),
+            FlowAction::Read { .. } => None,
+        }
+    }
+}
+
 /// The request of a step; values are unfilled.
 #[derive(Debug, Clone)]
 enum FlowAction {
@@ -193,6 +203,13 @@ impl SuiteSettings for TrustBoundaries {
                     |tool| format!("call `{}`, or say `server: {}` in the step that does", tool.value, to.value),
                 );
                 found.push(Diagnostic::error("no-boundary", message, boundary.span).with_help(help));
+            }
+            let called: Vec<&str> = flow.iter().filter_map(FlowStep::tool).collect();
+            if let Some(tool) = tool.as_ref().filter(|tool| !flow.is_empty() && !called.contains(&tool.value.as_str()))
+            {
+                let message = format!("no step of the flow calls `{}`", tool.value);
+                let help = did_you_mean(&tool.value, called);
+                found.push(Diagnostic::error("no-boundary", message, tool.span).with_help(help));
             }
             let others = flow.iter().filter(|step| ![&from.value, &to.value].contains(&&step.server.value));
             found.extend(others.map(|step| {

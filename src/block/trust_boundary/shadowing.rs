@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::TrustBoundary;
 use super::verdict::not_selected;
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, SHADOWED_TOOL, STEERED_TOOL, Severity};
-use crate::injection::{self, Likeness, likeness};
+use crate::injection::{self, NameLikeness, likeness};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::wire::{Catalog, Tool};
 
@@ -97,10 +97,10 @@ fn shadows(check: &ShadowingCheck, catalog: &Catalog, protected: &[Tool]) -> Vec
     let each = catalog.tools.iter().flat_map(|tool| protected.iter().map(move |own| (tool, own)));
     let found = each.filter_map(|(tool, own)| {
         let (level, how) = match likeness(&tool.name, &own.name)? {
-            Likeness::Equal if check.tools.contains(&own.name) => (RequirementLevel::Must, "has the name of"),
-            Likeness::Equal => (RequirementLevel::Should, "has the name of"),
-            Likeness::Letters => (RequirementLevel::Must, "looks like"),
-            Likeness::Spelling => (RequirementLevel::Should, "differs in case or separators only from"),
+            NameLikeness::Equal if check.tools.contains(&own.name) => (RequirementLevel::Must, "has the name of"),
+            NameLikeness::Equal => (RequirementLevel::Should, "has the name of"),
+            NameLikeness::Letters => (RequirementLevel::Must, "looks like"),
+            NameLikeness::Spelling => (RequirementLevel::Should, "differs in case or separators only from"),
         };
         let message = format!("`{}` of `{from}` {how} `{}` of `{to}`", tool.name, own.name);
         let is_must = level == RequirementLevel::Must;

@@ -57,6 +57,8 @@ struct AnswerCounts {
     schemas: BTreeMap<String, Value>,
     /// Those that are served as tasks only, which generated calls are not.
     only_tasks: BTreeSet<String>,
+    /// Whether some of its frames are not kept, so that it may have said more.
+    has_unkept: bool,
     /// The tools that each case called.
     called: BTreeMap<String, BTreeSet<String>>,
     /// How the calls of each tool went.
@@ -68,8 +70,6 @@ struct AnswerCounts {
 struct ToolTally {
     sent: usize,
     served: usize,
-    /// Whether calls were answered in frames that a long session does not keep.
-    has_unkept: bool,
     /// Its messages to calls that it did not serve.
     refusals: BTreeMap<String, RefusedCallExample>,
 }
@@ -143,11 +143,8 @@ impl ObservedCalls {
                 Direction::Sent => {}
             }
         }
-        if session.frames.iter().any(|frame| !frame.is_whole()) {
-            for (tool, _) in open.into_values() {
-                answers.tools.entry(tool).or_default().has_unkept = true;
-            }
-        }
+        let has_gap = session.frames.windows(2).any(|pair| pair[1].seq > pair[0].seq + 1);
+        answers.has_unkept |= has_gap || session.frames.iter().any(|frame| !frame.is_whole());
     }
 
     /// Warns of flags that name tools which no server lists.
@@ -169,7 +166,7 @@ impl ObservedCalls {
                     self.generated.calls_tools(file, name)
                 }
             };
-            if wants_tools && server.declares_tools && server.listed.is_empty() {
+            if wants_tools && server.declares_tools && server.listed.is_empty() && !server.has_unkept {
                 return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
             }
             let is_tried = match serving {
@@ -197,7 +194,7 @@ impl ObservedCalls {
             self.generated_tools(server).into_iter().filter_map(move |tool| {
                 let tally = server.tools.get(tool)?;
                 let is_unknown = tally.served == 0
-                    && !tally.has_unkept
+                    && !server.has_unkept
                     && !server.only_tasks.contains(tool)
                     && !self.generated.may_be_unjudged(file, tool);
                 is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal(server.schemas.get(tool)) })
