@@ -1,9 +1,9 @@
 //! Instructions to a model in the texts of a server, and text that people do not see.
 //!
-//! [`find`] reads one text. A word alone accuses nobody: [`directive`] wants signals that only make sense together, such as
+//! [`find`] reads one text. A word alone accuses nobody: `directive` wants signals that only make sense together, such as
 //! an order to drop earlier instructions beside an order to call a tool, and it reads no quotations and no texts about
-//! attacks. [`invisible`] finds characters in which a message can be hidden, and leaves alone those that scripts and emoji
-//! need. [`lookalike`] compares names as people see them. The orders are those of English texts. Knows nothing about
+//! attacks. `invisible` finds characters in which a message can be hidden, and leaves alone those that scripts and emoji
+//! need. `lookalike` compares names as people see them. The orders are those of English texts. Knows nothing about
 //! messages, tools or suites.
 
 mod directive;
