@@ -27,7 +27,7 @@ pub(super) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<St
     Err(Stopped::Failed(findings))
 }
 
-/// What the server without the setting showed.
+/// The observations at the server without the setting.
 struct Witnessed<'s> {
     /// Calls that it served, and that the setting must refuse.
     refuses: Vec<&'s Step>,

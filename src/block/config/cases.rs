@@ -8,6 +8,7 @@ use super::{ConfigSetting, ConfigSettings, HintSettings, SettingClaim, calls, li
 use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
+use crate::suite::ToolSelection;
 use crate::wire::Catalog;
 
 pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSettings, catalog: &Catalog) -> Vec<Case> {
@@ -16,6 +17,8 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
         cases.extend(of_hints(planner, template, hints, catalog));
     }
     for setting in &config.settings {
+        let named = ToolSelection::Named(setting.listed_tools());
+        cases.extend(planner.unknown_tools(template, &named, catalog));
         cases.extend(
             setting.claims.iter().enumerate().map(|(at, claim)| of_claim(planner, template, setting, at, claim)),
         );

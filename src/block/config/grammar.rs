@@ -266,6 +266,11 @@ fn read_values(node: &Node, reader: &mut dyn BlockReader, is_scope: bool) -> Opt
         let help = "write for example `args: { name: \"{{ value }}\" }`";
         reader.report(Diagnostic::error("template-not-filled", message, node.span).with_help(help.to_owned()));
     }
+    let (denied, allowed) = (texts(node.get(refused)), texts(node.get(served)));
+    for both in denied.iter().filter(|value| allowed.iter().any(|other| other.value == value.value)) {
+        let message = format!("`{}` is both under `{refused}` and under `{served}`", both.value);
+        reader.report(Diagnostic::error("duplicate-name", message, both.span));
+    }
     Some(ValueClaim {
         is_scope,
         step,

@@ -37,7 +37,7 @@ impl Hint {
         }
     }
 
-    /// What its case is about, behind the name of the tool.
+    /// The words behind the name of the tool in the name of its case.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "changes nothing",
@@ -73,7 +73,7 @@ enum HintedChange {
     Files(Vec<PathBuf>),
 }
 
-/// What one look at a call showed.
+/// The observations at one call.
 struct Look {
     result: CheckResult,
     change: Option<HintedChange>,

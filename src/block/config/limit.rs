@@ -77,7 +77,7 @@ async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> R
     }))
 }
 
-/// What the calls within one window showed.
+/// The outcome of the calls within one window.
 struct RateSeen {
     per: Duration,
     begun: Instant,

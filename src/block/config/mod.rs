@@ -49,7 +49,7 @@ pub(super) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-/// What is to be checked.
+/// The checks that the suite asks for.
 #[derive(Debug, Clone)]
 struct ConfigSettings {
     hints: Option<Arc<HintSettings>>,
@@ -76,7 +76,7 @@ struct ConfigSetting {
     name: String,
     /// Why it is not checked, where the suite says so.
     skip: Option<String>,
-    /// What is added to the start of the server; `None` if the server has the setting already.
+    /// The addition to the start of the server; `None` if the server has the setting already.
     with: Option<AddedSettings>,
     claims: Vec<SettingClaim>,
     /// The time for each claim.
@@ -130,6 +130,23 @@ struct LimitClaim {
     calls: usize,
     /// The time in which so many are served; `None` if there are never more.
     per: Option<Duration>,
+}
+
+impl ConfigSetting {
+    /// The tools of which some call must be served, so that the server of the suite lists them; names with templates are
+    /// left out. One that `serves` or `differs` names may come with the setting.
+    fn listed_tools(&self) -> Vec<Located<String>> {
+        let steps = self.claims.iter().flat_map(|claim| match claim {
+            SettingClaim::Calls(claim) => claim.refuses.as_slice(),
+            SettingClaim::Values(claim) => std::slice::from_ref(&claim.step),
+            SettingClaim::Limit(claim) => std::slice::from_ref(&claim.step),
+            SettingClaim::NoStart => &[],
+        });
+        steps
+            .filter_map(|step| step.action.as_call()?.0.located_text())
+            .filter(|name| !name.value.contains("{{"))
+            .collect()
+    }
 }
 
 impl SettingClaim {

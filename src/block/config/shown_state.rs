@@ -45,7 +45,7 @@ pub(super) struct ShownStateReader {
     arguments: Value,
 }
 
-/// What a server showed at one time, by place.
+/// The state that a server showed at one time, by place.
 #[derive(Debug, Default)]
 pub(super) struct ShownState(BTreeMap<String, Value>);
 
@@ -132,7 +132,7 @@ impl ShownState {
     }
 }
 
-/// What is compared of an answer.
+/// The part of an answer that is compared.
 pub(super) fn result_of(message: &Value) -> Value {
     let result = message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default();
     neutral(&result)

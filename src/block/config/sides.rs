@@ -143,7 +143,7 @@ impl<'a> Sides<'a> {
         &self.exchanges[answer.exchange].received
     }
 
-    /// What is added to the start of the server, as it is written.
+    /// The addition to the start of the server, as it is written.
     pub(super) fn setting_text(&self) -> String {
         let Some(with) = &self.setting.with else { return format!("the setting `{}`", self.setting.name) };
         let mut words: Vec<String> =
@@ -193,10 +193,7 @@ impl<'a> Sides<'a> {
             Err(Stopped::Failed(findings)) => CheckResult::found(Outcome::Failed, findings),
             Err(Stopped::Inconclusive(why)) => CheckResult::inconclusive(why),
             Err(Stopped::Skipped(reason)) => CheckResult::because(Outcome::Skipped, reason),
-            Err(Stopped::Unavailable(found)) => {
-                let reason = Reason::ServerUnavailable(found.message.clone());
-                CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) }
-            }
+            Err(Stopped::Unavailable(found)) => CheckResult::unavailable(*found),
         };
         result.exchanges = self.exchanges;
         result.frames = self.frames;
