@@ -1,6 +1,5 @@
 //! A slow call is cancelled: while it is under way, twice, at once, after its answer, and with an id that nobody used.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,7 +11,6 @@ use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionReply, SessionRequest};
 use crate::source::{beginning_of_json, duration_text};
 
@@ -25,32 +23,7 @@ const SHOWN_STATE: usize = 200;
 /// An id that no request has.
 const UNUSED_ID: &str = "mcprove-never-asked";
 
-/// Cancels a slow call in several ways.
-#[derive(Debug)]
-pub(super) struct CancellationCheck {
-    pub(super) settings: Arc<TimeoutSettings>,
-}
-
-impl Check for CancellationCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { run(&self.settings, &context).await })
-    }
-}
-
-async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
-    let client = match SlowCallClient::open(context, settings).await {
-        Ok(client) => client,
-        Err(result) => return *result,
-    };
-    let measured = settings.slow_calls.of(&client, settings).await;
-    let result = match measured.slow() {
-        Ok(slow) => cancel_slow_call(&client, settings, slow, &measured).await,
-        Err(result) => result,
-    };
-    client.close(result).await
-}
-
-async fn cancel_slow_call(
+pub(super) async fn cancel_slow_call(
     client: &SlowCallClient<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,
@@ -97,7 +70,7 @@ fn harm(found: Finding) -> Finding {
     Finding { severity: Some(Severity::Critical), help: Some(help.to_owned()), ..found }
 }
 
-/// What followed from all rounds.
+/// The conclusion from all rounds.
 enum CancelVerdict {
     /// Findings, or a note where there are none.
     Judged(String),
@@ -113,7 +86,7 @@ struct CancelRounds<'a> {
     state: Option<&'a StateReader>,
 }
 
-/// What came of a call that was cancelled while it was under way.
+/// The events after a call was cancelled while it was under way.
 struct CancelledCall {
     frame: u32,
     /// From the request to its cancellation.

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::cancellation::CancellationCheck;
-use super::disconnection::DisconnectionCheck;
-use super::other_calls::OtherCallsCheck;
-use super::shutdown::ShutdownCheck;
+use super::check::SlowCallCheck;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::Reason;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
 use crate::plan::witness::only_as_task;
-use crate::plan::{Body, Case, Check, Offer};
+use crate::plan::{Body, Case, Offer};
 use crate::suite::{Target, ToolSelection};
 use crate::transport::TransportKind;
 use crate::wire::{Era, Revision};
@@ -58,19 +55,10 @@ fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCall
             return Body::Skipped(kept.skip_reason(&tool.name, ConfigSource::of(planner.suite)));
         }
     }
-    let settings = Arc::clone(settings);
-    let check: Arc<dyn Check> = match aspect {
-        SlowCallAspect::Cancellation => Arc::new(CancellationCheck { settings }),
-        SlowCallAspect::Disconnection => Arc::new(DisconnectionCheck { settings }),
-        SlowCallAspect::OtherCalls => Arc::new(OtherCallsCheck { settings }),
-        SlowCallAspect::Shutdown => {
-            if let Some(why) = not_ours(planner) {
-                return Body::Skipped(Reason::NotApplicable(why.to_owned()));
-            }
-            Arc::new(ShutdownCheck { settings })
-        }
-    };
-    Body::Check(check)
+    if let Some(why) = not_ours(planner).filter(|_| aspect == SlowCallAspect::Shutdown) {
+        return Body::Skipped(Reason::NotApplicable(why.to_owned()));
+    }
+    Body::Check(Arc::new(SlowCallCheck { settings: Arc::clone(settings), aspect }))
 }
 
 /// Why nobody can watch the server end.

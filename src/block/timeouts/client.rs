@@ -122,7 +122,7 @@ impl<'a> SlowCallClient<'a> {
     }
 }
 
-/// What a server did with calls after a cancellation.
+/// A server's answer to a call after a cancellation.
 pub(super) enum Recovery {
     Served,
     /// It no longer serves what it served before.

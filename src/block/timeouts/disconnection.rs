@@ -1,6 +1,5 @@
 //! Over HTTP up to 2025-11-25, the response of a slow call is closed, which is no cancellation: its work goes on.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{SlowCallClient, Stuck};
@@ -9,7 +8,6 @@ use super::slow_call::SlowCall;
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionRequest};
 use crate::source::duration_text;
 
@@ -19,32 +17,11 @@ const SLACK: Duration = Duration::from_secs(2);
 /// How often the state is read while the work should end.
 const READS: u32 = 8;
 
-/// Closes the response of a slow call.
-#[derive(Debug)]
-pub(super) struct DisconnectionCheck {
-    pub(super) settings: Arc<TimeoutSettings>,
-}
-
-impl Check for DisconnectionCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { run(&self.settings, &context).await })
-    }
-}
-
-async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
-    let client = match SlowCallClient::open(context, settings).await {
-        Ok(client) => client,
-        Err(result) => return *result,
-    };
-    let measured = settings.slow_calls.of(&client, settings).await;
-    let result = match measured.slow() {
-        Ok(slow) => disconnect(&client, settings, slow).await,
-        Err(result) => result,
-    };
-    client.close(result).await
-}
-
-async fn disconnect(client: &SlowCallClient<'_>, settings: &TimeoutSettings, slow: &SlowCall) -> CheckResult {
+pub(super) async fn disconnect(
+    client: &SlowCallClient<'_>,
+    settings: &TimeoutSettings,
+    slow: &SlowCall,
+) -> CheckResult {
     let state = match StateReader::of(client, settings, slow).await {
         Ok(Some(state)) => state,
         Ok(None) => {
@@ -104,7 +81,7 @@ struct ClosedResponse<'a> {
     state: &'a StateReader,
 }
 
-/// What came of a call whose response was closed.
+/// The events after the response of a call was closed.
 enum ClosedCall {
     Finished,
     Stopped,

@@ -1,6 +1,6 @@
 //! `timeouts:`, slow calls: they can be cancelled, delay no other call, and keep no server from ending.
 //!
-//! [`cases`] plans a case for each [`SlowCallAspect`]: [`cancellation`], [`disconnection`], [`other_calls`] and [`shutdown`].
+//! [`cases`] plans a case for each [`SlowCallAspect`], which [`check`] runs: [`cancellation`], [`disconnection`], [`other_calls`] and [`shutdown`].
 //! [`slow_call`] finds a slow call and measures it, [`client`] makes the requests, and [`finding`] shows them.
 //!
 //! The time of the slow call alone is the measure of all others: no check compares a time with a fixed limit, except
@@ -9,6 +9,7 @@
 
 mod cancellation;
 mod cases;
+mod check;
 mod client;
 mod disconnection;
 mod finding;
@@ -77,7 +78,7 @@ static KEYS: Object = Object {
     ]],
 };
 
-/// What is asked of slow calls.
+/// The settings of the block.
 #[derive(Debug, Clone)]
 struct TimeoutSettings {
     span: Span,
@@ -92,7 +93,7 @@ struct TimeoutSettings {
     slow_calls: Arc<SlowCalls>,
 }
 
-/// What is checked about slow calls.
+/// An aspect of slow calls that is checked, each by a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SlowCallAspect {
     /// A cancelled call ends, and the server goes on.

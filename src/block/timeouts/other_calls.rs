@@ -1,45 +1,17 @@
 //! Other requests during a slow call: they are answered before it is.
 
-use std::sync::Arc;
-
 use super::client::{SlowCallClient, Stuck};
 use super::finding::CallEvidence;
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
 use crate::source::duration_text;
 
 /// In how many rounds the other requests must wait.
 const ROUNDS: usize = 3;
 
-/// Makes other requests during a slow call.
-#[derive(Debug)]
-pub(super) struct OtherCallsCheck {
-    pub(super) settings: Arc<TimeoutSettings>,
-}
-
-impl Check for OtherCallsCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { run(&self.settings, &context).await })
-    }
-}
-
-async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
-    let client = match SlowCallClient::open(context, settings).await {
-        Ok(client) => client,
-        Err(result) => return *result,
-    };
-    let measured = settings.slow_calls.of(&client, settings).await;
-    let result = match measured.slow() {
-        Ok(slow) => compare(&client, settings, slow, &measured).await,
-        Err(result) => result,
-    };
-    client.close(result).await
-}
-
-async fn compare(
+pub(super) async fn compare(
     client: &SlowCallClient<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,

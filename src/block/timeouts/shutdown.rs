@@ -1,6 +1,5 @@
 //! The server is told to end, idle and during a slow call: by the end of its input, and by SIGTERM.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::SlowCallClient;
@@ -8,15 +7,8 @@ use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Outcome, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::duration_text;
 use crate::transport::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, TransportKind};
-
-/// Ends the server in several ways.
-#[derive(Debug)]
-pub(super) struct ShutdownCheck {
-    pub(super) settings: Arc<TimeoutSettings>,
-}
 
 /// When the server is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +25,7 @@ struct ShutdownScene {
 }
 
 impl ShutdownScene {
-    /// What the server is told, as a part of a sentence.
+    /// The order that the server gets, as a part of a sentence.
     fn text(self) -> &'static str {
         match (self.first, self.moment) {
             (FirstSignal::EndOfInput, ShutdownMoment::Idle) => "the end of its input",
@@ -52,25 +44,19 @@ impl ShutdownScene {
     }
 }
 
-impl Check for ShutdownCheck {
-    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { run(&self.settings, &context).await })
-    }
-}
-
-async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckResult {
-    let client = match SlowCallClient::open(context, settings).await {
-        Ok(client) => client,
-        Err(result) => return *result,
-    };
+/// Ends the server of a session, and then others, in every way.
+pub(super) async fn shut_down(
+    client: SlowCallClient<'_>,
+    settings: &TimeoutSettings,
+    slow: Option<&SlowCall>,
+) -> CheckResult {
+    let context = client.context;
     let protocol_revision = client.session.server.revision.to_string();
-    let measured = settings.slow_calls.of(&client, settings).await;
-    let slow = measured.slow().ok().cloned();
     let signals: &[FirstSignal] = match client.session.server.transport {
         TransportKind::Stdio => &[FirstSignal::EndOfInput, FirstSignal::Sigterm],
         TransportKind::Http | TransportKind::Sse | TransportKind::Memory => &[FirstSignal::Sigterm],
     };
-    let moments: &[ShutdownMoment] = match &slow {
+    let moments: &[ShutdownMoment] = match slow {
         Some(_) => &[ShutdownMoment::Idle, ShutdownMoment::DuringCall],
         None => &[ShutdownMoment::Idle],
     };
@@ -89,7 +75,7 @@ async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckRes
                 Err(result) => return CheckResult { protocol_revision, ..*result },
             },
         };
-        match end(client, scene, slow.as_ref(), settings.grace).await {
+        match end(client, scene, slow, settings.grace).await {
             Ok(shutdown) => seen.push((scene, shutdown)),
             Err(result) => {
                 problem = Some(result);
@@ -97,7 +83,7 @@ async fn run(settings: &TimeoutSettings, context: &CheckContext<'_>) -> CheckRes
             }
         }
     }
-    let judged = judge(settings, slow.as_ref(), &seen);
+    let judged = judge(settings, slow, &seen);
     match problem {
         Some(problem) if judged.findings.is_empty() => CheckResult { protocol_revision, ..problem },
         Some(_) | None => CheckResult { protocol_revision, ..judged },

@@ -12,8 +12,8 @@ use super::client::{SlowCallClient, Stuck, call_params};
 use crate::block::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
-use crate::plan::arguments::{ConfigSource, NotCallable, valid_arguments};
-use crate::plan::witness::{known_arguments, only_as_task};
+use crate::plan::arguments::{ConfigSource, NotCallable};
+use crate::plan::witness::filled_arguments;
 use crate::session::{FailureReason, SessionReply};
 use crate::source::duration_text;
 use crate::wire::Tool;
@@ -199,11 +199,5 @@ impl CallSearch<'_> {
 
 /// A valid call of a tool that may be called: with arguments of the suite, or generated ones.
 pub(super) fn params_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, NotCallable> {
-    if tool.raw["execution"]["taskSupport"] == "required" {
-        return Err(NotCallable::NothingFits(only_as_task(tool)));
-    }
-    let generated = valid_arguments(context.suite, context.server_name, tool)?;
-    let arguments = known_arguments(context.suite, tool).map_or(generated, |(_, known)| known);
-    let unfilled = || NotCallable::NothingFits("its arguments use a name that only a step captures".to_owned());
-    Ok(call_params(&tool.name, &(context.filled)(&arguments).ok_or_else(unfilled)?))
+    Ok(call_params(&tool.name, &filled_arguments(context, tool)?))
 }
