@@ -144,7 +144,7 @@ pub(super) fn find(text: &str) -> Option<Injection> {
     Some(Injection { says: says.to_owned(), quote: legible(around(&own, at.start, at.end, SHOWN / 2)) })
 }
 
-/// What a text says of the use of a foreign tool: that the model must do something else with it, or before it.
+/// An order about the use of a foreign tool: that the model must do something else with it, or before it.
 pub(super) fn find_about<'a>(text: &str, tools: impl IntoIterator<Item = &'a str>) -> Option<Injection> {
     let own = without_quotations(text);
     if is_about_attacks(&own) {

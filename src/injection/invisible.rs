@@ -19,7 +19,7 @@ const FLAG: char = '\u{1f3f4}';
 const END_OF_FLAG: char = '\u{e007f}';
 const LONGEST_REGION: usize = 7;
 
-/// What a text hides.
+/// The part of a text that people do not see.
 pub(super) fn find(text: &str, origin: TextOrigin) -> Option<Injection> {
     if text.is_ascii() && !text.contains('\u{1b}') {
         return None;

@@ -24,7 +24,7 @@ pub enum TextOrigin {
 /// A text that instructs the model, or hides something from people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
-    /// What it does, as the end of a sentence that begins with its place.
+    /// Its effect, as the end of a sentence that begins with its place.
     pub says: String,
     /// The part of the text that does it, legible.
     pub quote: String,
@@ -38,7 +38,7 @@ pub fn find(text: &str, origin: TextOrigin) -> Option<Injection> {
     invisible::find(text, origin).or_else(|| directive::find(&invisible::without(text)))
 }
 
-/// What a text tells the model about the use of one of these tools, which are not those of its server.
+/// An order to the model about the use of one of these tools, which are not those of its server.
 pub fn find_about<'a>(text: &str, tools: impl IntoIterator<Item = &'a str>) -> Option<Injection> {
     directive::find_about(&invisible::without(text), tools)
 }

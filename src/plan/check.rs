@@ -62,7 +62,7 @@ pub trait ConfiguredServers: Send + Sync {
     fn end(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug)]
 pub struct StepOutcome {
     /// The messages.

@@ -1,6 +1,9 @@
 //! Valid calls: what must be served before a refusal or a result says anything about a server.
 
+use serde_json::Value as Json;
+
 use super::arguments::{self, ConfigSource, NotCallable};
+use super::check::CheckContext;
 use super::generated::{bare, text_node};
 use super::planner::Planner;
 use super::raw;
@@ -100,6 +103,20 @@ pub(crate) fn arguments_for_call(suite: &Suite, server: &str, tool: &Tool) -> Re
         Some((_, known)) if !matches!(given, Err(NotCallable::Hazard(_))) => Ok(known),
         _ => given,
     }
+}
+
+/// The same for a check, filled in, of a tool that is no task.
+///
+/// # Errors
+///
+/// Says why the tool is not called.
+pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &Tool) -> Result<Json, NotCallable> {
+    if tool.raw["execution"]["taskSupport"] == "required" {
+        return Err(NotCallable::NothingFits(only_as_task(tool)));
+    }
+    let arguments = arguments_for_call(context.suite, context.server_name, tool)?;
+    let unfilled = || NotCallable::NothingFits("its arguments use a name that only a step captures".to_owned());
+    (context.filled)(&arguments).ok_or_else(unfilled)
 }
 
 /// Whether nothing in a step's expectations says that the call must fail, or that it may.

@@ -238,7 +238,7 @@ impl SarifSeverity {
         Self { kind: case.kind_of(finding), severity: finding.how_bad(), is_of_security }
     }
 
-    /// What makes one worse than another: a rule that is about security once stays so.
+    /// The order of severities, the worst last: a rule that is about security once stays so.
     fn rank(&self) -> impl Ord + use<> {
         (self.is_of_security, self.severity)
     }

@@ -455,10 +455,7 @@ fn without_session(error: SessionError) -> CheckResult {
     match error {
         SessionError::NotApplicable(reason) => CheckResult::because(Outcome::Skipped, reason),
         SessionError::Interrupted => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
-        SessionError::Broken(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, vec![*found]) }
-        }
+        SessionError::Broken(found) => CheckResult::unavailable(*found),
     }
 }
 

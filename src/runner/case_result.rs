@@ -53,11 +53,7 @@ pub(super) fn not_expanded(planned: &SuitePlan, case: &Case, error: SessionError
             of_check(planned, case, CheckResult::because(Outcome::Skipped, reason), Vec::new())
         }
         SessionError::Interrupted => not_run(planned, case, RunEnd::Interrupted),
-        SessionError::Broken(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            let check = CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, vec![*found]) };
-            of_check(planned, case, check, Vec::new())
-        }
+        SessionError::Broken(found) => of_check(planned, case, CheckResult::unavailable(*found), Vec::new()),
     }
 }
 

@@ -25,7 +25,7 @@ pub enum FirstSignal {
 /// How a process of ours ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shutdown {
-    /// What ended it.
+    /// The step that ended it.
     pub by: ShutdownStep,
     /// From the first signal to its exit.
     pub took: Duration,
@@ -33,7 +33,7 @@ pub struct Shutdown {
     pub left: Vec<String>,
 }
 
-/// What ended a process, the gentlest first.
+/// A step that ends a process, the gentlest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShutdownStep {
     /// The end of its input.

@@ -9,9 +9,8 @@ use tokio::time::Instant;
 use super::SecuritySettings;
 use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
-use crate::plan::arguments::valid_arguments;
 use crate::plan::generated::text_node;
-use crate::plan::witness::known_arguments;
+use crate::plan::witness::filled_arguments;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::redact::Redactor;
 use crate::session::{CallFailure, FailureReason, Session, SessionRequest};
@@ -55,10 +54,7 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     let added = AddedSettings { env: vec![(variable, text_node(&secret, span))], ..AddedSettings::default() };
     let session = match context.servers.open_with(&added).await {
         Ok(session) => session,
-        Err(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            return CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) };
-        }
+        Err(found) => return CheckResult::unavailable(found),
     };
     let mut visit = EnvironmentVisit {
         context,
@@ -158,13 +154,11 @@ impl EnvironmentVisit<'_> {
         let context = self.context;
         let tools = context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         for tool in tools.filter(|tool| !shows_environment(tool)).take(MOST_TOOLS) {
-            let Ok(made) = valid_arguments(context.suite, context.server_name, tool) else { continue };
-            let made = known_arguments(context.suite, tool).map_or(made, |(_, known)| known);
+            let Ok(valid) = filled_arguments(context, tool) else { continue };
             let properties = tool.input_schema()["properties"].clone();
-            let valid = (context.filled)(&made);
-            // What a writer is told, it may keep.
-            let unknown = valid.clone().filter(|_| tool.only_reads()).map(with_unknown_texts);
-            for arguments in [valid, unknown, Some(json!({})), Some(properties)].into_iter().flatten() {
+            // A tool that writes may keep what it is told.
+            let unknown = tool.only_reads().then(|| with_unknown_texts(valid.clone()));
+            for arguments in [Some(valid), unknown, Some(json!({})), Some(properties)].into_iter().flatten() {
                 self.request("tools/call", json!({"name": tool.name, "arguments": arguments})).await?;
             }
         }

@@ -111,7 +111,7 @@ fn takes_options(parameter: &Parameter<'_>) -> bool {
 struct ExecutionSearch<'a, 'b> {
     folder: WatchedFolder,
     number: usize,
-    /// What was sent, and has not left a file so far.
+    /// The commands that were sent and have not left a file so far.
     sent: Vec<SentPayload>,
     probed: &'a mut ProbedTool<'b>,
 }

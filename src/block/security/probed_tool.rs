@@ -8,9 +8,9 @@ use super::SecuritySettings;
 use crate::block::evidence::{exchange, refused};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::CheckContext;
-use crate::plan::arguments::valid_arguments;
+use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};
-use crate::plan::witness::known_arguments;
+use crate::plan::witness::filled_arguments;
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::duration_text;
 use crate::wire::Tool;
@@ -63,10 +63,7 @@ impl<'a> ProbedTool<'a> {
             Some(tool) => Self::valid_base(context, tool)?,
             None => Value::Null,
         };
-        let session = context.servers.open().await.map_err(|found| {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
-        })?;
+        let session = context.servers.open().await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
         session.keep_last_frames(1);
         Ok(Self {
             context,
@@ -83,14 +80,10 @@ impl<'a> ProbedTool<'a> {
     }
 
     fn valid_base(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, Box<CheckResult>> {
-        let none = |why: String| Box::new(CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(why)));
-        let made = match known_arguments(context.suite, tool) {
-            Some((_, known)) => known,
-            None => valid_arguments(context.suite, context.server_name, tool).map_err(|why| {
-                none(why.sentence(&tool.name, crate::plan::arguments::ConfigSource::of(context.suite)))
-            })?,
-        };
-        (context.filled)(&made).ok_or_else(|| none("the arguments use a name that only a step captures".to_owned()))
+        filled_arguments(context, tool).map_err(|why| {
+            let why = why.sentence(&tool.name, ConfigSource::of(context.suite));
+            Box::new(CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(why)))
+        })
     }
 
     /// The parameters that take texts and that a probe is about, in the order of the schema.

@@ -7,10 +7,8 @@ use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::generate::{InvalidValue, Rng};
 use crate::plan::CheckContext;
-use crate::plan::arguments::{
-    ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder, valid_arguments,
-};
-use crate::plan::witness::{known_arguments, only_as_task};
+use crate::plan::arguments::{ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder};
+use crate::plan::witness::filled_arguments;
 use crate::wire::Tool;
 
 /// How many calls of one tool have canaries, and how many look for them by a value of an answer.
@@ -97,18 +95,12 @@ impl LeftAlone {
 impl CanaryCaller {
     fn new(context: &CheckContext<'_>, settings: &StateSettings, tool: &Tool) -> Result<Self, NotCallable> {
         let suite = context.suite;
-        if tool.raw["execution"]["taskSupport"] == "required" {
-            return Err(NotCallable::NothingFits(only_as_task(tool)));
-        }
-        let arguments = valid_arguments(suite, context.server_name, tool)?;
-        let arguments = known_arguments(suite, tool).map_or(arguments, |(_, known)| known);
-        let unfilled = || NotCallable::NothingFits("its arguments use a name that only a step captures".to_owned());
         Ok(Self {
             name: tool.name.clone(),
             declares_reading: tool.raw["annotations"]["readOnlyHint"] == true,
             only_reads: tool.only_reads(),
             is_shared: settings.shared.selects(&tool.name),
-            arguments: (context.filled)(&arguments).ok_or_else(unfilled)?,
+            arguments: filled_arguments(context, tool)?,
             safe_arguments: safe_arguments(tool, server_folder(suite, context.server_name)).ok(),
         })
     }

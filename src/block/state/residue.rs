@@ -263,7 +263,7 @@ impl ResidueStudy<'_> {
         Ok((call, self.snapshot(session).await))
     }
 
-    /// What reading shows, as far as it is the same twice.
+    /// The answers to reads, as far as they are the same twice.
     async fn stable(&mut self, session: &Session) -> StateSnapshot {
         let first = self.snapshot(session).await;
         let second = self.snapshot(session).await;

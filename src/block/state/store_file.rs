@@ -45,7 +45,7 @@ impl StoreFile {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// What it holds now.
+    /// Its current content.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ fn lies_below(path: &Path, folder: &Path) -> bool {
         && path.parent().and_then(real).zip(real(folder)).is_some_and(|(parent, folder)| parent.starts_with(folder))
 }
 
-/// What happens to a file.
+/// The damage that is done to a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Damage {
     /// A line is appended that cannot be read.

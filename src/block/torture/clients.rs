@@ -66,11 +66,11 @@ pub(super) struct NumberedAnswer {
     pub(super) number: u64,
     pub(super) session: usize,
     pub(super) reply: KeptReply,
-    /// What the read that followed showed; `None` where none did, or none was served.
+    /// The read that followed; `None` where none did, or none was served.
     pub(super) followed: Option<Followed>,
 }
 
-/// What the read that followed a call showed.
+/// The read that followed a call.
 #[derive(Debug, Clone)]
 pub(super) enum Followed {
     /// The text of the call.
@@ -366,10 +366,7 @@ pub(super) async fn begin<'a>(
     };
     match Clients::open(context, settings).await {
         Ok(clients) => Ok((templates, clients)),
-        Err(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            Err(Box::new(CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }))
-        }
+        Err(found) => Err(Box::new(CheckResult::unavailable(found))),
     }
 }
 

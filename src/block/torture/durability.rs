@@ -97,7 +97,7 @@ impl From<Halt> for TrialEnd {
     }
 }
 
-/// What a kill did to a tool's data.
+/// The effect of a kill on a tool's data.
 #[derive(Clone)]
 struct KillDamage {
     kind: DamageKind,
@@ -141,10 +141,7 @@ impl<'a> DurabilityTrial<'a> {
                 let tools = self.check.tools.join("`, `");
                 halted(&halt, &self.check.settings, &tools)
             }
-            Err(TrialEnd::NotStarted(found)) => {
-                let reason = Reason::ServerUnavailable(found.message.clone());
-                CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) }
-            }
+            Err(TrialEnd::NotStarted(found)) => CheckResult::unavailable(*found),
         }
     }
 

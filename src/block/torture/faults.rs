@@ -1,11 +1,11 @@
-//! What can be wrong with concurrent writes, and the finding about it.
+//! The faults of concurrent writes, and the finding about each.
 
 use super::finding::{SWAPPED_HELP, load, show};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::WriteStudy;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
 
-/// What is wrong, the worst first.
+/// A fault of concurrent writes, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WriteFault {
     /// No read shows a confirmed write.
@@ -27,7 +27,7 @@ pub(super) enum WriteFault {
 pub(super) struct SeenFault {
     pub(super) fault: WriteFault,
     pub(super) message: String,
-    /// What the first of the writes should have shown.
+    /// The expectation of the first of the writes.
     pub(super) expected: String,
     /// How many writes it is about, and of how many.
     pub(super) affected: usize,
@@ -47,13 +47,13 @@ pub(super) struct Confirmation {
     pub(super) most_rounds: usize,
 }
 
-/// What the finding about a fault says whatever the tool is.
+/// The words of a finding that are the same for every tool.
 struct FaultWords {
     code: &'static str,
     /// The name of the evidence that counts the writes, and what they are.
     count: &'static str,
     counted: &'static str,
-    /// What writes one after another showed.
+    /// The observation at writes one after another.
     control: &'static str,
     help: &'static str,
 }

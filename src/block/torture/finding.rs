@@ -39,12 +39,12 @@ pub(super) fn swapped_message(tool: &str) -> String {
     format!("`{tool}` answers a call with the result of another one that runs at the same time")
 }
 
-/// What the text in its answer should be.
+/// The text that its answer should have.
 pub(super) fn swapped_expectation(own: &str, shows: &str) -> String {
     format!("`{own}`, the text of the call, and not `{shows}`")
 }
 
-/// What to do about it.
+/// The remedy for swapped answers.
 pub(super) const SWAPPED_HELP: &str =
     "keep what belongs to a call in variables of that call, not in ones that calls share";
 

@@ -10,11 +10,9 @@ use super::{Torture, WritePair};
 use crate::block::evidence::exchange;
 use crate::event::Exchange;
 use crate::plan::CheckContext;
-use crate::plan::arguments::valid_arguments;
-use crate::plan::witness::known_arguments;
+use crate::plan::witness::filled_arguments;
 use crate::schema::objection;
 use crate::session::SessionReply;
-use crate::source::Node;
 use crate::wire::Tool;
 
 /// How many resources are tried.
@@ -39,7 +37,7 @@ pub(super) enum Read {
     ByText { name: String, template: ArgumentTemplate },
 }
 
-/// What a read shows of some writes.
+/// The writes that a read shows.
 #[derive(Debug, Default)]
 pub(super) struct ReadBack {
     /// The writes that were looked for.
@@ -72,9 +70,9 @@ impl Read {
         let tools: Vec<&Tool> = context.catalog.tools.iter().filter(is_meant).collect();
         let uris = context.catalog.resources.iter().filter_map(|resource| resource["uri"].as_str());
         let uris = uris.filter(|_| pair.is_none()).take(MOST_RESOURCES);
-        let fixed = tools
-            .iter()
-            .filter_map(|tool| Some(Self::Tool { name: tool.name.clone(), arguments: arguments(context, tool)? }));
+        let fixed = tools.iter().filter_map(|tool| {
+            Some(Self::Tool { name: tool.name.clone(), arguments: filled_arguments(context, tool).ok()? })
+        });
         let by_answer = tools.iter().filter_map(|tool| by_answer(context, tool));
         let by_text = tools.iter().filter_map(|tool| {
             let template = ArgumentTemplate::of_tool(tool, context, settings.seed).ok()?.into_iter().next()?;
@@ -276,22 +274,12 @@ fn text(reply: &SessionReply) -> String {
     if reply.is_served() { reply.message["result"].to_string() } else { String::new() }
 }
 
-/// Arguments of a call that says nothing of a write.
-fn arguments(context: &CheckContext<'_>, tool: &Tool) -> Option<Value> {
-    let known = known_arguments(context.suite, tool).map(|(_, known)| known);
-    let arguments: Node = match known {
-        Some(known) => known,
-        None => valid_arguments(context.suite, context.server_name, tool).ok()?,
-    };
-    (context.filled)(&arguments)
-}
-
 fn by_answer(context: &CheckContext<'_>, tool: &Tool) -> Option<Read> {
     let properties = tool.input_schema()["properties"].as_object()?;
     Some(Read::ByAnswer {
         name: tool.name.clone(),
         schema: tool.input_schema().clone(),
-        arguments: arguments(context, tool)?,
+        arguments: filled_arguments(context, tool).ok()?,
         members: properties.keys().cloned().collect(),
     })
 }

@@ -1,4 +1,4 @@
-//! What a kept finding needs to be found again: this block with one tool, and few calls.
+//! The reproduction of a kept finding: this block with one tool, and few calls.
 
 use serde_json::{Map, Value, json};
 

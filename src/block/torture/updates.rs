@@ -1,6 +1,6 @@
 //! Writes of one tool at a time: what it confirms must be there afterwards, once, and under an identifier of its own.
 //!
-//! What makes it a finding without knowing what a tool means: writes one after another before, and as many as are concurrent
+//! It is a finding although nobody knows what the tool means: writes one after another before, and as many as are concurrent
 //! afterwards, must be right in the same way, and a second round of concurrent writes must show the same again.
 
 use std::sync::Arc;

@@ -60,7 +60,7 @@ pub(super) struct WriteBaseline {
     slowest: Duration,
 }
 
-/// What follows each write of a round.
+/// The step that follows each write of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoundKind {
     /// The next write.
@@ -213,7 +213,7 @@ impl WriteStudy<'_> {
         })
     }
 
-    /// What the reads show of writes as soon as it is everything, or else after so long, and a second more.
+    /// The writes that reads show: all of them as soon as they do, or else those after so long, and a second more.
     pub(super) async fn settled(
         &self,
         reads: &[Read],

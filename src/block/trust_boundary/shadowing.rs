@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::TrustBoundary;
 use super::verdict::not_selected;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, SHADOWED_TOOL, STEERED_TOOL, Severity};
+use crate::event::{CheckResult, Finding, Outcome, RequirementLevel, SHADOWED_TOOL, STEERED_TOOL, Severity};
 use crate::injection::{self, NameLikeness, likeness};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::wire::{Catalog, Tool};
@@ -61,20 +61,16 @@ async fn run(check: &ShadowingCheck, context: &CheckContext<'_>) -> CheckResult 
     let Some(untrusted) = context.servers.of_server(&boundary.from.value) else {
         return not_selected(&boundary.from.value);
     };
-    let unavailable = |found: Finding| {
-        let reason = Reason::ServerUnavailable(found.message.clone());
-        CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
-    };
     let session = match untrusted.open().await {
         Ok(session) => session,
-        Err(found) => return unavailable(found),
+        Err(found) => return CheckResult::unavailable(found),
     };
     let listed = session.catalog().await;
     let instructions = session.server.result["instructions"].as_str().unwrap_or_default().to_owned();
     untrusted.close(session).await;
     let catalog = match listed {
         Ok(catalog) => catalog,
-        Err(failure) => return unavailable(Finding::from(&failure)),
+        Err(failure) => return CheckResult::unavailable(Finding::from(&failure)),
     };
     let protected = &context.catalog.tools;
     let findings = match check.kind {

@@ -52,10 +52,7 @@ pub(super) fn not_selected(server: &str) -> CheckResult {
 
 fn stopped(stop: FlowStop) -> CheckResult {
     match stop {
-        FlowStop::Broken(found) => {
-            let reason = Reason::ServerUnavailable(found.message.clone());
-            CheckResult { findings: vec![*found], ..CheckResult::because(Outcome::Errored, reason) }
-        }
+        FlowStop::Broken(found) => CheckResult::unavailable(*found),
         FlowStop::Unfilled(reason) => CheckResult::because(Outcome::Errored, Reason::Unfilled(reason)),
     }
 }

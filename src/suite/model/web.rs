@@ -9,7 +9,7 @@ pub struct Http {
     pub url: Node,
     /// The program that serves there; `None` for a server that runs already.
     pub command: Option<Vec<Node>>,
-    /// What every request carries.
+    /// The credentials that every request carries.
     pub credentials: HttpCredentials,
     /// Users with credentials of their own.
     pub users: Vec<HttpUser>,
@@ -40,7 +40,7 @@ impl HttpCredentials {
 pub struct HttpUser {
     /// The name in the suite.
     pub name: Located<String>,
-    /// What the user's requests carry.
+    /// The credentials of the user's requests.
     pub credentials: HttpCredentials,
 }
 
