@@ -1,5 +1,6 @@
 //! A finding as a test: what a suite should gain so that it never comes back.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
@@ -24,9 +25,25 @@ pub fn regression(stored: &Stored) -> Option<String> {
     }
     match stored.reproduction.as_ref().map(|reproduction| &reproduction.check) {
         Some(ReproductionCheck::Block(found)) => text += &block(&found.suite, 0),
-        _ => text += &block(&json!([test(stored)?]), 0),
+        _ => match leak_between_sessions(stored) {
+            Some(found) => text += &block(&found, 0),
+            None => text += &block(&json!([test(stored)?]), 0),
+        },
     }
     Some(text)
+}
+
+/// The block for a text that leaks from one session of a server over HTTP into another: a test has one session, and a
+/// restart would remove what a server keeps in memory.
+fn leak_between_sessions(stored: &Stored) -> Option<Value> {
+    let reproduction = stored.reproduction.as_ref()?;
+    let [earlier @ .., _] = reproduction.sessions.as_slice() else { return None };
+    if stored.kind != FindingKind::StateLeak || earlier.is_empty() || !stored.start.server["url"].is_string() {
+        return None;
+    }
+    let tools = earlier.iter().flatten().filter_map(|call| call.params["name"].as_str());
+    let tools: BTreeSet<String> = tools.map(escaped).collect();
+    Some(json!({"allow": tools, "state": {"isolation": ["sessions"]}}))
 }
 
 /// The steps in the words of a suite; `None` where the finding cannot be played.

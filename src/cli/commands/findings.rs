@@ -272,8 +272,7 @@ fn described(stored: &Stored, example: Option<&str>) -> String {
             if !reproduction.sessions.is_empty() {
                 text += &requests(stored, reproduction);
             }
-            let part = if reproduction.sessions.is_empty() { "block" } else { "test" };
-            let _ = writeln!(text, "\nas a {part} for a suite\n{}", indented(example));
+            let _ = writeln!(text, "\nto add to a suite\n{}", indented(example));
         }
         _ => {
             let _ = writeln!(text, "\n{}", why_unplayable(stored));
