@@ -4,14 +4,14 @@
 //! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
 //! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines
 //! and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`, `resources` or `prompts`.
-//! [`faulty`] are the servers with one fault written into them, [`flaw`] what makes one from a few lines of YAML, and
+//! [`faulty`] are the servers with one fault written into them, `edge` what puts faults written in YAML around one, and
 //! `fixtures` is what the official conformance suite asks for.
 
 mod catalog;
+mod edge;
 mod era;
 pub mod faulty;
 mod fixtures;
-pub mod flaw;
 pub mod http;
 mod prompts;
 mod random;
@@ -97,8 +97,8 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    match fault.player().cloned() {
-        Some(player) => flaw::lines::serve(settings, fault, player, (reader, writer)).await,
+    match fault.edge().cloned() {
+        Some(edge) => edge::lines::serve(settings, fault, edge, (reader, writer)).await,
         None => converse(settings, fault, reader, writer).await,
     }
 }

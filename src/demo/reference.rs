@@ -1,7 +1,7 @@
 //! The server on which a rule of the specification can be seen to hold, and to be broken.
 
-use super::flaw::Flaw;
 use super::settings::Settings;
+use crate::fault::{Fault, decode_all};
 use crate::source::{Diagnostic, Node, Value};
 use crate::suite::{Property, Rule};
 
@@ -20,9 +20,9 @@ pub struct Reference {
     /// The settings that the correct server needs to show that it keeps the rule.
     pub settings: Settings,
     /// Edits that add correct behaviour to the demo server's.
-    pub healthy: Option<Flaw>,
-    /// The flaw that breaks the rule and no other; `None` where no faulty server is known.
-    pub flaw: Option<Flaw>,
+    pub healthy: Option<Vec<Fault>>,
+    /// The faults that break the rule and no other; `None` where no faulty server is known.
+    pub faults: Option<Vec<Fault>>,
 }
 
 impl Reference {
@@ -40,9 +40,9 @@ impl Reference {
         let written = |name: &str| reference.and_then(|reference| reference.get(name));
         let wants = |name: &str| written(name).and_then(Node::flag) == Some(true);
         let edits = written("edits");
-        let healthy = edits.map(|node| Flaw::decode(node, found));
-        let flaw = broken.map(|node| Flaw::decode(&together(edits, node), found));
-        Self { settings: settings(wants("fixtures"), wants("tasks"), wants("token")), healthy, flaw }
+        let healthy = edits.map(|node| decode_all(node, found));
+        let faults = broken.map(|node| decode_all(&together(edits, node), found));
+        Self { settings: settings(wants("fixtures"), wants("tasks"), wants("token")), healthy, faults }
     }
 }
 

@@ -1,42 +1,67 @@
 //! Which exchanges a fault strikes.
 
+use std::slice;
+
 use serde_json::{Map, Value};
 
 use super::draw::{FaultDrawKey, draw};
-use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
+use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::message_path::MessagePath;
-use super::parsed_message::{MessageForm, ParsedMessage};
-use super::path_condition::{PathConditions, fits};
+use super::parsed_message::{MessageKind, ParsedMessage};
+use super::path_condition::{NamedCondition, PathConditions, fits};
 use super::schema_check;
-use super::words::{AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, Occurrence, SearchScope, SentAs, ToolKind};
+use super::words::{
+    AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, KindCondition, Occurrence, SearchScope, ToolKind,
+};
 use crate::wire::{Catalog, Tool};
 
 /// The conditions on an exchange; keys that are left out match everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Match {
-    /// The methods, with `*` for any letters; empty for whatever was sent.
-    pub(super) methods: Vec<String>,
-    pub(super) sent: Vec<SentAs>,
+    pub(super) message: MessageCondition,
+    pub(super) unless: Option<MessageCondition>,
+    /// The methods of messages that the server sends by itself: the fault is about them, and not about the answer.
+    pub(super) sends: Vec<String>,
     pub(super) by: Option<ExchangeOwner>,
-    pub(super) over: Option<Carrier>,
     pub(super) answered: Vec<AnswerCondition>,
     /// In the answer, or in notifications beside it.
     pub(super) answer: PathConditions,
-    pub(super) params: PathConditions,
+    pub(super) status: Vec<u16>,
     pub(super) arguments: Vec<ArgumentFit>,
     pub(super) tool: Vec<ToolKind>,
     /// In the entry of the tool.
     pub(super) declares: PathConditions,
     /// Whether the capability that the method belongs to is declared.
     pub(super) declared: Option<bool>,
-    pub(super) status: Vec<u16>,
-    pub(super) headers: Vec<String>,
-    pub(super) no_headers: Vec<String>,
     pub(super) occurrence: Option<Occurrence>,
     pub(super) after: Option<Box<RelatedExchange>>,
     pub(super) unless_after: Option<Box<RelatedExchange>>,
     pub(super) before: Option<Box<RelatedExchange>>,
     pub(super) chance: Option<Chance>,
+    pub(super) turn: Turn,
+}
+
+/// The conditions on a message of the client.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct MessageCondition {
+    /// The methods, with `*` for any letters; empty for whatever was sent.
+    pub(super) methods: Vec<String>,
+    pub(super) kinds: Vec<KindCondition>,
+    pub(super) over: Option<Carrier>,
+    pub(super) fields: PathConditions,
+    pub(super) verbs: Vec<String>,
+    pub(super) path: Option<String>,
+    pub(super) headers: Vec<NamedCondition>,
+    pub(super) no_headers: Vec<String>,
+    pub(super) query: Vec<NamedCondition>,
+}
+
+/// Which of those that match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) nth: Option<u64>,
+    pub(super) from: Option<u64>,
+    pub(super) of_server: bool,
 }
 
 /// Another exchange that must have been, or must follow.
@@ -55,21 +80,143 @@ pub(super) struct Chance {
     pub(super) seed: u64,
 }
 
+impl MessageCondition {
+    pub(super) fn holds(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
+        let kind_fits = if self.kinds.is_empty() {
+            !matches!(parsed.kind, MessageKind::Start | MessageKind::End)
+        } else {
+            self.kinds.iter().any(|kind| kind.is(parsed))
+        };
+        let is_named = || {
+            let is = |method: &str| self.methods.iter().any(|known| fits(known, method));
+            self.methods.is_empty() || parsed.method.as_deref().is_some_and(is)
+        };
+        // The cheap conditions first: most messages are told apart by their method.
+        is_named()
+            && kind_fits
+            && self.over.is_none_or(|over| carrier == over)
+            && self.head_fits(parsed)
+            && self.fields.hold_of(parsed)
+    }
+
+    fn head_fits(&self, parsed: &ParsedMessage<'_>) -> bool {
+        let Some(head) = &parsed.head else {
+            return self.verbs.is_empty()
+                && self.path.is_none()
+                && self.headers.is_empty()
+                && self.no_headers.is_empty()
+                && self.query.is_empty();
+        };
+        (self.verbs.is_empty() || self.verbs.contains(&head.verb))
+            && self.path.as_ref().is_none_or(|path| fits(path, &head.path))
+            && self.headers.iter().all(|header| header.holds(&head.headers))
+            && !self.no_headers.iter().any(|name| head.headers.contains_key(name))
+            && self.query.iter().all(|parameter| parameter.holds(&head.query))
+    }
+
+    /// Whether it can be told without a message.
+    pub(super) fn is_about_transport_alone(&self) -> bool {
+        self.methods.is_empty()
+            && self.kinds.is_empty()
+            && self.fields.is_empty()
+            && self.verbs.is_empty()
+            && self.headers.is_empty()
+            && self.over != Some(Carrier::Http)
+    }
+
+    /// Whether it is about bytes or about what carries them, rather than about messages.
+    fn is_raw(&self) -> bool {
+        let is_raw = |kind: &KindCondition| {
+            !matches!(kind, KindCondition::Request | KindCondition::Notification | KindCondition::Response)
+        };
+        self.kinds.iter().any(is_raw) || !(self.headers.is_empty() && self.no_headers.is_empty())
+    }
+}
+
+impl Turn {
+    /// Whether it is the turn of the one with that number.
+    pub(super) fn comes(self, number: u64) -> bool {
+        self.nth.is_none_or(|nth| nth == number) && self.from.is_none_or(|from| from <= number)
+    }
+
+    fn is_any(self) -> bool {
+        self.nth.is_none() && self.from.is_none()
+    }
+}
+
 impl Match {
     /// Whether the exchange at that index is one of those that are meant.
     pub fn holds(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
+        self.matches(at, history) && (self.turn.is_any() || self.turn.comes(self.number(at, history)))
+    }
+
+    fn matches(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
         let Some(exchange) = history.exchanges.get(at) else { return false };
         if !self.is_owner(exchange) || !self.is_occurrence(exchange) {
             return false;
         }
         let parsed = ParsedMessage::of(exchange);
-        // The cheap conditions first: most exchanges are told apart by their method.
-        self.is_asked(&parsed)
-            && self.is_answered(&parsed, exchange)
+        let status = exchange.replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
+        let carrier = if status.is_some() { Carrier::Http } else { Carrier::Stream };
+        self.is_asked(&parsed, carrier)
+            && self.is_met_by(&exchange.replies, parsed.answer(&exchange.replies))
             && self.is_declared(&parsed, history)
             && self.is_tool(&parsed, history)
             && self.is_among_others(at, history)
             && self.is_drawn(&parsed, exchange)
+    }
+
+    fn is_met_by(&self, replies: &[ServerReply], answer: Option<usize>) -> bool {
+        if self.sends.is_empty() {
+            self.is_answered(replies, answer)
+        } else {
+            replies.iter().any(|reply| self.means(reply))
+        }
+    }
+
+    /// Whether it is about this message, which the server sent by itself.
+    pub(super) fn means(&self, reply: &ServerReply) -> bool {
+        let ReplyContent::Message(message) = &reply.content else { return false };
+        message["method"].as_str().is_some_and(|method| self.is_about_sent(method))
+            && self.is_answered(slice::from_ref(reply), Some(0))
+    }
+
+    /// How many have matched by then, this one among them.
+    fn number(&self, at: usize, history: &ExchangeHistory<'_>) -> u64 {
+        let this = &history.exchanges[at];
+        let earlier = history.exchanges[..at]
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| self.turn.of_server || (other.owner == this.owner && other.session == this.session));
+        1 + earlier.filter(|(index, _)| self.matches(*index, history)).count() as u64
+    }
+
+    /// Whether a message of the client is one of those that are meant, whatever comes of it.
+    pub(super) fn is_asked(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
+        self.message.holds(parsed, carrier) && !self.unless.as_ref().is_some_and(|unless| unless.holds(parsed, carrier))
+    }
+
+    /// Whether it is about a message with that method which the server sends during what came, if that is known.
+    pub(super) fn is_sent(&self, method: &str, during: Option<&(ParsedMessage<'_>, Carrier)>) -> bool {
+        self.is_about_sent(method)
+            && match during {
+                Some((parsed, carrier)) => self.is_asked(parsed, *carrier),
+                None => self.message.is_about_transport_alone() && self.unless.is_none(),
+            }
+    }
+
+    fn is_about_sent(&self, method: &str) -> bool {
+        self.sends.iter().any(|pattern| fits(pattern, method))
+    }
+
+    /// Whether it depends on what comes.
+    pub(super) fn depends_on_answer(&self) -> bool {
+        !(self.answered.is_empty() && self.answer.is_empty() && self.status.is_empty())
+    }
+
+    /// Whether it depends on nothing of the answer but its status.
+    pub(super) fn depends_on_status_alone(&self) -> bool {
+        self.answered.is_empty() && self.answer.is_empty() && self.turn.is_any()
     }
 
     fn is_owner(&self, exchange: &MessageExchange) -> bool {
@@ -88,38 +235,16 @@ impl Match {
         }
     }
 
-    fn is_asked(&self, parsed: &ParsedMessage<'_>) -> bool {
-        let is_named = self.methods.is_empty()
-            || parsed.method.as_deref().is_some_and(|method| self.methods.iter().any(|known| fits(known, method)));
-        let is_sent = self.sent.is_empty()
-            || self.sent.iter().any(|sent| match sent {
-                SentAs::Request => parsed.form == MessageForm::Request,
-                SentAs::Notification => parsed.form == MessageForm::Notification,
-                SentAs::Broken => parsed.form == MessageForm::Broken,
-                SentAs::Unparsable => parsed.form == MessageForm::Unparsable,
-                SentAs::Raw => parsed.is_raw,
-            });
-        is_named
-            && is_sent
-            && self.params.hold(&parsed.params)
-            && (self.headers.is_empty() || self.headers.iter().any(|name| parsed.headers.contains(name)))
-            && !self.no_headers.iter().any(|name| parsed.headers.contains(name))
-    }
-
-    fn is_answered(&self, parsed: &ParsedMessage<'_>, exchange: &MessageExchange) -> bool {
-        let status = exchange.replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
-        let is_carried = match self.over {
-            Some(Carrier::Http) => status.is_some(),
-            Some(Carrier::Stream) => status.is_none(),
-            None => true,
-        };
-        if !is_carried || !self.status.is_empty() && !status.is_some_and(|status| self.status.contains(&status)) {
+    /// Whether replies are as wanted; `answer` is the one that answers the request.
+    pub(super) fn is_answered(&self, replies: &[ServerReply], answer: Option<usize>) -> bool {
+        let status = replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
+        if !self.status.is_empty() && !status.is_some_and(|status| self.status.contains(&status)) {
             return false;
         }
         if self.answered.is_empty() && self.answer.is_empty() {
             return true;
         }
-        let answer = parsed.answer(&exchange.replies).map(|at| &exchange.replies[at].content);
+        let answer = answer.map(|at| &replies[at].content);
         let answer = if let Some(ReplyContent::Message(message)) = answer { Some(message) } else { None };
         let says_no = answer.is_none() && status.is_some_and(|status| status >= 400);
         let is_answered = |answered: &AnswerCondition| match (answered, answer) {
@@ -134,7 +259,7 @@ impl Match {
         };
         // Notifications come beside the answer, and are looked for in all of what came.
         let anywhere = |place: &MessagePath, value: &mut dyn FnMut(&Value) -> bool| {
-            let mut messages = exchange.replies.iter().filter_map(|reply| {
+            let mut messages = replies.iter().filter_map(|reply| {
                 let ReplyContent::Message(message) = &reply.content else { return None };
                 message.get("method").is_some().then_some(message)
             });
@@ -208,13 +333,10 @@ impl Match {
     /// The offers of which each has the fault by itself. Raw bytes, headers and statuses belong to a session, whatever
     /// they ask for.
     pub fn subjects(&self) -> MatchedSubjects {
-        let is_raw = |sent: &SentAs| matches!(sent, SentAs::Raw | SentAs::Broken | SentAs::Unparsable);
-        if self.sent.iter().any(is_raw)
-            || !(self.headers.is_empty() && self.no_headers.is_empty() && self.status.is_empty())
-        {
+        if self.message.is_raw() || !self.status.is_empty() {
             return MatchedSubjects::default();
         }
-        let has = |method: &str| self.methods.iter().any(|known| known == method);
+        let has = |method: &str| self.message.methods.iter().any(|known| known == method);
         MatchedSubjects {
             tools: has("tools/call") && !self.tool.contains(&ToolKind::Unknown),
             prompts: has("prompts/get"),
@@ -242,6 +364,7 @@ impl Match {
             && self.before.is_none()
             && self.chance.is_none()
             && self.occurrence.is_none()
+            && self.turn.is_any()
     }
 }
 

@@ -3,19 +3,24 @@
 //! The grammar speaks first, about keys and types; what it found wrong is read as empty here and not complained about
 //! again.
 
-use super::condition::{Chance, Match, RelatedExchange};
+use super::condition::{Chance, Match, MessageCondition, RelatedExchange, Turn};
 use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
+use super::grammar::{EFFECT, FAULTS};
+use super::message_path::MessagePath;
 use super::path_reader::{PathReader, listed, lower_case};
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Carrier, ExchangeOwner, IdEdit, LateReply, Occurrence, PlainEffect,
-    SchemaBreach, SearchScope, SentAs, Side, ToolKind, ValueEdit,
+    AnswerCondition, AnswerSource, ArgumentFit, Carrier, CountScope, ExchangeOwner, IdEdit, KindCondition, LateReply,
+    Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind, ValueEdit,
 };
-use super::{Fault, FaultTiming};
-use crate::source::{Diagnostic, Node, Value, did_you_mean, nearest, parse_duration};
+use super::written::Written;
+use super::{Fault, Hearing};
+use crate::source::{
+    Diagnostic, Node, SourceId, Sources, Value, did_you_mean, grammar, nearest, parse, parse_duration,
+};
 
 /// The methods of the protocol; a method that looks like one and is none is a slip.
-const METHODS: [&str; 24] = [
+const METHODS: [&str; 29] = [
     "initialize",
     "ping",
     "server/discover",
@@ -31,6 +36,11 @@ const METHODS: [&str; 24] = [
     "prompts/get",
     "completion/complete",
     "logging/setLevel",
+    "tasks/list",
+    "tasks/get",
+    "tasks/result",
+    "tasks/update",
+    "tasks/cancel",
     "notifications/initialized",
     "notifications/cancelled",
     "notifications/progress",
@@ -42,30 +52,64 @@ const METHODS: [&str; 24] = [
     "notifications/roots/list_changed",
 ];
 
+/// The keys that change something.
+const CHANGES: [&str; 4] = ["hears", "answers", "before", "after"];
+
+/// Reads a file that holds the faults of one server and nothing else.
+pub fn load(sources: &Sources, source: SourceId) -> Result<Vec<Fault>, Vec<Diagnostic>> {
+    let node = parse(sources, source).map_err(|mistake| vec![mistake])?;
+    let mut found = Vec::new();
+    let faults = decode_all(&node, &mut found);
+    if found.is_empty() { Ok(faults) } else { Err(found) }
+}
+
+/// Reads the faults of one server, their shape included; what is wrong is added to `found`.
+pub fn decode_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
+    found.extend(grammar::check(node, &FAULTS));
+    if matches!(node.value, Value::List(_)) && node.items().is_empty() {
+        found.push(Diagnostic::error("empty-list", "no faults are listed", node.span));
+    }
+    let one = matches!(node.value, Value::Map(_)).then_some(node);
+    let mut faults = Vec::new();
+    for (number, node) in one.into_iter().chain(node.items()).enumerate() {
+        let name = node.get("name").and_then(Node::text).map_or_else(|| format!("fault {}", number + 1), str::to_owned);
+        if node.entries().is_empty() && matches!(node.value, Value::Map(_)) {
+            found.push(Diagnostic::error("missing-key", NOTHING, node.span).with_help(ADD.to_owned()));
+        }
+        faults.extend(decode(&name, node, found));
+    }
+    faults
+}
+
+const NOTHING: &str = "the fault changes nothing";
+const ADD: &str = "add `answers`, `hears`, `before` or `after`";
+
 /// Reads the fault whose keys a mapping has beside its own; `None` where it has none of them, or mistakes.
 pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fault> {
-    let does = node.get("does");
-    if does.is_none() {
-        for key in ["on", "when"].iter().filter_map(|key| node.get(key)) {
-            found.push(
-                Diagnostic::error("missing-key", "nothing says what happens there", key.span)
-                    .with_help("`does`: what is done to what comes, such as `does: [drop]`".to_owned()),
-            );
-        }
+    let changes = CHANGES.iter().any(|key| node.get(key).is_some());
+    if let Some(on) = node.get("on").filter(|_| !changes) {
+        found.push(Diagnostic::error("missing-key", NOTHING, on.span).with_help(ADD.to_owned()));
     }
     let mut reader = FaultReader { name, found };
     let on = node.get("on").map(|on| reader.condition(on)).unwrap_or_default();
-    let does = does?;
-    if matches!(does.value, Value::List(_)) && does.items().is_empty() {
-        reader.found.push(Diagnostic::error("empty-list", "a fault that does nothing is none", does.span));
+    if !changes {
+        return None;
     }
-    let timing = match node.get("when").and_then(Node::text) {
-        Some("before") => FaultTiming::Before,
-        Some("instead") => FaultTiming::Instead,
-        _ => FaultTiming::After,
-    };
-    let effects = does.items().iter().filter_map(|item| reader.effect(item)).collect();
-    Some(Fault { on, timing, does: effects })
+    let answers = node.get("answers").map(|answers| reader.answers(answers)).unwrap_or_default();
+    if let Some(hears) = node.get("hears").filter(|_| on.depends_on_answer() || !on.sends.is_empty()) {
+        let message = "`hears` does nothing beside a condition on the answer, which comes later";
+        reader.found.push(
+            Diagnostic::error("useless-key", message, hears.span)
+                .with_help("write it in a fault of its own, without conditions on the answer and `sends`".to_owned()),
+        );
+    }
+    Some(Fault {
+        on,
+        hears: node.get("hears").map(|hears| reader.hearing(hears)).unwrap_or_default(),
+        answers,
+        before: reader.written_items(node.get("before")),
+        after: reader.written_items(node.get("after")),
+    })
 }
 
 /// Reads a condition; draws are keyed with `name`.
@@ -80,27 +124,77 @@ struct FaultReader<'a> {
 
 impl FaultReader<'_> {
     fn condition(&mut self, node: &Node) -> Match {
+        let number = |key: &str| node.get(key).and_then(Node::whole);
         Match {
-            methods: self.methods(node.get("method")),
-            sent: words(node, "sent", SentAs::from_word),
+            message: self.message(node),
+            unless: node.get("unless").map(|unless| self.message(unless)),
+            sends: listed(node.get("sends")).filter_map(Node::text).map(str::to_owned).collect(),
             by: word(node, "by", ExchangeOwner::from_word),
-            over: word(node, "over", Carrier::from_word),
             answered: words(node, "answered", AnswerCondition::from_word),
             answer: self.paths().conditions(node.get("has"), node.get("lacks")),
-            params: self.paths().conditions(node.get("with"), node.get("without")),
+            status: listed(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
             arguments: words(node, "arguments", ArgumentFit::from_word),
             tool: words(node, "tool", ToolKind::from_word),
             declares: self.paths().conditions(node.get("declares"), None),
             declared: node.get("declared").and_then(Node::flag),
-            status: listed(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
-            headers: lower_case(node.get("header")),
-            no_headers: lower_case(node.get("no_header")),
             occurrence: word(node, "occurrence", Occurrence::from_word),
             after: self.elsewhere(node.get("after")),
             unless_after: self.elsewhere(node.get("unless_after")),
             before: self.elsewhere(node.get("before")),
             chance: node.get("share").and_then(|share| self.chance(share)),
+            turn: Turn {
+                nth: number("nth"),
+                from: number("from"),
+                of_server: word(node, "per", CountScope::from_word) == Some(CountScope::Server),
+            },
         }
+    }
+
+    fn message(&mut self, node: &Node) -> MessageCondition {
+        MessageCondition {
+            methods: self.methods(node.get("method")),
+            kinds: words(node, "kind", KindCondition::from_word),
+            over: word(node, "over", Carrier::from_word),
+            fields: self.paths().conditions(node.get("with"), node.get("without")),
+            verbs: listed(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
+            path: node.get("path").and_then(Node::text).map(str::to_owned),
+            headers: self.paths().named(node.get("header"), str::to_ascii_lowercase),
+            no_headers: lower_case(node.get("no_header")),
+            query: self.paths().named(node.get("query"), str::to_owned),
+        }
+    }
+
+    fn hearing(&mut self, node: &Node) -> Hearing {
+        Hearing {
+            nothing: node.text() == Some("nothing"),
+            set: node.get("set").map(|set| self.written_pairs(set)).unwrap_or_default(),
+            add: node.get("add").map(|add| self.written_pairs(add)).unwrap_or_default(),
+            remove: self.paths().places(node.get("remove")),
+            headers: node.get("headers").map(|headers| self.headers(headers)).unwrap_or_default(),
+        }
+    }
+
+    fn written(&mut self, node: &Node) -> Option<Written> {
+        Written::read(node, self.found)
+    }
+
+    fn written_pairs(&mut self, node: &Node) -> Vec<(MessagePath, Written)> {
+        self.paths().pairs(node, |paths, node| Written::read(node, paths.found))
+    }
+
+    fn written_items(&mut self, node: Option<&Node>) -> Vec<Written> {
+        node.map(Node::items).unwrap_or_default().iter().filter_map(|item| self.written(item)).collect()
+    }
+
+    fn headers(&mut self, node: &Node) -> Vec<(String, Option<Written>)> {
+        let entries = node.entries().iter();
+        entries.map(|(name, value)| (name.value.to_ascii_lowercase(), self.header(value))).collect()
+    }
+
+    /// The value of a header or an id; nothing takes it away.
+    fn header(&mut self, node: &Node) -> Option<Written> {
+        node.text()?;
+        self.written(node)
     }
 
     fn methods(&mut self, node: Option<&Node>) -> Vec<String> {
@@ -140,26 +234,38 @@ impl FaultReader<'_> {
         PathReader { found: self.found }
     }
 
-    fn effect(&mut self, node: &Node) -> Option<FaultEffect> {
+    /// A word, an object of changes, or a list of both.
+    fn answers(&mut self, node: &Node) -> Vec<FaultEffect> {
+        if let Value::List(items) = &node.value {
+            if items.is_empty() {
+                self.found.push(Diagnostic::error("empty-list", NOTHING, node.span).with_help(ADD.to_owned()));
+            }
+            return items.iter().flat_map(|item| self.changes(item)).collect();
+        }
+        self.changes(node)
+    }
+
+    fn changes(&mut self, node: &Node) -> Vec<FaultEffect> {
         if let Some(word) = node.text() {
-            return PlainEffect::from_word(word).map(FaultEffect::Plain);
+            return PlainEffect::from_word(word).map(FaultEffect::Plain).into_iter().collect();
         }
-        let entries = node.entries();
-        let Some((name, value)) = entries.first() else {
-            self.found.extend(
-                matches!(node.value, Value::Map(_))
-                    .then(|| Diagnostic::error("missing-key", "the effect does nothing", node.span)),
-            );
-            return None;
-        };
-        if let Some((second, _)) = entries.get(1) {
-            let message = format!("one effect has one key, and `{}` is the second", second.value);
+        if matches!(node.value, Value::Map(_)) && node.entries().is_empty() {
+            self.found.push(Diagnostic::error("missing-key", NOTHING, node.span).with_help(ADD.to_owned()));
+        }
+        let wholes = ["result", "error", "failure", "message", "text"];
+        let mut wholes = node.entries().iter().filter(|(key, _)| wholes.contains(&key.value.as_str()));
+        if let (Some((first, _)), Some((second, _))) = (wholes.next(), wholes.next()) {
+            let message = format!("a changed answer has either `{}` or `{}`, not both", first.value, second.value);
             self.found.push(
-                Diagnostic::error("two-ways", message, second.span)
-                    .with_help("begin each effect with `- ` of its own; they follow one another".to_owned()),
+                Diagnostic::error("two-ways", message, second.span).with_other(first.span, "the other one is here"),
             );
         }
-        self.named(&name.value, value)
+        let keys = EFFECT.keys.iter().flat_map(|keys| keys.iter());
+        keys.filter_map(|key| Some((key.name, node.get(key.name)?)))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .filter_map(|(name, value)| self.named(name, value))
+            .collect()
     }
 
     fn named(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
@@ -167,24 +273,25 @@ impl FaultReader<'_> {
             return Some(FaultEffect::Edit(edit, self.paths().places(Some(value))));
         }
         Some(match name {
-            "set" => FaultEffect::Set(self.paths().pairs(value, |_, node| Some(node.to_json()))),
+            "set" => FaultEffect::Set(self.written_pairs(value)),
             "append" => FaultEffect::Append(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
-            "add" => FaultEffect::Add(self.paths().pairs(value, |_, node| Some(node.to_json()))),
+            "add" => FaultEffect::Add(self.written_pairs(value)),
             "pad" => FaultEffect::Pad(self.paths().pairs(value, |_, node| node.whole())),
             "rename" => FaultEffect::Rename(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
-            "echo" => FaultEffect::Echo(self.paths().pairs(value, PathReader::place)),
             "clone" => FaultEffect::Clone(self.copies(value)?),
             "mark" => {
                 let hint = |node: &Node| node.text().and_then(ToolKind::from_word);
                 let entries = value.entries().iter();
                 FaultEffect::Mark(entries.filter_map(|(name, kind)| Some((name.value.clone(), hint(kind)?))).collect())
             }
-            "header" => {
+            "headers" => FaultEffect::Headers(self.headers(value)),
+            "event_id" => FaultEffect::EventId(self.header(value)),
+            "also_on" => FaultEffect::AlsoOnListening,
+            "replace" => {
                 let entries = value.entries().iter();
-                let pair = |(name, value): &(crate::source::Located<String>, Node)| {
-                    (name.value.to_ascii_lowercase(), value.text().map(str::to_owned))
-                };
-                FaultEffect::Header(entries.map(pair).collect())
+                FaultEffect::Replace(
+                    entries.filter_map(|(old, new)| Some((old.value.clone(), new.text()?.to_owned()))).collect(),
+                )
             }
             _ => return self.whole(name, value),
         })
@@ -199,18 +306,15 @@ impl FaultReader<'_> {
             "misshape" => FaultEffect::Misshape(text.and_then(SchemaBreach::from_word)?),
             "give" => FaultEffect::Give(text.and_then(AnswerSource::from_word)?),
             "mix" => FaultEffect::Mix(text.and_then(AnswerSource::from_word)?),
-            "error" => FaultEffect::Error { code: self.code(value.get("code")?)?, message: inner("message")? },
+            "result" => FaultEffect::Result(self.written(value)?),
+            "error" => FaultEffect::Error(self.written(value)?),
+            "message" => FaultEffect::Message(self.written(value)?),
+            "text" => FaultEffect::Text(self.written(value)?),
             "failure" => FaultEffect::Failure(text?.to_owned()),
             "delay" => FaultEffect::Delay(parse_duration(text?)?),
             "slow" => FaultEffect::Slow(parse_duration(text?)?),
-            "noise" => FaultEffect::Noise(inner("text")?, side()),
             "stderr" => FaultEffect::Stderr(text?.to_owned()),
-            "garbage" => FaultEffect::Garbage(text?.as_bytes().to_vec()),
             "reid" => FaultEffect::Reid(text.and_then(IdEdit::from_word)?),
-            "notify" => {
-                let params = value.get("params").map_or_else(|| serde_json::json!({}), Node::to_json);
-                FaultEffect::Notify { method: inner("method")?, params, side: side() }
-            }
             "swallow" => FaultEffect::Swallow(text?.to_owned()),
             "repeat" => FaultEffect::Repeat { method: inner("method")?, side: side() },
             "late" => FaultEffect::Late(text.and_then(LateReply::from_word)?),
@@ -218,14 +322,6 @@ impl FaultReader<'_> {
             "end" => FaultEffect::End(self.end(value)?),
             _ => return None,
         })
-    }
-
-    fn code(&mut self, node: &Node) -> Option<i64> {
-        let Value::Number(number) = &node.value else { return None };
-        if number.as_i64().is_none() {
-            self.found.push(Diagnostic::error("bad-number", "a code is a whole number", node.span));
-        }
-        number.as_i64()
     }
 
     fn end(&mut self, node: &Node) -> Option<ServerEnd> {

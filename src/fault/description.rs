@@ -114,7 +114,8 @@ fn noun(reply: &ServerReply) -> String {
 fn event(reply: &ServerReply) -> String {
     match &reply.content {
         ReplyContent::Message(message) if message.get("method").is_none() => {
-            format!("comes {}", cut(&message.to_string()))
+            let shown = cut(&message.to_string());
+            if message.get("id").is_some() { format!("comes {shown}") } else { format!("{shown} comes") }
         }
         ReplyContent::Message(_) | ReplyContent::Bytes(_) | ReplyContent::Torn(_) | ReplyContent::Stderr(_) => {
             format!("{} comes", noun(reply))

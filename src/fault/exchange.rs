@@ -71,6 +71,13 @@ pub enum ReplyContent {
     Ended(ServerEnd),
 }
 
+impl ReplyContent {
+    /// A message, or a text that is sent as it is.
+    pub(super) fn of(value: Value) -> Self {
+        if let Value::String(text) = value { Self::Bytes(text.into_bytes()) } else { Self::Message(value) }
+    }
+}
+
 /// How a server went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

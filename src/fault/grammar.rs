@@ -1,43 +1,61 @@
 //! The grammar of faults in YAML as data: the tables check files, become their JSON Schema and the reference.
 
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Carrier, ExchangeOwner, IdEdit, LateReply, Occurrence, PlainEffect,
-    SchemaBreach, SearchScope, SentAs, Side, ToolKind,
+    AnswerCondition, AnswerSource, ArgumentFit, Carrier, CountScope, ExchangeOwner, IdEdit, KindCondition, LateReply,
+    Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
+/// The faults of one server: several, or one alone.
+pub const FAULTS: Shape = Shape::Either(&[Shape::List(&Shape::Object(&WHOLE)), Shape::Object(&WHOLE)]);
+
 /// A fault on its own.
-pub static WHOLE: Object = Object { name: "a fault", doc: "The exchanges to change, and the changes.", keys: &[FAULT] };
+pub static WHOLE: Object = Object {
+    name: "a fault",
+    doc: "One thing that a server does wrong: the messages to change, and the changes to the request and to the answer.",
+    keys: &[FAULT],
+};
 
 /// The keys of a fault; whatever holds one has them beside its own.
 pub static FAULT: &[Key] = &[
-    key("on", Shape::Object(&CONDITION), "The exchanges to change; without `on`, all of them."),
+    key("on", Shape::Object(&CONDITION), "The messages to change; without `on`, all messages."),
     key(
-        "when",
-        Shape::Choice(&["before", "instead", "after"]),
-        "Whether the server executes the request: the fault occurs `before` or `instead` of that, or `after` (the \
-         default).",
+        "hears",
+        Shape::Either(&[Shape::Choice(&["nothing"]), Shape::Object(&HEARS)]),
+        "Changes to the message that the server receives; with `nothing` it receives none.",
     ),
     key(
-        "does",
-        Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
-        "The effects on the messages of the server, in order.",
+        "answers",
+        Shape::Either(&[
+            Shape::Choice(PlainEffect::WORDS),
+            Shape::Object(&EFFECT),
+            Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
+        ]),
+        "Changes to the answer and to what comes with it.",
     ),
+    key(
+        "before",
+        Shape::List(&Shape::Any),
+        "Messages before the answer, or texts that are sent as they are. Over HTTP the response is a stream of events then.",
+    ),
+    key("after", Shape::List(&Shape::Any), "Messages after the answer, in the same response."),
 ];
 
 /// Which exchanges are meant.
 pub const MATCH: Shape = Shape::Object(&CONDITION);
 
 /// A text, or a list of them.
-pub const TEXTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
+const TEXTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
 /// Paths, or values by path.
-pub const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Any)]);
+const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Any)]);
 /// Values by path.
-pub const VALUES: Shape = Shape::Map(&Shape::Any);
+const VALUES: Shape = Shape::Map(&Shape::Any);
 /// A number, or a list of them.
-pub const NUMBERS: Shape = Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]);
+const NUMBERS: Shape = Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]);
+/// Names, or names with their values.
+const NAMED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
 /// Headers by name; nothing removes one.
-pub const HEADERS: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null]));
+const HEADERS: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null]));
 
 /// One word, or several of which one must hold.
 macro_rules! any_of {
@@ -47,23 +65,32 @@ macro_rules! any_of {
     }};
 }
 
+/// The conditions that the message of the client can be tested for.
+static MESSAGE: &[Key] = &[
+    key("method", TEXTS, "Methods, one of which the message has; `*` stands for any letters."),
+    key(
+        "kind",
+        any_of!(KindCondition::WORDS),
+        "The kind of message; `malformed` is JSON that is not a message, `unparsable` is not JSON, `raw` is whatever a raw \
+         step sent, `start` and `end` are those of a session over streams.",
+    ),
+    key("over", Shape::Choice(Carrier::WORDS), "The transport."),
+    key("with", WANTED, "Paths that exist in the message, or paths with their values."),
+    key("without", TEXTS, "Paths that do not exist in the message."),
+    key("verb", TEXTS, "The HTTP method."),
+    key("path", Shape::Text, "The path of the address; `*` stands for any letters."),
+    key("header", NAMED, "Headers that must exist, or names with their values."),
+    key("no_header", TEXTS, "Headers that must not exist."),
+    key("query", NAMED, "Parameters of the address that must exist, or names with their values."),
+];
+
 static CONDITION: Object = Object {
     name: "a condition",
-    doc: "Conditions of an exchange; all keys must hold, and one item of each list. A wanted text between slashes, such as `/^a/`, is a regular expression.",
+    doc: "Conditions of a request and its answer; all keys must hold, and one item of each list. A wanted text between slashes, such as `/^a/`, is a regular expression.",
     keys: &[
+        MESSAGE,
         &[
-            key("method", TEXTS, "The method; `*` matches any text."),
-            key(
-                "sent",
-                any_of!(SentAs::WORDS),
-                "How the request was sent; `broken` is JSON that is not a message, `raw` is the text of a raw step.",
-            ),
-            key(
-                "by",
-                Shape::Choice(ExchangeOwner::WORDS),
-                "The sender: a case, or `discovery`, the handshakes and lists.",
-            ),
-            key("over", Shape::Choice(Carrier::WORDS), "The transport of the answer."),
+            key("unless", Shape::Object(&UNLESS), "Conditions of the message that must not hold."),
             key(
                 "answered",
                 any_of!(AnswerCondition::WORDS),
@@ -77,11 +104,12 @@ static CONDITION: Object = Object {
                  to notifications.",
             ),
             key("lacks", TEXTS, "Paths that do not exist in the answer."),
-            key("with", WANTED, "Paths that exist in the parameters, or paths with their values."),
-            key("without", TEXTS, "Paths that do not exist in the parameters."),
-            key("status", NUMBERS, "The status of the response over HTTP."),
-            key("header", TEXTS, "A header of a raw HTTP request."),
-            key("no_header", TEXTS, "A header that a raw HTTP request does not have."),
+            key("status", NUMBERS, "The HTTP status of the answer, or a list of allowed ones."),
+            key(
+                "sends",
+                TEXTS,
+                "The fault is about messages that the server sends by itself: notifications and requests with these methods. The other keys are about the request that they belong to.",
+            ),
         ],
         &[
             key(
@@ -115,9 +143,28 @@ static CONDITION: Object = Object {
                 "The share of matching exchanges that are changed, from 0 to 1; the selection depends on the \
                  requests, not on their order.",
             ),
+            key("nth", Shape::Range(1, u64::MAX), "Only the one with this number, counted from 1."),
+            key(
+                "from",
+                Shape::Range(1, u64::MAX),
+                "Only the one with this number and those that follow, counted from 1.",
+            ),
+            key(
+                "per",
+                Shape::Choice(CountScope::WORDS),
+                "The scope of `nth` and `from`: a session (the default), or all of the server.",
+            ),
+            key(
+                "by",
+                Shape::Choice(ExchangeOwner::WORDS),
+                "The sender: a case, or `discovery`, the handshakes and lists.",
+            ),
         ],
     ],
 };
+
+static UNLESS: Object =
+    Object { name: "an exception", doc: "Conditions under which a fault ignores a message.", keys: &[MESSAGE] };
 
 static OTHER: Object = Object {
     name: "another exchange",
@@ -133,13 +180,41 @@ static OTHER: Object = Object {
     ]],
 };
 
-static EFFECT: Object = Object {
-    name: "an effect",
-    doc: "One change, as one key with its value, or as a word if it needs no value.",
+static CHANGE: &[Key] = &[
+    key("set", VALUES, "Writes values to paths; a missing last member is added, but not the objects above it."),
+    key("add", VALUES, "Adds an item to the lists at paths."),
+    key("remove", TEXTS, "Removes the values at paths."),
+    key("headers", HEADERS, "HTTP headers; an empty value removes one."),
+];
+
+static HEARS: Object = Object {
+    name: "a changed request",
+    doc: "Changes to the client's message before the server receives it.",
+    keys: &[CHANGE],
+};
+
+/// The changes in the order in which several keys of one object apply.
+pub(super) static EFFECT: Object = Object {
+    name: "a changed answer",
+    doc: "Changes to the answer. Several keys apply in the order of this table; a list of changes applies in its own. If there was no answer, `result`, `error`, `failure`, `message` and `text` make one.",
     keys: &[
         &[
-            key("set", VALUES, "Writes values to paths; a missing last member is added."),
-            key("remove", TEXTS, "Removes the values at paths."),
+            key("result", Shape::Any, "The answer is this result."),
+            key("error", Shape::Any, "The answer is this error, an object with `code` and `message`."),
+            key("failure", Shape::Text, "The answer is a result that reports this failure."),
+            key("message", Shape::Any, "This is the whole message."),
+            key("text", Shape::Text, "This text is sent as it is."),
+            key(
+                "give",
+                Shape::Choice(AnswerSource::WORDS),
+                "Replaces the answer by another one: that of a valid call of the tool (`served`), of the same \
+                 request `earlier`, of `other` arguments, of a `neighbour` in the session, of a `foreign` session, \
+                 of the same request `elsewhere`, or a refusal (`refused`).",
+            ),
+            key("mix", Shape::Choice(AnswerSource::WORDS), "Prepends the content of such an answer."),
+        ],
+        CHANGE,
+        &[
             key("null", TEXTS, "Writes null to paths."),
             key("retype", TEXTS, "Gives values another type."),
             key("change", TEXTS, "Gives values another plausible value."),
@@ -150,29 +225,15 @@ static EFFECT: Object = Object {
             key("double", TEXTS, "Repeats the last item of lists."),
             key("ascii", TEXTS, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
-            key("add", VALUES, "Adds an item to the lists at paths."),
             key("pad", Shape::Map(&Shape::Whole), "Fills the texts at paths up to a length."),
             key("rename", Shape::Map(&Shape::Text), "Gives the members at paths another name."),
             key("clone", Shape::Object(&COPIES), "Copies the last item of a list."),
             key("mark", Shape::Map(&Shape::Choice(ToolKind::WORDS)), "Sets a hint of the listed tools of a kind."),
-            key("echo", Shape::Map(&Shape::Text), "Copies values from paths in the parameters to paths in the answer."),
             key(
                 "misshape",
                 Shape::Choice(SchemaBreach::WORDS),
                 "Breaks structured content against its declared schema, and changes nothing else.",
             ),
-        ],
-        &[
-            key(
-                "give",
-                Shape::Choice(AnswerSource::WORDS),
-                "Replaces the answer by another one: that of a valid call of the tool (`served`), of the same \
-                 request `earlier`, of `other` arguments, of a `neighbour` in the session, of a `foreign` session, \
-                 of the same request `elsewhere`, or a refusal (`refused`).",
-            ),
-            key("mix", Shape::Choice(AnswerSource::WORDS), "Prepends the content of such an answer."),
-            key("error", Shape::Object(&ERROR), "Answers with a JSON-RPC error."),
-            key("failure", Shape::Text, "Answers with a result that reports this failure."),
         ],
         &[
             key("delay", Shape::Duration, "Delays the answer and the messages after it."),
@@ -181,16 +242,27 @@ static EFFECT: Object = Object {
                 Shape::Duration,
                 "Delays the answer and the messages after it, but not beyond the request's timeout.",
             ),
-            key("noise", Shape::Object(&NOISE), "Sends a line that is not a message."),
             key("stderr", Shape::Text, "Writes a line to standard error."),
-            key("garbage", Shape::Text, "Sends this text in place of the answer."),
             key("reid", Shape::Choice(IdEdit::WORDS), "Changes the id of the answer."),
-            key("notify", Shape::Object(&NOTIFY), "Sends a notification."),
             key("swallow", Shape::Text, "Drops notifications of this method."),
             key("repeat", Shape::Object(&REPEAT), "Repeats the last notification of a method."),
             key("late", Shape::Choice(LateReply::WORDS), "Sends a message for a cancelled request."),
             key("status", Shape::Whole, "Sets the status of the HTTP response."),
-            key("header", HEADERS, "Sets headers of the HTTP response; an empty value removes one."),
+            key(
+                "event_id",
+                Shape::Either(&[Shape::Text, Shape::Null]),
+                "The id of every event of the response, if it is a stream of events; an empty value leaves it out.",
+            ),
+            key(
+                "also_on",
+                Shape::Choice(&["listening"]),
+                "The answer also comes on the streams that clients of the session opened with GET.",
+            ),
+            key(
+                "replace",
+                Shape::Map(&Shape::Text),
+                "Replaces parts of the message's JSON, which is written without blanks.",
+            ),
             key("end", Shape::Object(&END), "Ends the server in place of the answer."),
         ],
     ],
@@ -204,24 +276,6 @@ static COPIES: Object = Object {
         key("with", VALUES, "The differences of a copy, by path; `{n}` is its number, `{name}` the old value."),
         key("times", Shape::Whole, "The number of copies; one by default."),
     ]],
-};
-
-static ERROR: Object = Object {
-    name: "an error",
-    doc: "An error of JSON-RPC.",
-    keys: &[&[required("code", Shape::Number, "The code."), required("message", Shape::Text, "The message.")]],
-};
-
-static NOISE: Object = Object {
-    name: "a noise",
-    doc: "A line that is not a message.",
-    keys: &[&[required("text", Shape::Text, "The line."), side()]],
-};
-
-static NOTIFY: Object = Object {
-    name: "a notification",
-    doc: "A notification of the server.",
-    keys: &[&[required("method", Shape::Text, "The method."), key("params", VALUES, "The parameters."), side()]],
 };
 
 static REPEAT: Object = Object {
@@ -245,7 +299,3 @@ static END: Object = Object {
         key("signal", Shape::Whole, "The signal that kills it."),
     ]],
 };
-
-const fn side() -> Key {
-    key("side", Shape::Choice(Side::WORDS), "Whether it is sent `before` the answer (the default) or `after` it.")
-}

@@ -4,6 +4,7 @@
 //! `[*]` is every item of a list, `[name=add]` each of its items with that member, `*` every member of an object, and
 //! `json()` goes into JSON that stands in a text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use serde_json::Value;
@@ -123,6 +124,16 @@ impl MessagePath {
             if is_data && matches!(step, MessagePathStep::Index(_)) { MessagePathStep::Each } else { step.clone() }
         });
         written(&field.collect::<Vec<_>>())
+    }
+
+    /// Whether something at the path is as wanted, in a message of which each member is asked for.
+    pub(super) fn any_of<'v>(
+        &self,
+        member: impl Fn(&str) -> Option<Cow<'v, Value>>,
+        wanted: &mut dyn FnMut(&Value) -> bool,
+    ) -> bool {
+        let Some((MessagePathStep::Member(name), rest)) = self.steps.split_first() else { return false };
+        member(name).is_some_and(|value| any(rest, &value, wanted))
     }
 
     /// Whether something at the path is as wanted.

@@ -1,7 +1,8 @@
-//! Faults as data: what they match, and what they do to what a server sends and when.
+//! Faults as data: one language for "wrong in one way", whatever carries the messages.
 //!
-//! A [`MessageExchange`] is a message of the client with all replies to it; a [`Fault`] matches some of them and turns their replies into those of a server that is wrong in one way. Mutants, injection and relays use the same.
-//! Pure: nothing here reads a clock or talks to anybody. Start reading in [`Fault`].
+//! A [`MessageExchange`] is a message of the client with all replies to it; a [`Fault`] matches some of them and turns their
+//! replies into those of a server that is wrong in one way. Mutants change recorded exchanges; a [`FaultPlayer`] changes the
+//! messages of a live server, one by one. Pure: nothing here reads a clock or talks to anybody. Start reading in [`Fault`].
 
 mod condition;
 mod decode;
@@ -15,46 +16,55 @@ mod parsed_message;
 mod path_condition;
 mod path_reader;
 mod place;
+mod player;
 mod schema_check;
 #[cfg(test)]
 mod tests;
 mod words;
+mod written;
 
 pub use self::condition::{Match, MatchedSubjects};
-pub use self::decode::{decode, decode_match};
+pub use self::decode::{decode, decode_all, decode_match, load};
 pub use self::draw::{FaultDrawKey, draw};
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
-pub use self::grammar::{FAULT, HEADERS, MATCH, NUMBERS, TEXTS, VALUES, WANTED, WHOLE};
+pub use self::grammar::{FAULT, FAULTS, MATCH, WHOLE};
 pub use self::message_path::MessagePath;
-pub use self::path_condition::{PathCondition, PathConditions, WantedValue, fits};
-pub use self::path_reader::{PathReader, listed, lower_case};
+pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;
+pub use self::player::{ChangedMessage, FaultPlayer, LiveExchange, LiveRequest};
 
 use self::effect::{EffectContext, FaultEffect};
+use self::written::Written;
+use crate::source::manual as sections;
+
+/// The reference of the language.
+pub fn manual() -> String {
+    sections(&WHOLE)
+}
 
 /// A fault: its condition and its effects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// The exchanges that it changes.
     on: Match,
-    /// Whether the server has done its work by then.
-    timing: FaultTiming,
+    /// What the server receives instead; a recording is of a server that received what was sent.
+    hears: Hearing,
     /// The effects on the replies, in order.
-    does: Vec<FaultEffect>,
+    answers: Vec<FaultEffect>,
+    /// Messages before the answer, and after it.
+    before: Vec<Written>,
+    after: Vec<Written>,
 }
 
-/// When a fault strikes, seen from the work of the server.
-///
-/// A recording is of a server that did its work, so there the three are the same; a live server is not asked where a
-/// fault strikes instead of its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultTiming {
-    /// Before the server hears of the request.
-    Before,
-    /// Instead: the server never hears of it.
-    Instead,
-    /// After the server did its work.
-    After,
+/// Changes to the message that the server receives.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Hearing {
+    nothing: bool,
+    set: Vec<(MessagePath, Written)>,
+    add: Vec<(MessagePath, Written)>,
+    remove: Vec<MessagePath>,
+    /// By name in small letters; nothing takes a header away.
+    headers: Vec<(String, Option<Written>)>,
 }
 
 /// The changed replies.
@@ -88,7 +98,7 @@ impl Fault {
 
     /// The replies of the exchange at that index under the fault, whether it strikes there or not.
     pub fn apply(&self, at: usize, history: &ExchangeHistory<'_>) -> Result<AppliedFault, NotApplied> {
-        apply(&self.does, at, history)
+        self.applied(&self.answers, at, history)
     }
 
     /// The same with the fault at one place of the answer.
@@ -98,16 +108,12 @@ impl Fault {
         at: usize,
         history: &ExchangeHistory<'_>,
     ) -> Result<AppliedFault, NotApplied> {
-        apply(place.effects(self), at, history)
+        self.applied(place.effects(self), at, history)
     }
 
     /// The condition on exchanges.
     pub fn on(&self) -> &Match {
         &self.on
-    }
-    /// When it strikes.
-    pub fn timing(&self) -> FaultTiming {
-        self.timing
     }
 
     /// Makes the draws depend on a seed and on a server; without it the seed is 0 and the server has no name.
@@ -118,16 +124,51 @@ impl Fault {
         }
         self
     }
-}
 
-fn apply(effects: &[FaultEffect], at: usize, history: &ExchangeHistory<'_>) -> Result<AppliedFault, NotApplied> {
-    let Some(exchange) = history.exchanges.get(at) else { return Err(NotApplied::NoChange) };
-    let mut work = EffectContext::new(at, history);
-    for effect in effects {
-        effect.act(&mut work).map_err(NotApplied::NoMaterial)?;
+    fn applied(
+        &self,
+        effects: &[FaultEffect],
+        at: usize,
+        history: &ExchangeHistory<'_>,
+    ) -> Result<AppliedFault, NotApplied> {
+        let Some(exchange) = history.exchanges.get(at) else { return Err(NotApplied::NoChange) };
+        let replies = if self.on.sends.is_empty() {
+            self.changed(effects, EffectContext::new(at, history))?
+        } else {
+            self.applied_to_sent(effects, at, history)?
+        };
+        if replies == exchange.replies {
+            return Err(NotApplied::NoChange);
+        }
+        Ok(AppliedFault { replies })
     }
-    if work.replies == exchange.replies {
-        return Err(NotApplied::NoChange);
+
+    /// The replies, with each message changed that the server sends by itself and that is meant.
+    fn applied_to_sent(
+        &self,
+        effects: &[FaultEffect],
+        at: usize,
+        history: &ExchangeHistory<'_>,
+    ) -> Result<Vec<ServerReply>, NotApplied> {
+        let mut replies = Vec::new();
+        for reply in &history.exchanges[at].replies {
+            if !self.on.means(reply) {
+                replies.push(reply.clone());
+                continue;
+            }
+            let whole = EffectContext::new(at, history);
+            let names = whole.names().clone();
+            let sent = EffectContext::on_its_way((at, history), whole.parsed, vec![reply.clone()], names);
+            replies.extend(self.changed(effects, sent)?);
+        }
+        Ok(replies)
     }
-    Ok(AppliedFault { replies: work.replies })
+
+    fn changed(&self, effects: &[FaultEffect], mut work: EffectContext<'_>) -> Result<Vec<ServerReply>, NotApplied> {
+        for effect in effects {
+            effect.act(&mut work).map_err(NotApplied::NoMaterial)?;
+        }
+        work.surround(&self.before, &self.after);
+        Ok(work.replies)
+    }
 }

@@ -1,13 +1,14 @@
-//! Conditions on values within messages, for faults and for flaws of the demo server.
+//! Conditions on values within messages, and on headers.
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::message_path::MessagePath;
+use super::parsed_message::ParsedMessage;
 
 /// A value that is wanted.
 #[derive(Debug, Clone)]
-pub enum WantedValue {
+pub(super) enum WantedValue {
     /// This one.
     Is(Value),
     /// A text that matches.
@@ -16,7 +17,7 @@ pub enum WantedValue {
 
 impl WantedValue {
     /// Whether a value is the wanted one.
-    pub fn fits(&self, value: &Value) -> bool {
+    pub(super) fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Is(wanted) => wanted == value,
             Self::Matches(regex) => value.as_str().is_some_and(|text| regex.is_match(text)),
@@ -36,7 +37,7 @@ impl PartialEq for WantedValue {
 
 /// Something at a path, with that value where one is given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PathCondition {
+pub(super) struct PathCondition {
     pub(super) place: MessagePath,
     pub(super) wanted: Option<WantedValue>,
 }
@@ -45,34 +46,50 @@ impl PathCondition {
     pub(super) fn is_wanted(&self, found: &Value) -> bool {
         self.wanted.as_ref().is_none_or(|wanted| wanted.fits(found))
     }
-
-    pub(super) fn holds(&self, value: &Value) -> bool {
-        self.place.any(value, &mut |found| self.is_wanted(found))
-    }
 }
 
 /// Paths at which something is, and paths at which nothing is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct PathConditions {
+pub(super) struct PathConditions {
     pub(super) with: Vec<PathCondition>,
     pub(super) without: Vec<MessagePath>,
 }
 
 impl PathConditions {
     /// Whether a value is such.
-    pub fn hold(&self, value: &Value) -> bool {
-        self.with.iter().all(|wanted| wanted.holds(value))
+    pub(super) fn hold(&self, value: &Value) -> bool {
+        self.with.iter().all(|wanted| wanted.place.any(value, &mut |found| wanted.is_wanted(found)))
             && !self.without.iter().any(|place| place.any(value, &mut |_| true))
     }
 
+    /// Whether a message of the client is such.
+    pub(super) fn hold_of(&self, parsed: &ParsedMessage<'_>) -> bool {
+        let member = |name: &str| parsed.member(name);
+        self.with.iter().all(|wanted| wanted.place.any_of(member, &mut |found| wanted.is_wanted(found)))
+            && !self.without.iter().any(|place| place.any_of(member, &mut |_| true))
+    }
+
     /// Whether every value is such.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.with.is_empty() && self.without.is_empty()
     }
 }
 
+/// A header or a parameter by name, and what it must be.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NamedCondition {
+    pub(super) name: String,
+    pub(super) wanted: Option<WantedValue>,
+}
+
+impl NamedCondition {
+    pub(super) fn holds(&self, values: &Map<String, Value>) -> bool {
+        values.get(&self.name).is_some_and(|value| self.wanted.as_ref().is_none_or(|wanted| wanted.fits(value)))
+    }
+}
+
 /// Whether a name is one that a pattern means; `*` stands for any letters.
-pub fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
     name.strip_prefix(before)
         .is_some_and(|tail| (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..])))

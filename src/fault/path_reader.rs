@@ -3,28 +3,32 @@
 use regex::Regex;
 
 use super::message_path::MessagePath;
-use super::path_condition::{PathCondition, PathConditions, WantedValue};
+use super::path_condition::{NamedCondition, PathCondition, PathConditions, WantedValue};
 use crate::source::{Diagnostic, Node, Span, Value};
 
 /// Adds what is wrong to `found`.
-pub struct PathReader<'a> {
+pub(super) struct PathReader<'a> {
     /// The mistakes so far.
-    pub found: &'a mut Vec<Diagnostic>,
+    pub(super) found: &'a mut Vec<Diagnostic>,
 }
 
 impl PathReader<'_> {
     /// Reads a path, or a list of them.
-    pub fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
+    pub(super) fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
         listed(node).filter_map(|node| self.place(node)).collect()
     }
 
     /// Reads a path.
-    pub fn place(&mut self, node: &Node) -> Option<MessagePath> {
+    pub(super) fn place(&mut self, node: &Node) -> Option<MessagePath> {
         self.path(node.text()?, node.span)
     }
 
     /// Reads values by path.
-    pub fn pairs<T>(&mut self, node: &Node, read: impl Fn(&mut Self, &Node) -> Option<T>) -> Vec<(MessagePath, T)> {
+    pub(super) fn pairs<T>(
+        &mut self,
+        node: &Node,
+        read: impl Fn(&mut Self, &Node) -> Option<T>,
+    ) -> Vec<(MessagePath, T)> {
         let mut pairs = Vec::new();
         for (name, value) in node.entries() {
             let place = self.path(&name.value, name.span);
@@ -36,7 +40,7 @@ impl PathReader<'_> {
     }
 
     /// Reads the paths at which something is, or with which value, and those at which nothing is.
-    pub fn conditions(&mut self, with: Option<&Node>, without: Option<&Node>) -> PathConditions {
+    pub(super) fn conditions(&mut self, with: Option<&Node>, without: Option<&Node>) -> PathConditions {
         let pairs = with.map(|with| self.pairs(with, Self::wanted)).unwrap_or_default();
         let mut conditions: Vec<_> =
             pairs.into_iter().map(|(place, wanted)| PathCondition { place, wanted: Some(wanted) }).collect();
@@ -45,7 +49,7 @@ impl PathReader<'_> {
     }
 
     /// Reads a value that is wanted; a text between slashes is a regular expression.
-    pub fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
+    pub(super) fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
         let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
         let Some(pattern) = pattern else { return Some(WantedValue::Is(node.to_json())) };
         let regex = Regex::new(pattern).ok();
@@ -57,7 +61,7 @@ impl PathReader<'_> {
     }
 
     /// Reads an HTTP status, from `least` on.
-    pub fn status(&mut self, node: &Node, least: u16) -> Option<u16> {
+    pub(super) fn status(&mut self, node: &Node, least: u16) -> Option<u16> {
         let status = u16::try_from(node.whole()?).ok().filter(|status| (least..600).contains(status));
         if status.is_none() {
             self.found.push(
@@ -68,18 +72,29 @@ impl PathReader<'_> {
         status
     }
 
+    /// Reads headers or parameters by name, each with the value that is wanted or without one.
+    pub(super) fn named(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<NamedCondition> {
+        let entries = node.map(Node::entries).unwrap_or_default().iter();
+        let pairs =
+            entries.map(|(name, value)| NamedCondition { name: spell(&name.value), wanted: self.wanted(value) });
+        let mut named: Vec<_> = pairs.collect();
+        named
+            .extend(listed(node).filter_map(Node::text).map(|name| NamedCondition { name: spell(name), wanted: None }));
+        named
+    }
+
     fn path(&mut self, text: &str, span: Span) -> Option<MessagePath> {
         MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
     }
 }
 
 /// One item, or those of a list.
-pub fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+pub(super) fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
     let one = node.filter(|node| !matches!(node.value, Value::List(_)));
     one.into_iter().chain(node.map(Node::items).unwrap_or_default())
 }
 
 /// A name, or a list of them, in lower case, as headers are compared.
-pub fn lower_case(node: Option<&Node>) -> Vec<String> {
+pub(super) fn lower_case(node: Option<&Node>) -> Vec<String> {
     listed(node).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
 }

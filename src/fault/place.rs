@@ -44,7 +44,9 @@ impl Fault {
     /// The places of the answer of an exchange, each of which the fault can change alone.
     pub fn places(&self, at: usize, history: &ExchangeHistory<'_>) -> Vec<FaultPlace> {
         let whole = FaultPlace { entry: None, field: String::new(), value: None, effects: None };
-        let (Some(exchange), [effect]) = (history.exchanges.get(at), self.does.as_slice()) else { return vec![whole] };
+        let (Some(exchange), [effect]) = (history.exchanges.get(at), self.answers.as_slice()) else {
+            return vec![whole];
+        };
         let answer = ParsedMessage::of(exchange).answer(&exchange.replies).map(|at| &exchange.replies[at].content);
         let Some(ReplyContent::Message(message)) = answer else { return vec![whole] };
         let is_of_arguments = *effect == FaultEffect::Give(AnswerSource::Other);
@@ -55,29 +57,29 @@ impl Fault {
     /// The fault at one place only.
     #[must_use]
     pub fn at(&self, place: &FaultPlace) -> Self {
-        let does = place.effects.as_ref().map_or_else(|| self.does.clone(), |effect| vec![effect.clone()]);
-        Self { does, ..self.clone() }
+        let answers = place.effects.as_ref().map_or_else(|| self.answers.clone(), |effect| vec![effect.clone()]);
+        Self { answers, ..self.clone() }
     }
 
     /// The same for requests that time out after so long: what is slow is answered before.
     #[must_use]
     pub fn within(&self, request_timeout: Duration) -> Self {
         let latest = request_timeout.mul_f64(SLOWEST);
-        let does = self.does.iter().map(|effect| {
+        let answers = self.answers.iter().map(|effect| {
             if let FaultEffect::Slow(by) = effect { FaultEffect::Slow(latest.min(*by)) } else { effect.clone() }
         });
-        Self { does: does.collect(), ..self.clone() }
+        Self { answers: answers.collect(), ..self.clone() }
     }
 
     /// Whether the fault shows in every answer that it matches, whatever values the answer has.
     pub fn is_certain(&self) -> bool {
-        self.on.is_certain() && self.does.iter().all(FaultEffect::is_certain)
+        self.on.is_certain() && self.answers.iter().all(FaultEffect::is_certain)
     }
 }
 
 impl FaultPlace {
     pub(super) fn effects<'a>(&'a self, fault: &'a Fault) -> &'a [FaultEffect] {
-        self.effects.as_ref().map_or(fault.does.as_slice(), std::slice::from_ref)
+        self.effects.as_ref().map_or(fault.answers.as_slice(), std::slice::from_ref)
     }
 }
 
@@ -94,37 +96,38 @@ impl FaultEffect {
             | Self::Add(_)
             | Self::Clone(_)
             | Self::Mark(_)
-            | Self::Echo(_)
             | Self::Give(_)
             | Self::Ignore(_)
             | Self::Mix(_)
-            | Self::Error { .. }
+            | Self::Result(_)
+            | Self::Error(_)
             | Self::Failure(_)
+            | Self::Message(_)
+            | Self::Text(_)
             | Self::Misshape(_)
             | Self::Delay(_)
             | Self::Slow(_)
-            | Self::Noise(..)
             | Self::Stderr(_)
-            | Self::Garbage(_)
             | Self::Reid(_)
-            | Self::Notify { .. }
             | Self::Swallow(_)
             | Self::Repeat { .. }
             | Self::Late(_)
             | Self::Status(_)
-            | Self::Header(_)
+            | Self::Headers(_)
+            | Self::EventId(_)
+            | Self::AlsoOnListening
+            | Self::Replace(_)
             | Self::End(_) => None,
         }
     }
 
     fn is_certain(&self) -> bool {
         match self {
-            Self::Set(pairs) => !pairs.iter().any(|(path, _)| path.is_plural()),
+            Self::Set(pairs) => !pairs.iter().any(|(path, written)| path.is_plural() || written.is_template()),
             Self::Edit(edit, paths) => !edit.looks_below() && !paths.iter().any(MessagePath::is_plural),
             Self::Append(_)
             | Self::Pad(_)
             | Self::Rename(_)
-            | Self::Echo(_)
             | Self::Give(_)
             | Self::Ignore(_)
             | Self::Mix(_)
@@ -133,20 +136,23 @@ impl FaultEffect {
             | Self::Swallow(_)
             | Self::Repeat { .. }
             | Self::Late(_)
+            | Self::EventId(_)
+            | Self::AlsoOnListening
+            | Self::Replace(_)
             | Self::Mark(_) => false,
             Self::Plain(_)
             | Self::Add(_)
             | Self::Clone(_)
-            | Self::Error { .. }
+            | Self::Result(_)
+            | Self::Error(_)
             | Self::Failure(_)
+            | Self::Message(_)
+            | Self::Text(_)
             | Self::Delay(_)
             | Self::Slow(_)
-            | Self::Noise(..)
             | Self::Stderr(_)
-            | Self::Garbage(_)
-            | Self::Notify { .. }
             | Self::Status(_)
-            | Self::Header(_)
+            | Self::Headers(_)
             | Self::End(_) => true,
         }
     }

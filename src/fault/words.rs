@@ -21,18 +21,36 @@ macro_rules! words {
 }
 
 words! {
-    /// How something was sent.
-    SentAs {
+    /// The kind of message that a condition names.
+    KindCondition {
         /// With an id.
         Request = "request",
         /// Without an id.
         Notification = "notification",
+        /// An answer to the server.
+        Response = "response",
+        /// A list.
+        Batch = "batch",
         /// JSON that is no message.
-        Broken = "broken",
+        Malformed = "malformed",
         /// No JSON.
         Unparsable = "unparsable",
-        /// By a raw step, whatever it is.
+        /// What a raw step sent, whatever it is.
         Raw = "raw",
+        /// The start of a session over streams.
+        Start = "start",
+        /// The end of the client's messages over streams.
+        End = "end",
+    }
+}
+
+words! {
+    /// What is counted together.
+    CountScope {
+        /// A conversation over streams, or a session over HTTP.
+        Session = "session",
+        /// All of the server.
+        Server = "server",
     }
 }
 
@@ -219,8 +237,10 @@ words! {
     PlainEffect {
         /// The call is answered as if all were well.
         Accept = "accept",
-        /// The answer does not come.
-        Drop = "drop",
+        /// The answer is left out; over HTTP the response has no body.
+        Nothing = "nothing",
+        /// The answer does not come, and the client waits.
+        Never = "never",
         /// Nothing comes.
         Silence = "silence",
         /// The answer comes twice.

@@ -140,6 +140,13 @@ impl RegistryDecoder {
 
     fn mutant(&mut self, node: &Node) -> Mutant {
         let id = self.id("mutant", node);
+        if let Some(hears) = node.get("hears") {
+            let message = "a mutant changes what was recorded, and that server has heard the message already";
+            self.mistakes.push(
+                Diagnostic::error("useless-key", message, hears.span)
+                    .with_help("change what comes: `answers`, `before` or `after`".to_owned()),
+            );
+        }
         Mutant {
             meaning: text(node, "meaning"),
             fault: fault::decode(&id, node, &mut self.mistakes),
@@ -152,9 +159,9 @@ impl RegistryDecoder {
 
     fn start(&mut self, id: &str, mutant: &Node) -> Option<Start> {
         let node = mutant.get("start")?;
-        if let Some(does) = mutant.get("does") {
+        if let Some(answers) = mutant.get("answers") {
             self.mistakes.push(
-                Diagnostic::error("two-ways", "a mutant changes what comes or how the server starts", does.span)
+                Diagnostic::error("two-ways", "a mutant changes what comes or how the server starts", answers.span)
                     .with_help("write two mutants".to_owned()),
             );
         }

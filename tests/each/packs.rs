@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use mcprove::block::load;
-use mcprove::demo::flaw::Flaw;
 use mcprove::demo::reference::Reference;
 use mcprove::event::{CaseResult, Outcome};
 use mcprove::report::terminal::failure;
@@ -81,10 +80,10 @@ fn seen(pack: &str, revision: &str, test: &Test, twin: Twin) -> Seen {
     let mut found = Vec::new();
     let reference = Reference::of_property(property, &mut found);
     assert!(found.is_empty(), "{pack}: {found:?}");
-    let flaw: Option<Flaw> = if twin == Twin::Healthy { reference.healthy } else { reference.flaw };
-    assert!(twin == Twin::Healthy || flaw.is_some(), "{pack}: `{}` has no `broken:`", test.name.value);
+    let faults = if twin == Twin::Healthy { reference.healthy } else { reference.faults };
+    assert!(twin == Twin::Healthy || faults.is_some(), "{pack}: `{}` has no `broken:`", test.name.value);
     let over = if written(property, "over") == json!("http") { Carrier::Http } else { Carrier::Stdio };
-    let server = Server { settings: reference.settings, flaw, over };
+    let server = Server { settings: reference.settings, faults, over };
     let own = json!({
         "variables": written(property, "variables"),
         "arguments": written(property, "arguments"),

@@ -13,10 +13,10 @@ use libtest_mimic::Trial;
 use mcprove::block::compliance::built_in_rules;
 use mcprove::block::load;
 use mcprove::demo::faulty::ServerFault;
-use mcprove::demo::flaw::Flaw;
 use mcprove::demo::reference::{LOW_SCOPE_TOKEN, Reference, SECOND_TOKEN, TOKEN};
 use mcprove::demo::{Settings, http, serve_with};
 use mcprove::event::{CaseResult, Event, Outcome};
+use mcprove::fault::{self, Fault};
 use mcprove::plan::{CaseSource, Selection, build};
 use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
@@ -48,14 +48,14 @@ enum Guard {
 /// A server and how it is spoken to.
 pub(crate) struct Server {
     pub(crate) settings: Settings,
-    pub(crate) flaw: Option<Flaw>,
+    pub(crate) faults: Option<Vec<Fault>>,
     pub(crate) over: Carrier,
 }
 
 impl Server {
     /// What it does wrong; over streams every connection has a server of its own.
     fn fault(&self) -> Arc<ServerFault> {
-        Arc::new(self.flaw.clone().map_or_else(ServerFault::none, ServerFault::flawed))
+        Arc::new(self.faults.clone().map_or_else(ServerFault::none, ServerFault::at_edge))
     }
 }
 
@@ -114,17 +114,17 @@ fn levels_are_those_of_the_sentences() {
 fn all_are_kept(revision: &str) {
     let rules = rules(revision);
     let mut best: BTreeMap<String, &str> = rules.iter().map(|rule| (rule.id.clone(), "skipped")).collect();
-    let plain = || Server { settings: Settings::default(), flaw: None, over: Carrier::Stdio };
+    let plain = || Server { settings: Settings::default(), faults: None, over: Carrier::Stdio };
     let servers = [
         ("streams", Guard::Open, Server { settings: reference(Guard::Open), ..plain() }),
         ("HTTP", Guard::Open, Server { settings: reference(Guard::Open), over: Carrier::Http, ..plain() }),
         ("tokens", Guard::Tokens, Server { settings: reference(Guard::Tokens), over: Carrier::Http, ..plain() }),
         ("nothing but the directory", Guard::Open, plain()),
-        ("nothing at all", Guard::Open, Server { flaw: Some(bare()), ..plain() }),
+        ("nothing at all", Guard::Open, Server { faults: Some(bare()), ..plain() }),
         (
             "what few servers do",
             Guard::Open,
-            Server { settings: reference(Guard::Open), flaw: Some(unusual()), over: Carrier::Http },
+            Server { settings: reference(Guard::Open), faults: Some(unusual()), over: Carrier::Http },
         ),
     ];
     let has_transport = |server: &Server| server.over == Carrier::Stdio || revision != WITHOUT_HTTP;
@@ -207,7 +207,7 @@ fn on_its_own_server(book: &str, (rule, own): (&Rule, &[Rule]), looked_at: &[&Ru
     let mut found = Vec::new();
     let reference = Reference::of(rule, &mut found);
     assert!(found.is_empty(), "{book}/{}: {found:?}", rule.id);
-    let flaw = reference.flaw.filter(|_| rule.over != Some(Carrier::Http) || book != WITHOUT_HTTP)?;
+    let faults = reference.faults.filter(|_| rule.over != Some(Carrier::Http) || book != WITHOUT_HTTP)?;
     let guard = if reference.settings.token.is_some() { Guard::Tokens } else { Guard::Open };
     let over = if guard == Guard::Tokens { Carrier::Http } else { rule.over.unwrap_or(Carrier::Stdio) };
     // What a rule needs not to be there is not there.
@@ -215,7 +215,7 @@ fn on_its_own_server(book: &str, (rule, own): (&Rule, &[Rule]), looked_at: &[&Ru
         |name: &str| rule.reference.as_ref().and_then(|node| node.get(name)).and_then(Node::flag) != Some(false);
     let settings = self::reference(guard);
     let settings = Settings { tasks: settings.tasks && wants("tasks"), ..settings };
-    let server = Server { settings, flaw: Some(flaw), over };
+    let server = Server { settings, faults: Some(faults), over };
     let only: Vec<&str> = looked_at.iter().map(|rule| rule.id.as_str()).collect();
     Some(broken(&check(&server, book, (&hints(own, guard), &only))))
 }
@@ -252,8 +252,8 @@ fn hints(rules: &[Rule], guard: Guard) -> Value {
 }
 
 /// What makes the correct server one that offers nothing, and says so: still correct.
-fn bare() -> Flaw {
-    flaw(
+fn bare() -> Vec<Fault> {
+    read(
         r"
         - on: { method: [initialize, server/discover] }
           answers: { set: { result.capabilities: {} } }
@@ -266,17 +266,17 @@ fn bare() -> Flaw {
 /// What makes the correct server one that does what no sentence forbids, though few servers do: it offers a version that
 /// is no date, has JSON amidst other texts, tells sessions that have ended from those that never were, keeps methods of earlier
 /// revisions, refuses a prompt, and does not ask twice.
-fn unusual() -> Flaw {
-    flaw(
+fn unusual() -> Vec<Fault> {
+    read(
         r#"
         - on: { method: initialize, with: { params.protocolVersion: "/^(1999-01-01|DRAFT-2025-v3)$/" } }
           answers: { set: { result.protocolVersion: DRAFT-2025-v3 } }
-        - on: { method: tools/call, with: { params.name: add }, answer: { with: [result.structuredContent] } }
+        - on: { method: tools/call, with: { params.name: add }, has: [result.structuredContent] }
           answers:
             set:
               result.structuredContent: { sum: 3 }
               result.content: [{ type: text, text: The sum }, { type: text, text: '{ "sum": 3 }' }, { type: text, text: It is exact. }]
-        - on: { header: { Mcp-Session-Id: 00000000-0000-4000-8000-6d6370726f76 }, answer: { status: 404 } }
+        - on: { header: { Mcp-Session-Id: 00000000-0000-4000-8000-6d6370726f76 }, status: 404 }
           answers: { status: 400 }
         - on: { with: { id: mcprove-m6-1 } }
           answers: { result: { resultType: complete, content: [] }, status: 200 }
@@ -288,10 +288,10 @@ fn unusual() -> Flaw {
     )
 }
 
-fn flaw(text: &str) -> Flaw {
+fn read(text: &str) -> Vec<Fault> {
     let mut sources = Sources::default();
-    let id = sources.add(SourceFile::new("flaw", text));
-    Flaw::load(&sources, id).unwrap()
+    let id = sources.add(SourceFile::new("faults", text));
+    fault::load(&sources, id).unwrap()
 }
 
 /// The settings of the correct server with everything that it can offer.
@@ -339,7 +339,7 @@ pub(crate) fn results(server: &Server, revision: &str, suite: MakeSuite<'_>) -> 
 }
 
 async fn over_streams(server: &Server, revision: &str, suite: MakeSuite<'_>) -> Vec<CaseResult> {
-    let of = Server { settings: server.settings.clone(), flaw: server.flaw.clone(), over: server.over };
+    let of = Server { settings: server.settings.clone(), faults: server.faults.clone(), over: server.over };
     let connect = move || {
         let (settings, fault) = (of.settings.clone(), of.fault());
         memory::host(move |stream| async move {

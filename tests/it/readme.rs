@@ -20,7 +20,7 @@ const PARTS: &[Part] = &[
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
     ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
-    ("docs/reference/flaws.md", "reference", mcprove::demo::flaw::manual),
+    ("docs/reference/fault-language.md", "reference", mcprove::fault::manual),
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/reports.md", "formats", formats),
@@ -75,16 +75,16 @@ fn parts_made_from_the_code_are_up_to_date() {
 }
 
 #[test]
-fn flaws_in_the_documentation_are_flaws() {
-    let page = fs::read_to_string(root().join("docs/reference/flaws.md")).unwrap();
+fn faults_in_the_documentation_are_faults() {
+    let page = fs::read_to_string(root().join("docs/reference/fault-language.md")).unwrap();
     let blocks = Regex::new(r"(?s)```yaml\n(.*?)```").unwrap();
-    let flaws: Vec<&str> = blocks.captures_iter(&page).map(|found| found.extract::<1>().1[0]).collect();
-    assert!(flaws.len() > 2);
-    let scene = scene("readme/flaws");
-    for flaw in &flaws {
-        scene.write("flaw.yml", flaw);
-        let seen = scene.line("mcprove serve faulty --flaw flaw.yml");
-        assert_eq!((seen.status, seen.stderr.as_str()), (0, ""), "{flaw}");
+    let faults: Vec<&str> = blocks.captures_iter(&page).map(|found| found.extract::<1>().1[0]).collect();
+    assert!(faults.len() > 2);
+    let scene = scene("readme/faults");
+    for fault in &faults {
+        scene.write("fault.yml", fault);
+        let seen = scene.line("mcprove serve faulty --plan fault.yml");
+        assert_eq!((seen.status, seen.stderr.as_str()), (0, ""), "{fault}");
     }
 }
 

@@ -29,7 +29,7 @@ static PROPERTY_KEYS: &[Key] = &[
     key(
         "broken",
         Shape::Any,
-        "The behaviour of a server that breaks this property, as flaws of the demo server; the program's own tests run it.",
+        "The behaviour of a server that breaks this property, as [faults](fault-language.md) of the demo server; the program's own tests run it.",
     ),
     key("reference", Shape::Map(&Shape::Any), "The settings of the demo server and the suite that show it."),
 ];

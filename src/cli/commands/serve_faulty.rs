@@ -1,4 +1,4 @@
-//! `mcprove serve faulty`: the demo server with one fault or with a flaw, and the list of all such servers.
+//! `mcprove serve faulty`: the demo server with one fault, built in or written in YAML, and the list of all such servers.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::demo::Settings;
 use crate::demo::faulty::{self as servers, FaultEnvironment, ServerFault};
-use crate::demo::flaw::Flaw;
 use crate::demo::reference::Reference;
+use crate::fault;
 use crate::source::file::WRITTEN;
 use crate::source::{Sources, did_you_mean};
 use crate::suite::Rule;
@@ -25,13 +25,13 @@ const SECRET: &str = "demo-token-5f3759df";
 #[derive(Debug, Args)]
 pub(super) struct FaultyArgs {
     /// The variant of the fault taxonomy that the server shows.
-    #[arg(long, value_name = "VARIANT", required_unless_present_any = ["list", "flaw", "rule"])]
+    #[arg(long, value_name = "VARIANT", required_unless_present_any = ["list", "plan", "rule"])]
     fault: Option<String>,
-    /// A YAML file that describes the fault of the server; see docs/reference/flaws.md.
+    /// A YAML file with the faults of the server; see docs/reference/fault-language.md.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fault", "list"])]
-    flaw: Option<PathBuf>,
+    plan: Option<PathBuf>,
     /// The rule of the specification that the server breaks, such as `2025-11-25/H3`; `mcprove compliance --list` lists them.
-    #[arg(long, value_name = "REVISION/ID", conflicts_with_all = ["fault", "list", "flaw"])]
+    #[arg(long, value_name = "REVISION/ID", conflicts_with_all = ["fault", "list", "plan"])]
     rule: Option<String>,
     /// The folder in which the server keeps files; the current one by default.
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
@@ -44,14 +44,14 @@ pub(super) struct FaultyArgs {
 }
 
 pub(super) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit> {
-    if let Some(file) = &args.flaw {
-        let (sources, source) = console.read("flaw", file, WRITTEN, None)?;
-        let flaw = Flaw::load(&sources, source).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-        return start(&args.start, Settings::default(), ServerFault::flawed(flaw), console);
+    if let Some(file) = &args.plan {
+        let (sources, source) = console.read("plan", file, WRITTEN, None)?;
+        let faults = fault::load(&sources, source).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
+        return start(&args.start, Settings::default(), ServerFault::at_edge(faults), console);
     }
     if let Some(rule) = &args.rule {
-        let Reference { settings, flaw, .. } = breaking(rule, console)?;
-        return start(&args.start, settings, flaw.map_or_else(ServerFault::none, ServerFault::flawed), console);
+        let Reference { settings, faults, .. } = breaking(rule, console)?;
+        return start(&args.start, settings, faults.map_or_else(ServerFault::none, ServerFault::at_edge), console);
     }
     let Some(variant) = args.fault.as_deref().filter(|_| !args.list) else {
         return Ok(console.data(&list()));
@@ -89,7 +89,7 @@ fn breaking(named: &str, console: &Console) -> Result<Reference, Exit> {
     if !found.is_empty() {
         return Err(console.refuse(&found, &sources));
     }
-    if reference.flaw.is_none() {
+    if reference.faults.is_none() {
         let message = format!("mcprove has no server that breaks only the rule `{named}`");
         return Err(console.fail(Exit::Usage, message, None));
     }

@@ -1,7 +1,7 @@
 //! The faulty servers: the demo server with exactly one fault, one for each variant of the taxonomy that a server of its
 //! own can have.
 //!
-//! `servers.yml` lists them. Most are the correct server behind a [`Flaw`] at its edge; the others go wrong inside, where
+//! `servers.yml` lists them. Most are the correct server behind faults at its edge; the others go wrong inside, where
 //! `hooks` names the places and [`ServerFault`] is what the demo asks there. Everything else stays as right as the demo is.
 //! Knows nothing about suites, nor about how faults are imitated.
 
@@ -17,7 +17,7 @@ pub(super) use self::hooks::{HookedRequest, ToolCall};
 pub use self::server_fault::{FaultEnvironment, ServerFault};
 
 use self::hooks::{Hooks, SOUND};
-use super::flaw::Flaw;
+use crate::fault::{Fault, decode_all};
 use crate::source::{Node, SourceFile, Sources, parse};
 use crate::taxonomy::{Registry, Transport};
 
@@ -28,7 +28,7 @@ pub struct FaultyServer {
     /// The fault: the rest of a sentence that begins with "it".
     pub wrong: &'static str,
     hooks: &'static Hooks,
-    flaw: Option<Flaw>,
+    edge: Option<Vec<Fault>>,
 }
 
 /// Variants that no server here has, and why.
@@ -45,12 +45,12 @@ fn server(node: &Node) -> FaultyServer {
     // They live as long as the list, which is never dropped.
     let text = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default().to_owned().leak();
     let mut found = Vec::new();
-    let flaw = node.get("flaw").map(|flaw| Flaw::decode(flaw, &mut found));
+    let edge = node.get("faults").map(|faults| decode_all(faults, &mut found));
     let variant: &str = text("variant");
     let mut inside = [calls::HOOKS, state::HOOKS, security::HOOKS].into_iter().flatten();
     let hooks = inside.find(|(known, _)| *known == variant).map_or(&SOUND, |(_, hooks)| hooks);
-    assert!(found.is_empty(), "the flaw of `{variant}` has mistakes: {found:?}");
-    FaultyServer { wrong: text("wrong"), hooks, flaw, variant }
+    assert!(found.is_empty(), "the fault of `{variant}` has mistakes: {found:?}");
+    FaultyServer { wrong: text("wrong"), hooks, edge, variant }
 }
 
 /// All faulty servers, family by family.

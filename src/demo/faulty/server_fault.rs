@@ -12,19 +12,20 @@ use tokio::sync::watch;
 
 use super::FaultyServer;
 use super::hooks::{CallResult, HookedRequest, Hooks, SOUND, ToolCall};
-use crate::demo::flaw::{Flaw, FlawPlayer};
+use crate::demo::edge::Edge;
 use crate::demo::schema::Schema;
 use crate::demo::settings::Settings;
 use crate::demo::store::SharedStore;
+use crate::fault::Fault;
 
 /// The fault of a server, if it has one.
 ///
 /// All conversations of a server share it. Whatever carries bytes asks `answer_at_once`, and ends when
-/// [`ServerFault::crashed`] does. A [`Flaw`] stands around all of it.
+/// [`ServerFault::crashed`] does. The faults of an [`Edge`] stand around all of it.
 pub struct ServerFault {
     hooks: &'static Hooks,
     memory: FaultMemory,
-    player: Option<Arc<FlawPlayer>>,
+    edge: Option<Arc<Edge>>,
 }
 
 /// The environment of a faulty server.
@@ -58,15 +59,15 @@ impl ServerFault {
 
     /// A server that does one thing wrong.
     pub fn of(server: &'static FaultyServer, environment: FaultEnvironment) -> Self {
-        Self::new(server.hooks, server.flaw.clone(), environment)
+        Self::new(server.hooks, server.edge.clone(), environment)
     }
 
-    /// A server that does everything right inside, with a flaw at its edge.
-    pub fn flawed(flaw: Flaw) -> Self {
-        Self { player: Some(Arc::new(FlawPlayer::new(flaw))), ..Self::none() }
+    /// A server that does everything right inside, with faults at its edge.
+    pub fn at_edge(faults: Vec<Fault>) -> Self {
+        Self { edge: Some(Arc::new(Edge::new(faults))), ..Self::none() }
     }
 
-    fn new(hooks: &'static Hooks, flaw: Option<Flaw>, environment: FaultEnvironment) -> Self {
+    fn new(hooks: &'static Hooks, edge: Option<Vec<Fault>>, environment: FaultEnvironment) -> Self {
         let memory = FaultMemory {
             environment,
             store: Arc::default(),
@@ -77,12 +78,12 @@ impl ServerFault {
             leaked_bytes: Mutex::default(),
             crashed: watch::Sender::new(false),
         };
-        Self { hooks, memory, player: flaw.map(|flaw| Arc::new(FlawPlayer::new(flaw))) }
+        Self { hooks, memory, edge: edge.map(|faults| Arc::new(Edge::new(faults))) }
     }
 
-    /// The flaw at the edge of the server.
-    pub(in crate::demo) fn player(&self) -> Option<&Arc<FlawPlayer>> {
-        self.player.as_ref()
+    /// The faults at the edge of the server.
+    pub(in crate::demo) fn edge(&self) -> Option<&Arc<Edge>> {
+        self.edge.as_ref()
     }
 
     /// Crashes the server.

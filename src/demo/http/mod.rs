@@ -30,8 +30,8 @@ use tokio::sync::watch;
 
 use self::refused::Refused;
 use self::session::Sessions;
+use super::edge;
 use super::faulty::ServerFault;
-use super::flaw;
 use super::server::{Conduct, LEGACY, MODERN};
 use super::settings::User;
 use super::store::SharedStore;
@@ -110,8 +110,8 @@ impl Server {
 fn router(server: Arc<Server>) -> Router {
     let service = any(|State(server): State<Arc<Server>>, request: Request| async move {
         let sound = async |request| guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response);
-        match server.conduct.fault.player() {
-            Some(player) => flaw::http::answer(&server.conduct.fault, player, request, sound).await,
+        match server.conduct.fault.edge() {
+            Some(faults) => edge::http::answer(&server.conduct.fault, faults, request, sound).await,
             None => sound(request).await,
         }
     });

@@ -1,16 +1,16 @@
 //! The demo server, driven with raw lines over an in-memory stream, in both eras.
 //!
 //! The clock is paused: what takes seconds on the server takes none here. `http`, `http_abuse`, `authorization`,
-//! `faulty_http`, `tasks_http` and `flaws` use sockets, so theirs runs.
+//! `faulty_http`, `tasks_http` and `edge` use sockets, so theirs runs.
 
 mod authorization;
 mod catalog;
+mod edge;
 mod ends;
 mod faulty;
 mod faulty_http;
 mod fixtures;
 mod fixtures_http;
-mod flaws;
 mod http;
 mod http_abuse;
 mod lifecycle;

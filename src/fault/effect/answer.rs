@@ -1,31 +1,60 @@
 //! Whole answers instead of those that came.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::EffectContext;
 use crate::fault::exchange::{ReplyContent, ServerReply};
+use crate::fault::written::Written;
+use crate::source::template::text_of;
 use crate::wire::{HttpHead, ListKind};
+
+/// Writes a result or an error into the place of the answer; what has no id is answered with null.
+pub(super) fn write(work: &mut EffectContext<'_>, member: &str, written: &Written) {
+    let Some(value) = work.filled(written) else { return };
+    let id = work.parsed.id.as_deref().cloned().unwrap_or_default();
+    put_for(work, &id, member, value);
+}
+
+/// Sends something else in the place of the answer: a message, or a text as it is.
+pub(super) fn replace(work: &mut EffectContext<'_>, written: &Written, is_text: bool) {
+    let Some(value) = work.filled(written) else { return };
+    let content = match value {
+        value if is_text => ReplyContent::Bytes(text_of(&value).into_bytes()),
+        message => ReplyContent::Message(message),
+    };
+    let (after, http) = (work.time(), work.http());
+    match work.answer() {
+        Some(at) => work.replies[at].content = content,
+        None => work.replies.push(ServerReply { after, content, http }),
+    }
+}
 
 /// Puts a result or an error into the place of the answer; makes an answer where none came.
 pub(super) fn put(work: &mut EffectContext<'_>, member: &str, value: Value) -> Result<(), String> {
+    let has_answer = work.message().is_some();
+    match work.parsed.id.as_deref().cloned() {
+        None if !has_answer => return Err("what was sent has no id that could be answered".to_owned()),
+        id => put_for(work, &id.unwrap_or_default(), member, value),
+    }
+    Ok(())
+}
+
+fn put_for(work: &mut EffectContext<'_>, id: &Value, member: &str, value: Value) {
     if let Some(message) = work.message() {
         // The new member stands where the old one stood, so that nothing else differs.
-        let Value::Object(members) = message else { return Ok(()) };
+        let Value::Object(members) = message else { return };
         let position = members.keys().position(|key| key == "result" || key == "error").unwrap_or(members.len());
         members.retain(|key, _| key != "result" && key != "error");
         members.shift_insert(position, member.to_owned(), value);
-        mend_head(work);
-        return Ok(());
+        return mend_head(work);
     }
-    let id = work.parsed.id.as_deref().cloned().ok_or("what was sent has no id that could be answered")?;
     let message = json!({"jsonrpc": "2.0", "id": id, member: value});
     let said_no =
         work.replies.iter().position(|reply| reply.http.is_some() && matches!(reply.content, ReplyContent::Bytes(_)));
     let reply = ServerReply {
-        after: work.time() + Duration::from_millis(1),
+        after: work.time() + work.time_to_answer(),
         content: ReplyContent::Message(message),
         http: work.http(),
     };
@@ -37,7 +66,6 @@ pub(super) fn put(work: &mut EffectContext<'_>, member: &str, value: Value) -> R
         work.replies.push(reply);
     }
     mend_head(work);
-    Ok(())
 }
 
 /// An answer that pretends that all is well comes with a status that says so.

@@ -6,10 +6,16 @@ use super::{Copies, EffectContext};
 use crate::fault::message_path::MessagePath;
 use crate::fault::schema_check;
 use crate::fault::words::{ToolKind, ValueEdit};
+use crate::fault::written::Written;
 use crate::wire::Tool;
 
-pub(super) fn set(pairs: &[(MessagePath, Value)], work: &mut EffectContext<'_>) {
-    each(pairs, work, |place, value, message| place.set(message, value));
+pub(super) fn set(pairs: &[(MessagePath, Written)], work: &mut EffectContext<'_>) {
+    each(&filled_pairs(pairs, work), work, |place, value, message| place.set(message, value));
+}
+
+/// The pairs whose values can be made.
+fn filled_pairs(pairs: &[(MessagePath, Written)], work: &EffectContext<'_>) -> Vec<(MessagePath, Value)> {
+    pairs.iter().filter_map(|(place, written)| Some((place.clone(), work.filled(written)?))).collect()
 }
 
 pub(super) fn append(pairs: &[(MessagePath, String)], work: &mut EffectContext<'_>) {
@@ -22,8 +28,8 @@ pub(super) fn append(pairs: &[(MessagePath, String)], work: &mut EffectContext<'
     });
 }
 
-pub(super) fn add(pairs: &[(MessagePath, Value)], work: &mut EffectContext<'_>) {
-    each(pairs, work, |place, item, message| place.push(message, item));
+pub(super) fn add(pairs: &[(MessagePath, Written)], work: &mut EffectContext<'_>) {
+    each(&filled_pairs(pairs, work), work, |place, item, message| place.push(message, item));
 }
 
 pub(super) fn fill(pairs: &[(MessagePath, u64)], work: &mut EffectContext<'_>) {
@@ -228,20 +234,6 @@ pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut EffectContext<'_>) {
             if let Some(members) = tool.as_object_mut() {
                 members.entry("annotations").or_insert_with(|| json!({}))[hint.as_str()] = true.into();
             }
-        }
-    }
-}
-
-/// Writes to the answer what stands in the parameters.
-pub(super) fn echo(pairs: &[(MessagePath, MessagePath)], work: &mut EffectContext<'_>) {
-    for (to, from) in pairs {
-        let mut sent = None;
-        from.any(&work.parsed.params, &mut |found| {
-            sent = Some(found.clone());
-            true
-        });
-        if let (Some(sent), Some(message)) = (sent, work.message()) {
-            to.set(message, &sent);
         }
     }
 }

@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::{EffectContext, answer, borrow, edit};
 use crate::fault::exchange::{MessageExchange, ReplyContent, ServerEnd, ServerReply};
-use crate::fault::parsed_message::{MessageForm, ParsedMessage};
+use crate::fault::parsed_message::{MessageKind, ParsedMessage};
 use crate::fault::path_condition::fits;
 use crate::fault::words::{IdEdit, LateReply, PlainEffect, Side};
+use crate::fault::written::Written;
+use crate::source::template::{Names, text_of};
 use crate::wire::HttpHead;
 
 /// How long after a cancellation something still comes.
@@ -21,7 +23,7 @@ const NOBODYS: i64 = 987_654_321;
 pub(super) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result<(), String> {
     match effect {
         PlainEffect::Accept => return borrow::accept(work),
-        PlainEffect::Drop => {
+        PlainEffect::Nothing | PlainEffect::Never => {
             if let Some(at) = work.answer() {
                 work.replies.remove(at);
             }
@@ -40,9 +42,9 @@ pub(super) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result
             ReplyContent::Bytes(format!("{message}{more}").into_bytes())
         }),
         PlainEffect::Batch => rewrite(work, |message| ReplyContent::Message(json!([message]))),
-        PlainEffect::Garbage => garbage(b"\xff\xfe\x00garbled\xff", work),
+        PlainEffect::Garbage => rewrite(work, |_| ReplyContent::Bytes(b"\xff\xfe\x00garbled\xff".to_vec())),
         PlainEffect::Reply => {
-            if work.parsed.form == MessageForm::Notification {
+            if work.parsed.kind == MessageKind::Notification {
                 push(work, ReplyContent::Message(json!({"jsonrpc": "2.0", "id": null, "result": {}})));
             }
         }
@@ -95,8 +97,12 @@ fn indent(work: &mut EffectContext<'_>) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn garbage(bytes: &[u8], work: &mut EffectContext<'_>) {
-    rewrite(work, |_| ReplyContent::Bytes(bytes.to_vec()));
+/// Replaces parts of the JSON of the answer.
+pub(super) fn replace(pairs: &[(String, String)], work: &mut EffectContext<'_>) {
+    rewrite(work, |message| {
+        let text = pairs.iter().fold(message.to_string(), |text, (old, new)| text.replace(old, new));
+        ReplyContent::Bytes(text.into_bytes())
+    });
 }
 
 /// Something more that comes last.
@@ -116,11 +122,6 @@ fn beside(content: ReplyContent, side: Side, http: Option<Arc<HttpHead>>, work: 
     let after = work.time();
     let at = work.answer().map_or(work.replies.len(), |at| if side == Side::Before { at } else { at + 1 });
     work.replies.insert(at, ServerReply { after, content, http });
-}
-
-pub(super) fn noise(text: &str, side: Side, work: &mut EffectContext<'_>) {
-    let http = work.http();
-    beside(ReplyContent::Bytes(text.as_bytes().to_vec()), side, http, work);
 }
 
 pub(super) fn stderr(text: &str, work: &mut EffectContext<'_>) {
@@ -145,12 +146,6 @@ pub(super) fn reid(how: IdEdit, work: &mut EffectContext<'_>) -> Result<(), Stri
         _ => message["id"] = new,
     }
     Ok(())
-}
-
-pub(super) fn notify(method: &str, params: &Value, side: Side, work: &mut EffectContext<'_>) {
-    let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
-    let http = work.http();
-    beside(ReplyContent::Message(message), side, http, work);
 }
 
 fn is_named(reply: &ServerReply, method: &str) -> bool {
@@ -228,13 +223,33 @@ pub(super) fn head(work: &mut EffectContext<'_>, change: &mut dyn FnMut(&mut Htt
     }
 }
 
-pub(super) fn headers(wanted: &[(String, Option<String>)], work: &mut EffectContext<'_>) {
-    head(work, &mut |http| {
-        for (name, value) in wanted {
-            http.headers.retain(|(known, _)| known != name);
-            http.headers.extend(value.iter().map(|value| (name.clone(), value.clone())));
-        }
+pub(super) fn headers(wanted: &[(String, Option<Written>)], work: &mut EffectContext<'_>) {
+    let wanted = filled_headers(wanted, || work.names());
+    head(work, &mut |http| set_headers(&wanted, http));
+}
+
+/// Headers with their values, nothing for those that are taken away; one whose template names nothing stays as it was.
+pub(in crate::fault) fn filled_headers<'n>(
+    wanted: &[(String, Option<Written>)],
+    names: impl Fn() -> &'n Names,
+) -> Vec<(String, Option<String>)> {
+    let filled = wanted.iter().filter_map(|(name, value)| {
+        let value = match value {
+            Some(Written::Plain(value)) => Some(text_of(value)),
+            Some(written) => Some(written.text(names())?),
+            None => None,
+        };
+        Some((name.clone(), value))
     });
+    filled.collect()
+}
+
+/// Gives a response headers, and takes some away.
+pub(in crate::fault) fn set_headers(wanted: &[(String, Option<String>)], http: &mut HttpHead) {
+    for (name, value) in wanted {
+        http.headers.retain(|(known, _)| known != name);
+        http.headers.extend(value.iter().map(|value| (name.clone(), value.clone())));
+    }
 }
 
 /// Lets the server end or go deaf instead of answering; after everything where nothing is answered.

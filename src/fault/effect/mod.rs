@@ -6,25 +6,30 @@ mod edit;
 mod frame;
 mod shape;
 
+pub(super) use self::frame::{filled_headers, set_headers};
+
+use std::cell::OnceCell;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use super::message_path::MessagePath;
 use super::parsed_message::ParsedMessage;
 use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind, ValueEdit};
+use super::written::{Written, answer_names, earlier, request_names};
+use crate::source::template::Names;
 
 /// One change to what came.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FaultEffect {
     Plain(PlainEffect),
     /// Writes values to places.
-    Set(Vec<(MessagePath, Value)>),
+    Set(Vec<(MessagePath, Written)>),
     /// Adds text to texts.
     Append(Vec<(MessagePath, String)>),
     /// Adds items to lists.
-    Add(Vec<(MessagePath, Value)>),
+    Add(Vec<(MessagePath, Written)>),
     /// Fills texts up to a length.
     Pad(Vec<(MessagePath, u64)>),
     /// Gives members other names.
@@ -35,30 +40,25 @@ pub(super) enum FaultEffect {
     Clone(Copies),
     /// Marks the tools of a kind with hints.
     Mark(Vec<(String, ToolKind)>),
-    /// Writes to the answer what stands in the parameters.
-    Echo(Vec<(MessagePath, MessagePath)>),
     Give(AnswerSource),
     /// Gives the answer of a request that has another value of this argument, or none, and is the same otherwise.
     Ignore(String),
     Mix(AnswerSource),
-    Error {
-        code: i64,
-        message: String,
-    },
+    /// Answers with this result.
+    Result(Written),
+    /// Answers with this error.
+    Error(Written),
     Failure(String),
+    /// Sends this as the whole message.
+    Message(Written),
+    /// Sends this text as it is.
+    Text(Written),
     Misshape(SchemaBreach),
     Delay(Duration),
     /// Delays the answer, but not beyond the timeout of the request.
     Slow(Duration),
-    Noise(String, Side),
     Stderr(String),
-    Garbage(Vec<u8>),
     Reid(IdEdit),
-    Notify {
-        method: String,
-        params: Value,
-        side: Side,
-    },
     Swallow(String),
     Repeat {
         method: String,
@@ -66,7 +66,13 @@ pub(super) enum FaultEffect {
     },
     Late(LateReply),
     Status(u16),
-    Header(Vec<(String, Option<String>)>),
+    Headers(Vec<(String, Option<Written>)>),
+    /// Gives every event of the response this id, or none.
+    EventId(Option<Written>),
+    /// The answer also comes on the streams that clients opened with GET.
+    AlsoOnListening,
+    /// Replaces parts of the JSON of the message.
+    Replace(Vec<(String, String)>),
     End(ServerEnd),
 }
 
@@ -86,6 +92,9 @@ pub(super) struct EffectContext<'a> {
     pub(super) exchange: &'a MessageExchange,
     pub(super) parsed: ParsedMessage<'a>,
     pub(super) replies: Vec<ServerReply>,
+    /// Whether the replies are one message on its way, whatever it is, rather than all that came.
+    is_on_its_way: bool,
+    names: OnceCell<Names>,
 }
 
 impl FaultEffect {
@@ -101,26 +110,26 @@ impl FaultEffect {
             Self::Edit(edit, places) => edit::places(*edit, places, work),
             Self::Clone(copies) => edit::copy(copies, work),
             Self::Mark(hints) => edit::mark(hints, work),
-            Self::Echo(pairs) => edit::echo(pairs, work),
             Self::Give(source) => return borrow::give(*source, work),
             Self::Ignore(argument) => return borrow::ignore(argument, work),
             Self::Mix(source) => return borrow::mix(*source, work),
-            Self::Error { code, message } => {
-                return answer::put(work, "error", json!({"code": code, "message": message}));
-            }
+            Self::Result(result) => answer::write(work, "result", result),
+            Self::Error(error) => answer::write(work, "error", error),
+            Self::Message(message) => answer::replace(work, message, false),
+            Self::Text(text) => answer::replace(work, text, true),
             Self::Failure(text) => return answer::fail(work, text),
             Self::Misshape(breach) => return shape::misshape(*breach, work),
             Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
-            Self::Noise(text, side) => frame::noise(text, *side, work),
             Self::Stderr(text) => frame::stderr(text, work),
-            Self::Garbage(bytes) => frame::garbage(bytes, work),
             Self::Reid(how) => return frame::reid(*how, work),
-            Self::Notify { method, params, side } => frame::notify(method, params, *side, work),
             Self::Swallow(method) => frame::swallow(method, work),
             Self::Repeat { method, side } => frame::repeat(method, *side, work),
             Self::Late(what) => return frame::late(*what, work),
             Self::Status(status) => frame::head(work, &mut |http| http.status = *status),
-            Self::Header(headers) => frame::headers(headers, work),
+            Self::Headers(headers) => frame::headers(headers, work),
+            Self::Replace(pairs) => frame::replace(pairs, work),
+            // Only what carries a live response knows its events and the other streams of the session.
+            Self::EventId(_) | Self::AlsoOnListening => {}
             Self::End(ended) => frame::end(ReplyContent::Ended(*ended), work),
         }
         Ok(())
@@ -128,13 +137,67 @@ impl FaultEffect {
 }
 
 impl<'a> EffectContext<'a> {
+    /// All that came of an exchange.
     pub(super) fn new(at: usize, history: &'a ExchangeHistory<'a>) -> Self {
         let exchange = &history.exchanges[at];
-        Self { at, history, exchange, parsed: ParsedMessage::of(exchange), replies: exchange.replies.clone() }
+        let (parsed, replies) = (ParsedMessage::of(exchange), exchange.replies.clone());
+        Self { at, history, exchange, parsed, replies, is_on_its_way: false, names: OnceCell::new() }
+    }
+
+    /// One message on its way, or none; `names` are those that templates can use.
+    pub(super) fn on_its_way(
+        (at, history): (usize, &'a ExchangeHistory<'a>),
+        parsed: ParsedMessage<'a>,
+        replies: Vec<ServerReply>,
+        names: Names,
+    ) -> Self {
+        let exchange = &history.exchanges[at];
+        Self { at, history, exchange, parsed, replies, is_on_its_way: true, names: names.into() }
+    }
+
+    /// The names that templates can use.
+    pub(super) fn names(&self) -> &Names {
+        self.names.get_or_init(|| {
+            let mut names = request_names(&self.parsed);
+            names.insert("earlier".to_owned(), earlier(self.at, self.history).into());
+            names.insert("count".to_owned(), 1.into());
+            if let Some(at) = self.parsed.answer(&self.exchange.replies) {
+                names.extend(answer_names(&self.exchange.replies[at]));
+            }
+            names
+        })
+    }
+
+    /// A value that is written; nothing if a template names what is not there.
+    fn filled(&self, written: &Written) -> Option<Value> {
+        match written {
+            Written::Plain(value) => Some(value.clone()),
+            Written::Template(_) => written.value(self.names()),
+        }
+    }
+
+    /// Puts messages before the answer and after it; last where there is none.
+    pub(super) fn surround(&mut self, before: &[Written], after: &[Written]) {
+        let (time, http) = (self.time(), self.http());
+        let made = |written: &Written| {
+            let content = self.filled(written).map(ReplyContent::of)?;
+            Some(ServerReply { after: time, content, http: http.clone() })
+        };
+        let (before, after): (Vec<_>, Vec<_>) =
+            (before.iter().filter_map(made).collect(), after.iter().filter_map(made).collect());
+        let (first, last) = match self.answer() {
+            Some(at) => (at, at + 1),
+            None => (self.replies.len(), self.replies.len()),
+        };
+        self.replies.splice(last..last, after);
+        self.replies.splice(first..first, before);
     }
 
     /// Where the answer is among the replies.
     fn answer(&self) -> Option<usize> {
+        if self.is_on_its_way {
+            return (!self.replies.is_empty()).then_some(0);
+        }
         self.parsed.answer(&self.replies)
     }
 
@@ -159,7 +222,7 @@ impl<'a> EffectContext<'a> {
 
     /// The messages that a path is about.
     fn at_place(&mut self, place: &MessagePath, change: &mut dyn FnMut(&mut Value)) {
-        if place.is_of_notification() {
+        if place.is_of_notification() && !self.is_on_its_way {
             self.others().for_each(change);
         } else if let Some(message) = self.message() {
             change(message);
@@ -169,6 +232,11 @@ impl<'a> EffectContext<'a> {
     /// The head that replies of this exchange have, over HTTP.
     fn http(&self) -> Option<std::sync::Arc<crate::wire::HttpHead>> {
         self.exchange.replies.iter().find_map(|reply| reply.http.clone())
+    }
+
+    /// How long an answer takes where none came.
+    fn time_to_answer(&self) -> Duration {
+        if self.is_on_its_way { Duration::ZERO } else { Duration::from_millis(1) }
     }
 
     /// When the answer came, or the last thing that did.

@@ -33,9 +33,9 @@ fn draws_are_spread_evenly() {
 /// Which calls are struck, whatever their order and whatever other faults there are.
 #[test]
 fn the_same_calls_are_struck_in_any_order() {
-    let slow = fault("on: { method: tools/call, share: 0.2 }\ndoes: [drop]").unwrap().with_draws(3, "s");
-    let never = fault("on: { share: 0 }\ndoes: [drop]").unwrap();
-    let all = fault("on: { share: 1 }\ndoes: [drop]").unwrap();
+    let slow = fault("on: { method: tools/call, share: 0.2 }\nanswers: [never]").unwrap().with_draws(3, "s");
+    let never = fault("on: { share: 0 }\nanswers: [never]").unwrap();
+    let all = fault("on: { share: 1 }\nanswers: [never]").unwrap();
     let calls: Vec<(Value, Value)> =
         (0..200).map(|id| (json!({"call": "get_user", "args": {"id": id}}), text("Ann"))).collect();
     let struck = |calls: &[(Value, Value)], faults: &[&Fault]| {

@@ -2,7 +2,7 @@ use super::*;
 
 /// Whether a condition holds of the last exchange.
 fn check(condition: &str, exchanges: &[(Value, Value)], expected: bool) {
-    let fault = fault(&format!("on: {condition}\ndoes: [drop]")).unwrap_or_else(|shown| panic!("{shown}"));
+    let fault = fault(&format!("on: {condition}\nanswers: [never]")).unwrap_or_else(|shown| panic!("{shown}"));
     let scene = scene(exchanges);
     assert_eq!(fault.strikes(exchanges.len() - 1, &scene.known()), expected, "{condition} on {exchanges:?}");
 }
@@ -21,19 +21,20 @@ fn methods_and_ways_of_sending() {
         ("{ method: ping }", &ping, true),
         ("{ method: [tools/call, 'p*'] }", &ping, true),
         ("{ method: '*/list' }", &ping, false),
-        ("{ sent: request }", &ping, true),
-        ("{ sent: notification }", &[(json!({"notify": "notifications/cancelled"}), json!(null))], true),
-        ("{ sent: raw }", &ping, false),
-        ("{ sent: raw }", &raw("x"), true),
-        ("{ sent: unparsable }", &raw("{\"jsonrpc\""), true),
-        ("{ sent: unparsable }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}\nx"), true),
-        ("{ sent: broken }", &raw("[1]"), true),
-        ("{ sent: broken }", &raw("{\"jsonrpc\":\"1.0\",\"method\":\"ping\",\"id\":1}"), true),
-        ("{ sent: broken }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":null}"), true),
-        ("{ sent: broken }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}"), false),
-        ("{ sent: request, method: ping }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}"), true),
+        ("{ kind: request }", &ping, true),
+        ("{ kind: notification }", &[(json!({"notify": "notifications/cancelled"}), json!(null))], true),
+        ("{ kind: raw }", &ping, false),
+        ("{ kind: raw }", &raw("x"), true),
+        ("{ kind: unparsable }", &raw("{\"jsonrpc\""), true),
+        ("{ kind: unparsable }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}\nx"), true),
+        ("{ kind: batch }", &raw("[1]"), true),
+        ("{ kind: malformed }", &raw("[1]"), false),
+        ("{ kind: malformed }", &raw("{\"jsonrpc\":\"1.0\",\"method\":\"ping\",\"id\":1}"), true),
+        ("{ kind: malformed }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":null}"), true),
+        ("{ kind: malformed }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}"), false),
+        ("{ kind: request, method: ping }", &raw("{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}"), true),
         (
-            "{ header: host, sent: request }",
+            "{ header: host, kind: request }",
             &raw("POST /mcp HTTP/1.1\r\nHost: x\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}"),
             true,
         ),
@@ -80,9 +81,9 @@ fn answers() {
     check("{ has: { error.code: -32602 } }", &error, false);
     check("{ lacks: result.isError }", &good, true);
     check("{ lacks: result.isError }", &bad, false);
-    check("{ with: arguments.id }", &good, true);
-    check("{ with: { arguments.id: u2 } }", &good, false);
-    check("{ without: _meta }", &good, true);
+    check("{ with: params.arguments.id }", &good, true);
+    check("{ with: { params.arguments.id: u2 } }", &good, false);
+    check("{ without: params._meta }", &good, true);
     let progress = json!([{"method": "notifications/progress", "params": {"progress": 1}}, text("Ann")]);
     check("{ has: params.progress }", &[(call(&json!({"id": "u1"})), progress.clone())], true);
     check("{ has: { method: notifications/progress } }", &[(call(&json!({"id": "u1"})), progress)], true);

@@ -125,7 +125,7 @@ async fn what_is_not_struck_passes_byte_by_byte() {
     for (says, end) in told {
         let plain = context(server(&says, end), &sent).await;
         assert!(matches!(plain.last(), Some(Incoming::Exited(_))), "{plain:?}");
-        for idle in [None, Some(fault("on: { method: prompts/get }\ndoes: [drop]"))] {
+        for idle in [None, Some(fault("on: { method: prompts/get }\nanswers: [never]"))] {
             let fronted = context(fronted(server(&says, end), idle.clone()), &sent).await;
             let start: String = String::from_utf8_lossy(&says).chars().take(80).collect();
             assert!(fronted == plain, "{start} {idle:?}");
@@ -137,8 +137,8 @@ async fn what_is_not_struck_passes_byte_by_byte() {
 async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
     let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}\n";
     let sent = [request(1, "tools/list"), request(2, "ping")];
-    let check = async |does: &str, expected: &[&str]| {
-        let yaml = format!("on: {{ method: tools/list }}\ndoes: [{does}]");
+    let check = async |answers: &str, expected: &[&str]| {
+        let yaml = format!("on: {{ method: tools/list }}\nanswers: [{answers}]");
         let context = context(fronted(server(said, || Ok(())), Some(fault(&yaml))), &sent).await;
         let lines = context.iter().filter_map(|one| match one {
             Incoming::Line(line) => Some(String::from_utf8_lossy(line).into_owned()),
@@ -153,12 +153,12 @@ async fn a_mutant_strikes_what_it_is_about_and_nothing_else() {
             | Incoming::Speaks(_)
             | Incoming::Lost(_) => None,
         });
-        assert_eq!(lines.collect::<Vec<_>>(), expected, "{does}");
+        assert_eq!(lines.collect::<Vec<_>>(), expected, "{answers}");
     };
     let (first, second) =
         ("{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "{\"jsonrpc\":\"2.0\",\"id\":2, \"result\":{\"b\":1}}");
     let end = "the end of its task";
-    check("drop", &[first, second, "closed", end]).await;
+    check("never", &[first, second, "closed", end]).await;
     check(
         "{ set: { result.a: 2 } }",
         &[first, second, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":2}}", "closed", end],
@@ -200,8 +200,8 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn the_same_calls_are_struck_at_any_concurrency_and_beside_other_faults() {
-    let fifth = "{ on: { method: tools/call, share: 0.2 }, does: [{ set: { result.isError: true } }] }";
-    let never = "{ on: { method: tools/call, share: 0.0 }, does: [drop] }";
+    let fifth = "{ on: { method: tools/call, share: 0.2 }, answers: [{ set: { result.isError: true } }] }";
+    let never = "{ on: { method: tools/call, share: 0.0 }, answers: [never] }";
     let alone = struck(1, &[fifth]);
     assert!((20..=60).contains(&alone.len()), "{} of 200", alone.len());
     for (parallel, faults) in [(8, &[fifth][..]), (64, &[fifth]), (1, &[never, fifth]), (64, &[never, fifth])] {

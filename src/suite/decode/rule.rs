@@ -39,7 +39,7 @@ pub(super) fn rule(node: &Node) -> Option<Arc<Rule>> {
 
 fn also_broken(rule: &Node) -> Vec<(String, Node)> {
     let variants = rule.get("also_broken").map(Node::entries).unwrap_or_default().iter();
-    variants.map(|(name, flaw)| (name.value.clone(), flaw.clone())).collect()
+    variants.map(|(name, faults)| (name.value.clone(), faults.clone())).collect()
 }
 
 /// How binding something must be.

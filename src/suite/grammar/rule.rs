@@ -33,7 +33,7 @@ pub(super) static RULE: Object = Object {
         key(
             "broken",
             Shape::Any,
-            "The behaviour of a server that breaks this rule, as flaws of the demo server; `mcprove serve faulty --rule` runs it.",
+            "The behaviour of a server that breaks this rule, as [faults](fault-language.md) of the demo server; `mcprove serve faulty --rule` runs it.",
         ),
         key(
             "also_broken",

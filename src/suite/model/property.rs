@@ -17,7 +17,7 @@ pub struct Property {
     pub severity: Option<String>,
     /// Why it matters.
     pub why: Option<String>,
-    /// Flaws of the demo server that break this property.
+    /// Faults of the demo server that break this property.
     pub broken: Option<Node>,
     /// The settings that the demo server and the suite need to show it.
     pub reference: Option<Node>,

@@ -27,7 +27,7 @@ pub struct Rule {
     pub why: String,
     /// How a good server answers.
     pub good: String,
-    /// Flaws of the demo server that break this rule and no other.
+    /// Faults of the demo server that break this rule and no other.
     pub broken: Option<Node>,
     /// The same for each further variant that the test judges.
     pub also_broken: Vec<(String, Node)>,

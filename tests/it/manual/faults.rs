@@ -29,7 +29,7 @@ over each of its transports.
 const MUTANTS: &str = "
 ## How mutants are written
 
-A mutant has an `id`, a `meaning`, and a fault: `on` selects the exchanges, and `does` lists the changes.
+A mutant has an `id`, a `meaning`, and a fault: `on` selects the exchanges, and `answers` lists the changes; docs/reference/fault-language.md describes both.
 Paths are dotted, with `[*]` for every item of a list, `*` for every member, and `json()` for JSON within a text; \
 those that start with `params` apply to the notifications that came with the answer.
 `shown_by` matches the answer of a recorded server that already has the fault, so that the mutant proves nothing about a suite.
@@ -41,7 +41,7 @@ mutants:
   - id: unknown-tool-accepted
     meaning: a call of an unknown tool succeeds
     on: { method: tools/call, tool: unknown, answered: refused }
-    does: [accept]
+    answers: accept
     shown_by: { method: tools/call, tool: unknown, answered: served }
     needs: [tools]
 ```
@@ -50,7 +50,7 @@ mutants:
 const STARTS: &str = "
 ## How starts are changed
 
-A mutant with `start` instead of `on` and `does` changes the start of the server, and is planted with `--live` only: \
+A mutant with `start` instead of `on` and `answers` changes the start of the server, and is planted with `--live` only: \
 once for each matching option, variable, folder or number.
 
 ```yaml

@@ -1,4 +1,4 @@
-//! Streams of events, as the server writes them and as a flaw leaves them.
+//! Streams of events, as the server writes them and as faults leave them.
 
 /// Splits bytes into events as they come.
 #[derive(Debug, Default)]

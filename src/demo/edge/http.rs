@@ -1,9 +1,10 @@
-//! A flaw around the server over HTTP: every request and every response passes here, streams event by event.
+//! Faults around the server over HTTP: every request and every response passes here, streams event by event.
 
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
 use axum::extract::Request;
@@ -16,12 +17,11 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::change::ChangedMessage;
-use super::condition;
+use super::Edge;
 use super::events::{Event, Splitter};
-use super::message::{FlawMessageKind, Head, Incoming};
-use super::player::{self, Exchange, FlawPlayer};
 use crate::demo::faulty::ServerFault;
+use crate::fault::{ChangedMessage, LiveExchange, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerReply};
+use crate::wire::HttpHead;
 
 /// Longer bodies are refused instead of filling the memory.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
@@ -29,10 +29,13 @@ const LONGEST_BODY: usize = 64 * 1024 * 1024;
 /// How many events wait for a client that reads slowly.
 const EVENTS_AHEAD: usize = 16;
 
+/// The one path at which the server serves the protocol: faults that name no other are about this one.
+const PATH: &str = "/mcp";
+
 /// Answers a request with what `next`, the correct server, makes of what it hears.
 pub(in crate::demo) async fn answer<F>(
     fault: &ServerFault,
-    player: &Arc<FlawPlayer>,
+    edge: &Arc<Edge>,
     request: Request,
     next: impl FnOnce(Request) -> F,
 ) -> Response
@@ -43,41 +46,36 @@ where
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let exchange = Arc::new(player.match_edits(incoming(&parts, &body)));
-    if player.ends(&exchange) {
-        fault.crash();
-        pending::<()>().await;
-    }
-    let response = match player.rewrite_request(&exchange, &body) {
+    let is_endpoint = parts.uri.path() == PATH;
+    let exchange = Arc::new(edge.player.match_request(incoming(&parts, &body), is_endpoint));
+    let response = match edge.player.heard(&exchange, &body) {
         Some(heard) => {
-            rewrite(&mut parts.headers, player.rewritten_headers(&exchange));
+            rewrite(&mut parts.headers, edge.player.heard_headers(&exchange));
             parts.headers.remove(header::CONTENT_LENGTH);
             next(Request::from_parts(parts, Body::from(heard))).await
         }
-        None => match exchange.incoming.kind {
-            Some(FlawMessageKind::Notification | FlawMessageKind::Response) => StatusCode::ACCEPTED.into_response(),
-            _ => StatusCode::OK.into_response(),
-        },
+        None if matches!(exchange.request.kind(), MessageKind::Notification | MessageKind::Response) => {
+            StatusCode::ACCEPTED.into_response()
+        }
+        None => StatusCode::OK.into_response(),
     };
     if is_stream(&response) {
-        rewrite_stream(player, exchange, response)
+        rewrite_stream(edge, exchange, response)
     } else {
-        rewrite_response(player, &exchange, response).await
+        rewrite_response(fault, edge, &exchange, response).await
     }
 }
 
-fn incoming(parts: &Parts, body: &[u8]) -> Incoming {
+fn incoming(parts: &Parts, body: &[u8]) -> LiveRequest {
     let headers = named(&parts.headers);
-    let query = parts.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-    let query = query.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let scope = headers.get("mcp-session-id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let head = Head {
+    let head = RequestHead {
         verb: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
-        query: query.map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        query: RequestHead::query(parts.uri.query().unwrap_or_default()),
         headers,
     };
-    Incoming::new(body, scope, Some(head))
+    LiveRequest::new(body, scope, Some(head))
 }
 
 /// Headers by name; several of one name are joined as HTTP has it.
@@ -107,34 +105,47 @@ fn is_stream(response: &Response) -> bool {
     declared.is_some_and(|declared| declared.as_bytes().starts_with(b"text/event-stream"))
 }
 
-fn described(response: &Response) -> condition::Response {
-    condition::Response { status: response.status().as_u16(), headers: named(response.headers()) }
+fn described(response: &Response) -> HttpHead {
+    let headers = named(response.headers()).into_iter();
+    let headers = headers.map(|(name, value)| (name, value.as_str().unwrap_or_default().to_owned()));
+    HttpHead { status: response.status().as_u16(), headers: headers.collect() }
 }
 
-fn put_head(response: &mut Response, head: player::Head) {
-    if let Some(Ok(status)) = head.status.map(StatusCode::from_u16) {
+/// Gives a response the head that faults left: what differs from the one that it had.
+fn put_head(response: &mut Response, (before, after): (&HttpHead, &HttpHead)) {
+    if let (true, Ok(status)) = (before.status != after.status, StatusCode::from_u16(after.status)) {
         *response.status_mut() = status;
     }
-    rewrite(response.headers_mut(), head.headers);
+    let gone = before.headers.iter().filter(|(name, _)| after.header(name).is_none());
+    let gone: Vec<_> = gone.map(|(name, _)| (name.clone(), None)).collect();
+    let new = after.headers.iter().filter(|(name, value)| before.header(name) != Some(value));
+    let new: Vec<_> = new.map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+    rewrite(response.headers_mut(), gone);
+    rewrite(response.headers_mut(), new);
 }
 
 /// Rewrites a response that is no stream.
-async fn rewrite_response(player: &FlawPlayer, exchange: &Exchange, response: Response) -> Response {
+async fn rewrite_response(fault: &ServerFault, edge: &Edge, exchange: &LiveExchange, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let mut response = Response::from_parts(parts, Body::from(body.clone()));
-    let described = described(&response);
-    let mut said = player.answer(exchange, (!body.is_empty()).then_some(&body), Some(&described));
-    if said.hits.is_empty() {
+    let head = Arc::new(described(&response));
+    let reply = reply_of(&body, Some(Arc::clone(&head)));
+    let mut changed = edge.player.answer(exchange, Some(reply));
+    if !changed.is_changed {
         return response;
     }
-    if said.never {
+    if changed.ends() {
+        fault.crash();
         pending::<()>().await;
     }
-    sleep(said.delay).await;
-    let head = player.head(exchange, &said.hits, &described);
-    let content_type = if said.before.is_empty() && said.after.is_empty() && said.own.len() < 2 {
-        let own = said.own.pop().unwrap_or_default();
+    if changed.never {
+        pending::<()>().await;
+    }
+    sleep(changed.delay()).await;
+    let new_head = changed.own.iter().find_map(|reply| reply.http.clone()).unwrap_or_else(|| Arc::clone(&head));
+    let content_type = if changed.before.is_empty() && changed.after.is_empty() && changed.own.len() < 2 {
+        let own = changed.own.pop().and_then(|reply| reply.content.bytes()).unwrap_or_default();
         if own.is_empty() {
             response.headers_mut().remove(header::CONTENT_TYPE);
         }
@@ -145,18 +156,26 @@ async fn rewrite_response(player: &FlawPlayer, exchange: &Exchange, response: Re
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::OK;
         }
-        *response.body_mut() = Body::from(all_events(player, exchange, &mut said));
+        *response.body_mut() = Body::from(all_events(edge, exchange, std::mem::take(&mut changed)));
         Some("text/event-stream")
     };
-    if said.on_listening {
+    if changed.on_listening {
         let messages = if body.is_empty() { Vec::new() } else { vec![body.to_vec()] };
-        player.broadcast(&exchange.incoming.scope, &messages);
+        edge.broadcast(&exchange.request.scope, &messages);
     }
     if let Some(content_type) = content_type {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
-    put_head(&mut response, head);
+    put_head(&mut response, (&head, &new_head));
     response
+}
+
+fn reply_of(body: &[u8], http: Option<Arc<HttpHead>>) -> ServerReply {
+    let content = match serde_json::from_slice::<Value>(body) {
+        Ok(message) => ReplyContent::Message(message),
+        Err(_) => ReplyContent::Bytes(body.to_vec()),
+    };
+    ServerReply { after: Duration::ZERO, content, http }
 }
 
 /// The type of a body where there was none.
@@ -167,29 +186,36 @@ fn type_of(body: &[u8]) -> &'static str {
     }
 }
 
-fn all_events(player: &FlawPlayer, exchange: &Exchange, said: &mut ChangedMessage) -> Vec<u8> {
-    let events = std::mem::take(said).messages().zip(0..).map(|(message, number)| {
+fn all_events(edge: &Edge, exchange: &LiveExchange, changed: ChangedMessage) -> Vec<u8> {
+    // A body that is empty is no message.
+    let messages = changed.messages().filter(|message| !message.is_empty());
+    let events = messages.zip(0..).map(|(message, number)| {
         let mut event = Event::message(message);
-        player.renumber(exchange, &mut event, number);
+        renumber(edge, exchange, &mut event, number);
         event.write()
     });
     events.collect::<Vec<_>>().concat()
 }
 
+fn renumber(edge: &Edge, exchange: &LiveExchange, event: &mut Event, number: u64) {
+    if let Some(id) = edge.player.event_id(exchange, number) {
+        event.id = id;
+    }
+}
+
 /// A stream of events, changed as it comes.
-fn rewrite_stream(player: &Arc<FlawPlayer>, exchange: Arc<Exchange>, response: Response) -> Response {
+fn rewrite_stream(edge: &Arc<Edge>, exchange: Arc<LiveExchange>, response: Response) -> Response {
     let described = described(&response);
-    let hits = player.hits_of_response(&exchange, &described);
-    let head = player.head(&exchange, &hits, &described);
+    let head = edge.player.head(&exchange, &described);
     let (parts, body) = response.into_parts();
     let (sender, events) = mpsc::channel(EVENTS_AHEAD);
-    let is_listening = exchange.incoming.head.as_ref().is_some_and(|head| head.verb == "GET");
-    let pushed = player.listen(if is_listening { &exchange.incoming.scope } else { UNHEARD });
-    let feed =
-        StreamRewriter { player: Arc::clone(player), exchange, response: described, sender, number: 0, is_listening };
+    let is_listening = exchange.request.head.as_ref().is_some_and(|head| head.verb == "GET");
+    let pushed = edge.listen(if is_listening { &exchange.request.scope } else { UNHEARD });
+    let http = Arc::new(described.clone());
+    let feed = StreamRewriter { edge: Arc::clone(edge), exchange, http, sender, number: 0, is_listening };
     tokio::spawn(feed.run(body.into_data_stream(), pushed));
     let mut response = Response::from_parts(parts, Body::from_stream(Events(events)));
-    put_head(&mut response, head);
+    put_head(&mut response, (&described, &head));
     response
 }
 
@@ -198,9 +224,9 @@ const UNHEARD: &str = "\n";
 
 /// Rewrites one stream of events to the client.
 struct StreamRewriter {
-    player: Arc<FlawPlayer>,
-    exchange: Arc<Exchange>,
-    response: condition::Response,
+    edge: Arc<Edge>,
+    exchange: Arc<LiveExchange>,
+    http: Arc<HttpHead>,
     sender: mpsc::Sender<Bytes>,
     number: u64,
     is_listening: bool,
@@ -229,8 +255,9 @@ impl StreamRewriter {
         // A stream that was opened with GET has no answer of its own.
         let mut around = ChangedMessage::default();
         if self.is_listening {
-            around = self.player.answer(&self.exchange, None, Some(&self.response));
-            sleep(around.delay).await;
+            let reply = reply_of(b"", Some(Arc::clone(&self.http)));
+            around = self.edge.player.answer(&self.exchange, Some(reply));
+            sleep(around.delay()).await;
         }
         let after = std::mem::take(&mut around.after);
         self.send_all(std::mem::take(&mut around.before)).await?;
@@ -249,29 +276,33 @@ impl StreamRewriter {
     }
 
     async fn pass_on(&mut self, event: Event) -> Result<(), ClientGone> {
-        let Ok(message) = serde_json::from_slice::<Value>(&event.data) else {
-            return self.send(event).await;
-        };
-        let mut said = if message.get("method").is_some() {
-            self.player.send(Some(&self.exchange), &self.exchange.incoming.scope, &event.data)
+        let reply = reply_of(&event.data, Some(Arc::clone(&self.http)));
+        let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
+        let is_sent = message.get("method").is_some();
+        let player = &self.edge.player;
+        let mut changed = if is_sent {
+            player.sent(Some(&self.exchange), &self.exchange.request.scope, reply)
         } else {
-            self.player.answer(&self.exchange, Some(&event.data), Some(&self.response))
+            player.answer(&self.exchange, Some(reply))
         };
-        if said.never {
+        if !changed.is_changed {
+            return self.send(event).await;
+        }
+        if changed.never {
             pending::<()>().await;
         }
-        if self.is_listening && message.get("method").is_none() {
-            (said.before, said.after) = (Vec::new(), Vec::new());
+        if self.is_listening && !is_sent {
+            (changed.before, changed.after) = (Vec::new(), Vec::new());
         }
-        sleep(said.delay).await;
-        if said.on_listening {
-            self.player.broadcast(&self.exchange.incoming.scope, std::slice::from_ref(&event.data));
+        sleep(changed.delay()).await;
+        if changed.on_listening {
+            self.edge.broadcast(&self.exchange.request.scope, std::slice::from_ref(&event.data));
         }
-        self.send_all(said.before).await?;
-        for own in said.own {
+        self.send_all(changed.before).await?;
+        for own in changed.own.into_iter().filter_map(|reply| reply.content.bytes()) {
             self.send(event.with(own)).await?;
         }
-        self.send_all(said.after).await
+        self.send_all(changed.after).await
     }
 
     async fn send_all(&mut self, messages: Vec<Vec<u8>>) -> Result<(), ClientGone> {
@@ -282,7 +313,7 @@ impl StreamRewriter {
     }
 
     async fn send(&mut self, mut event: Event) -> Result<(), ClientGone> {
-        self.player.renumber(&self.exchange, &mut event, self.number);
+        renumber(&self.edge, &self.exchange, &mut event, self.number);
         self.number += 1;
         self.sender.send(event.write().into()).await.map_err(|_| ClientGone)
     }

@@ -1,4 +1,4 @@
-//! What clients see of servers with flaws: over streams every line, over HTTP every response.
+//! What clients see of servers with faults at their edge: over streams every line, over HTTP every response.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, duplex, split};
 use super::http::{Answer, Client, TYPES, bound, open, send, serve};
 use super::peer::Era;
 use crate::demo::faulty::ServerFault;
-use crate::demo::flaw::Flaw;
 use crate::demo::{ServeError, Settings, serve_with};
+use crate::fault::{self, Fault};
 use crate::source::{SourceFile, Sources};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -21,12 +21,12 @@ const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","par
 const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 const EXPORT: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"export_users","arguments":{"format":"csv","steps":2},"_meta":{"progressToken":"t"}}}"#;
 
-/// A flaw, the lines that a client sends, and those that it gets.
+/// Faults, the lines that a client sends, and those that it gets.
 type OverStream = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
 const OVER_STREAMS: &[OverStream] = &[
-    ("on: { method: nothing/at-all }\nends: true", &[PING], &[PONG]),
+    ("on: { method: nothing/at-all }\nhears: nothing\nanswers: end", &[PING], &[PONG]),
     ("answers: { remove: jsonrpc }", &[PING], &[r#"{"id":1,"result":{}}"#]),
     ("answers: { set: { id: '{{ id | string }}', jsonrpc: '1.0' } }", &[PING], &[r#"{"jsonrpc":"1.0","id":"1","result":{}}"#]),
     ("answers: { set: { error.code: '-1', error.data: { n: '{{ count }}' } }, remove: [error.message] }", &[NOPE, PING],
@@ -34,11 +34,10 @@ const OVER_STREAMS: &[OverStream] = &[
     ("answers: { result: [] }", &[PING], &[r#"{"jsonrpc":"2.0","id":1,"result":[]}"#]),
     ("answers: { error: { code: 1.5 } }", &[PING], &[r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5}}"#]),
     ("answers: { text: 'not JSON {{ id }}' }", &[PING], &["not JSON 1"]),
-    ("answers: { base64: 'AGE=' }", &[PING], &["\0a"]),
-    ("answers: { pretty: true }", &[PING], &["{", "  \"jsonrpc\": \"2.0\",", "  \"id\": 1,", "  \"result\": {}", "}"]),
-    ("answers: { encoding: latin-1, set: { result: é } }", &[PING], &["{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\u{fffd}\"}"]),
+    ("answers: garbage", &[PING], &["\u{fffd}\u{fffd}\0garbled\u{fffd}"]),
+    ("answers: indent", &[PING], &["{", "  \"jsonrpc\": \"2.0\",", "  \"id\": 1,", "  \"result\": {}", "}"]),
     ("answers: { replace: { '\"id\":1': '\"id\":1.0' } }", &[PING], &[r#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#]),
-    ("answers: { twice: true, delay: 1ms }", &[PING], &[PONG, PONG]),
+    ("answers: [{ delay: 1ms }, duplicate]", &[PING], &[PONG, PONG]),
     ("{ on: { with: { id: 1 } }, answers: nothing }", &[PING, PING_2], &[PONG_2]),
     ("{ on: { nth: 1 }, answers: never }", &[PING, PING_2], &[PONG_2]),
     ("{ on: { from: 2 }, answers: { set: { result.n: '{{ count }}' } } }", &[PING, PING_2], &[PONG, r#"{"jsonrpc":"2.0","id":2,"result":{"n":2}}"#]),
@@ -50,19 +49,19 @@ const OVER_STREAMS: &[OverStream] = &[
         &[r#"{"id":1,"method":"roots/list"}"#, PONG]),
     ("{ on: { method: nope }, hears: { set: { method: ping } } }", &[NOPE], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#]),
     ("{ on: { method: nope }, hears: { set: { id: 5, method: ping } }, answers: { set: { id: '{{ id }}' } } }", &[NOPE], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#]),
-    ("[{ on: { answer: { with: { error.code: -32602 } } }, answers: { result: {} } }]", &[NOPE, PING], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, PONG]),
+    ("[{ on: { has: { error.code: -32602 } }, answers: { result: {} } }]", &[NOPE, PING], &[r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, PONG]),
     ("[{ on: { nth: 2 }, answers: { message: '{{ earlier.ping.answer }}' } }]", &[PING, PING_2], &[PONG, PONG]),
     ("{ on: { over: http }, answers: never }", &[PING], &[PONG]),
 ];
 
 #[tokio::test]
-async fn flaws_show_on_streams() {
+async fn faults_show_on_streams() {
     for (yaml, sent, expected) in OVER_STREAMS {
         assert_eq!(converse(yaml, sent).await, *expected, "{yaml}");
     }
 }
 
-/// A flaw, a request without its session, and the response: status, type and body.
+/// Faults, a request without its session, and the response: status, type and body.
 type OverHttp = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, &'static str);
 
 const EVIL: (&str, &str) = ("Origin", "http://evil.example");
@@ -71,15 +70,15 @@ const EVENTS: (&str, &str) = ("Accept", "text/event-stream");
 
 #[rustfmt::skip]
 const OVER_HTTP: &[OverHttp] = &[
-    ("{ on: { method: x }, ends: true }", "POST", &[], PING, "200 application/json {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+    ("{ on: { method: x }, hears: nothing, answers: end }", "POST", &[], PING, "200 application/json {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
     ("{ on: { header: Origin }, hears: { headers: { Origin: } } }", "POST", &[EVIL], PING, "200 application/json {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
-    ("{ on: { header: { origin: /evil/ }, answer: { status: 403 } }, answers: { status: 400, text: '' } }", "POST", &[EVIL], PING, "400 - "),
+    ("{ on: { header: { origin: /evil/ }, status: 403 }, answers: { status: 400, text: '' } }", "POST", &[EVIL], PING, "400 - "),
     ("{ on: { kind: notification }, answers: { message: {} } }", "POST", &[], DONE, "202 application/json {}"),
     ("{ on: { kind: notification }, answers: { status: 200 } }", "POST", &[], DONE, "200 - "),
     ("{ on: { method: ping }, answers: { headers: { Content-Type: text/plain } } }", "POST", &[], PING, "200 text/plain {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
     ("{ on: { method: ping }, answers: nothing }", "POST", &[], PING, "200 - "),
     ("{ on: { method: ping }, hears: nothing }", "POST", &[], PING, "200 - "),
-    ("{ on: { method: ping }, answers: { twice: true, event_id: 'e{{ event }}', remove: result } }", "POST", &[], PING,
+    ("{ on: { method: ping }, answers: [{ event_id: 'e{{ event }}', remove: result }, duplicate] }", "POST", &[], PING,
         "200 text/event-stream id: e0\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1}\n\nid: e1\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1}\n\n"),
     ("{ on: { kind: notification }, before: [noise] }", "POST", &[], DONE, "200 text/event-stream event: message\ndata: noise\n\n"),
     ("{ on: { header: { MCP-Protocol-Version: garbage } }, hears: { headers: { MCP-Protocol-Version: 2025-11-25 } } }", "POST", &[BAD_VERSION], PING,
@@ -87,14 +86,14 @@ const OVER_HTTP: &[OverHttp] = &[
     ("{ on: { verb: get }, hears: nothing, answers: { status: 404, text: gone } }", "GET", &[EVENTS], "", "404 text/plain gone"),
     ("{ on: { verb: DELETE }, hears: nothing, answers: { status: 204 } }", "DELETE", &[], "", "204 - "),
     ("{ on: { method: tools/call, sends: notifications/progress }, answers: { set: { params.progress: 1 } } }", "POST", &[], EXPORT, "progress 1 1"),
-    ("{ on: { sends: '*', answer: { with: { params.progress: 1.0 } } }, answers: nothing }", "POST", &[], EXPORT, "progress 2"),
-    ("{ on: { sends: '*', nth: 2 }, answers: { twice: true } }", "POST", &[], EXPORT, "progress 1 2 2"),
+    ("{ on: { sends: '*', has: { params.progress: 1.0 } }, answers: nothing }", "POST", &[], EXPORT, "progress 2"),
+    ("{ on: { sends: '*', nth: 2 }, answers: duplicate }", "POST", &[], EXPORT, "progress 1 2 2"),
     ("{ on: { method: tools/call }, after: [{ params: { progress: 3 } }], answers: { event_id: same } }", "POST", &[], EXPORT, "progress 1 2 3"),
     ("{ on: { sends: notifications/progress }, answers: nothing }", "POST", &[], EXPORT, "progress"),
 ];
 
 #[tokio::test]
-async fn flaws_show_over_http() {
+async fn faults_show_over_http() {
     for (yaml, verb, headers, body, expected) in OVER_HTTP {
         let client = opened(yaml).await;
         let session = [("Mcp-Session-Id", client.session.as_str())];
@@ -139,8 +138,8 @@ async fn session_ids_can_have_another_face() {
 }
 
 #[tokio::test]
-async fn a_flaw_can_end_the_server() {
-    let fatal = || Arc::new(ServerFault::flawed(flaw("{ on: { method: ping }, ends: true }")));
+async fn a_fault_can_end_the_server() {
+    let fatal = || Arc::new(ServerFault::at_edge(faults("{ on: { method: ping }, hears: nothing, answers: end }")));
     let (client, server) = duplex(1024);
     let (reader, writer) = split(server);
     let serving = tokio::spawn(serve_with(Settings::default(), fatal(), reader, writer));
@@ -162,9 +161,9 @@ fn mistakes_are_told_together() {
     check("[]", &["empty-list"]);
     check("- on: { method: ping }", &["missing-key"]);
     check("- answer: {}\n- hear: nothing", &["unknown-key", "unknown-key"]);
-    check("answers: { set: { a..b: 1 }, status: 99, base64: '-' }", &["bad-path", "bad-bytes", "bad-number"]);
+    check("answers: { set: { a..b: 1 }, status: 99 }", &["bad-path", "bad-number"]);
     check("answers: { result: {}, error: {} }", &["two-ways"]);
-    check("{ on: { answer: { status: 200 } }, hears: nothing, ends: true }", &["useless-key", "useless-key"]);
+    check("{ on: { status: 200 }, hears: nothing, answers: end }", &["useless-key"]);
     check(
         "{ on: { with: { id: '/(/' }, nth: 0 }, before: ['{{ nope }} {{ id', '{{ idd }}'] }",
         &["bad-number", "bad-regex", "bad-template", "unknown-name"],
@@ -172,21 +171,21 @@ fn mistakes_are_told_together() {
     check("{ on: { kind: reply, verb: 1 }, answers: gone }", &["unknown-choice", "wrong-type", "unknown-choice"]);
 }
 
-fn read(yaml: &str) -> Result<Flaw, Vec<crate::source::Diagnostic>> {
+fn read(yaml: &str) -> Result<Vec<Fault>, Vec<crate::source::Diagnostic>> {
     let mut sources = Sources::default();
-    let source = sources.add(SourceFile::new("flaw.yml", yaml));
-    Flaw::load(&sources, source)
+    let source = sources.add(SourceFile::new("faults.yml", yaml));
+    fault::load(&sources, source)
 }
 
-fn flaw(yaml: &str) -> Flaw {
+fn faults(yaml: &str) -> Vec<Fault> {
     read(yaml).unwrap_or_else(|mistakes| panic!("{yaml}: {mistakes:?}"))
 }
 
-/// Every line that comes from a server with a flaw, until its end.
+/// Every line that comes from a server with faults, until its end.
 async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
     let (client, server) = duplex(64 * 1024);
     let (reader, writer) = split(server);
-    let fault = Arc::new(ServerFault::flawed(flaw(yaml)));
+    let fault = Arc::new(ServerFault::at_edge(faults(yaml)));
     let serving = tokio::spawn(serve_with(Settings::default(), fault, reader, writer));
     let (mut reader, mut writer) = split(client);
     for line in sent {
@@ -199,9 +198,9 @@ async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
     String::from_utf8_lossy(&seen).lines().map(str::to_owned).collect()
 }
 
-/// A session with a server that has a flaw.
+/// A session with a server that has faults.
 async fn opened(yaml: &str) -> Client {
-    let fault = Arc::new(ServerFault::flawed(flaw(yaml)));
+    let fault = Arc::new(ServerFault::at_edge(faults(yaml)));
     let bound = bound().await.with(Settings::default(), &fault).unwrap();
     Client::at(serve(bound).0, Era::Legacy, "2025-11-25").await
 }

@@ -1,31 +1,31 @@
-//! A flaw around a conversation over streams: the correct server speaks through two pipes, and every line passes here.
+//! Faults around a conversation over streams: the correct server speaks through two pipes, and every line passes here.
 
 use std::future::pending;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, duplex, split};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use super::change::ChangedMessage;
-use super::message::{FlawMessageKind, Incoming};
-use super::player::{Exchange, FlawPlayer};
+use super::Edge;
 use crate::demo::faulty::ServerFault;
 use crate::demo::{DRAIN_TIMEOUT, ServeError, Settings, converse, only_real_failures, write};
+use crate::fault::{ChangedMessage, LiveExchange, LiveRequest, MessageKind, ReplyContent, ServerReply};
 
-/// How many bytes wait between the flaw and the correct server.
+/// How many bytes wait between the faults and the correct server.
 const PIPE: usize = 64 * 1024;
 
 /// Where notifications of subscriptions name the request that opened them.
 const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 
-/// Serves one conversation with a flaw in it.
+/// Serves one conversation with faults in it.
 pub(in crate::demo) async fn serve<R, W>(
     settings: Settings,
     fault: Arc<ServerFault>,
-    player: Arc<FlawPlayer>,
+    edge: Arc<Edge>,
     (reader, writer): (R, W),
 ) -> Result<(), ServeError>
 where
@@ -36,7 +36,8 @@ where
     let (from_server, to_server) = split(near);
     let (server_reader, server_writer) = split(far);
     let (lines, queue) = mpsc::unbounded_channel();
-    let proxy = FlawProxy { scope: player.conversation(), player, fault: fault.clone(), lines, open: Mutex::default() };
+    let proxy =
+        EdgeProxy { scope: edge.player.conversation(), edge, fault: fault.clone(), lines, open: Mutex::default() };
     let mut writing = std::pin::pin!(write(queue, writer));
     let serving = converse(settings, fault, server_reader, server_writer);
     let forwarding_replies = async {
@@ -58,8 +59,8 @@ where
 }
 
 /// The proxy between the client and the correct server.
-struct FlawProxy {
-    player: Arc<FlawPlayer>,
+struct EdgeProxy {
+    edge: Arc<Edge>,
     fault: Arc<ServerFault>,
     scope: String,
     lines: mpsc::UnboundedSender<Vec<u8>>,
@@ -70,16 +71,16 @@ struct FlawProxy {
 struct AwaitedRequest {
     /// The id by which the correct server knows it, if it has a good one.
     id: Option<Value>,
-    exchange: Arc<Exchange>,
+    exchange: Arc<LiveExchange>,
 }
 
-impl FlawProxy {
+impl EdgeProxy {
     async fn forward_requests(
         &self,
         mut reader: impl AsyncBufReadExt + Unpin,
         mut server: impl AsyncWrite + Unpin,
     ) -> io::Result<()> {
-        let _ = self.announce(FlawMessageKind::Start);
+        let _ = self.announce(MessageKind::Start);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).await? > 0 {
             match line.strip_suffix(b"\n").map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
@@ -93,7 +94,7 @@ impl FlawProxy {
             }
             line.clear();
         }
-        if !self.announce(FlawMessageKind::End) {
+        if !self.announce(MessageKind::End) {
             // Who does not hear of the end stays.
             pending::<()>().await;
         }
@@ -102,28 +103,29 @@ impl FlawProxy {
 
     /// The message that the correct server receives for a line of the client, if any.
     async fn rewrite_request(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let exchange = self.player.match_edits(Incoming::new(line, self.scope.clone(), None));
-        if self.player.ends(&exchange) {
+        let player = &self.edge.player;
+        let exchange = player.match_request(LiveRequest::new(line, self.scope.clone(), None), true);
+        let heard = player.heard(&exchange, line);
+        let as_heard = heard.as_ref().map(|heard| LiveRequest::new(heard, self.scope.clone(), None));
+        if let Some(asking) = as_heard.filter(|heard| heard.kind().has_answer()) {
+            self.open().push(AwaitedRequest { id: asking.id(), exchange: exchange.into() });
+            return heard;
+        }
+        let answer = player.answer(&exchange, None);
+        if answer.ends() {
             self.fault.crash();
             pending::<()>().await;
         }
-        let heard = self.player.rewrite_request(&exchange, line);
-        let as_heard = heard.as_ref().map(|heard| Incoming::new(heard, self.scope.clone(), None));
-        let asking = as_heard.filter(|heard| heard.kind.is_some_and(FlawMessageKind::has_answer));
-        match asking {
-            Some(asking) => {
-                self.open().push(AwaitedRequest { id: asking.id().cloned(), exchange: exchange.into() });
-            }
-            None => self.send(self.player.answer(&exchange, None, None)),
-        }
+        self.send(answer);
         heard
     }
 
-    /// Applies edits at the start or the end of the conversation; whether the correct server is told of it.
-    fn announce(&self, kind: FlawMessageKind) -> bool {
-        let exchange = self.player.match_edits(Incoming::moment(kind, self.scope.clone()));
-        let is_heard = self.player.rewrite_request(&exchange, b"").is_some();
-        self.send(self.player.answer(&exchange, None, None));
+    /// Applies faults at the start or the end of the conversation; whether the correct server is told of it.
+    fn announce(&self, kind: MessageKind) -> bool {
+        let player = &self.edge.player;
+        let exchange = player.match_request(LiveRequest::moment(kind, self.scope.clone()), true);
+        let is_heard = player.heard(&exchange, b"").is_some();
+        self.send(player.answer(&exchange, None));
         is_heard
     }
 
@@ -136,44 +138,51 @@ impl FlawProxy {
         }
     }
 
-    /// The messages that are sent instead of a line of the correct server.
+    /// What is sent instead of a line of the correct server.
     fn rewrite_reply(&self, line: &[u8]) -> ChangedMessage {
-        let message: Value = serde_json::from_slice(line).unwrap_or_default();
+        let message: Option<Value> = serde_json::from_slice(line).ok();
+        let of = |content: ReplyContent| ServerReply { after: Duration::ZERO, content, http: None };
+        let Some(message) = message else {
+            return ChangedMessage::unchanged(Some(of(ReplyContent::Bytes(line.to_vec()))));
+        };
         if message.get("method").is_some() {
             let during = self.request_of(&message);
-            return self.player.send(during.as_deref(), &self.scope, line);
+            return self.edge.player.sent(during.as_deref(), &self.scope, of(ReplyContent::Message(message)));
         }
         match self.take_awaited(message.get("id").filter(|id| !id.is_null())) {
-            Some(exchange) => self.player.answer(&exchange, Some(line), None),
-            None => ChangedMessage::unchanged(Some(line)),
+            Some(exchange) => self.edge.player.answer(&exchange, Some(of(ReplyContent::Message(message)))),
+            None => ChangedMessage::unchanged(Some(of(ReplyContent::Bytes(line.to_vec())))),
         }
     }
 
     /// The request that an answer belongs to; answers without an id come in the order of what they answer.
-    fn take_awaited(&self, id: Option<&Value>) -> Option<Arc<Exchange>> {
+    fn take_awaited(&self, id: Option<&Value>) -> Option<Arc<LiveExchange>> {
         let mut open = self.open();
         let at = open.iter().position(|open| open.id.as_ref() == id)?;
         Some(open.remove(at).exchange)
     }
 
     /// The request during which the server sends a message, as far as the message tells.
-    fn request_of(&self, sent: &Value) -> Option<Arc<Exchange>> {
+    fn request_of(&self, sent: &Value) -> Option<Arc<LiveExchange>> {
         let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
         let open = self.open();
         let mut requests = open.iter().filter(|open| {
-            let incoming = &open.exchange.incoming;
-            (token.is_some() && incoming.progress_token() == token)
-                || (subscription.is_some() && incoming.id() == subscription)
+            let request = &open.exchange.request;
+            (token.is_some() && request.progress_token() == token)
+                || (subscription.is_some() && request.id().as_ref() == subscription)
         });
         requests.next().map(|open| Arc::clone(&open.exchange))
     }
 
-    fn send(&self, said: ChangedMessage) {
-        if said.never {
+    fn send(&self, changed: ChangedMessage) {
+        if changed.never {
             return;
         }
-        let (delay, lines) = (said.delay, self.lines.clone());
-        let messages = said.messages().map(|mut line| {
+        if changed.ends() {
+            return self.fault.crash();
+        }
+        let (delay, lines) = (changed.delay(), self.lines.clone());
+        let messages = changed.messages().map(|mut line| {
             line.push(b'\n');
             line
         });
