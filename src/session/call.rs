@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::peer::OutgoingRequest;
 use super::{CallFailure, FailureReason, Session};
-use crate::wire::{Era, is_served};
+use crate::wire::{self, Era, is_served};
 
 /// How many rounds of questions one request may take (2026-07-28, multi round-trip requests).
 const MAX_ROUNDS: usize = 16;
@@ -90,6 +90,13 @@ impl Session {
         let reason = format!("`{}` asked for more input {MAX_ROUNDS} times and never completed", request.method);
         let frame = reply.map(|reply| reply.frame);
         Err(self.peer.lock().failure(FailureReason::Protocol(reason), request.method, frame))
+    }
+
+    /// The next id and the line of a request with it, for those who send the line as raw bytes.
+    pub fn request_line(&self, method: &str, params: Value) -> (Value, Vec<u8>) {
+        let id = self.peer.lock().fresh_id();
+        let line = wire::request(&id, method, self.with_era(Some(params))).to_string();
+        (id.to_json(), line.into_bytes())
     }
 
     /// Sends a notification and returns its frame.

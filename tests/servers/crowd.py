@@ -1,11 +1,13 @@
-"""Keeps notes while many calls are under way, each in a thread of its own: crowd.py FAULT [FILE].
+"""Keeps notes while many calls are under way, each in a thread of its own: crowd.py FAULT [FILE [PORT]].
 
 FAULT: `none`; `doubled`, stores a note twice that meets another one; `swapped`, answers with whatever note came last;
 `same-id`, gives notes that meet the same id; `stale`, refreshes its list later where notes meet; `behind`, confirms notes
 before they are in the file; `torn`, empties the file before it writes it, and does not start with an empty one; `forgets`,
-does the same, and starts with nothing; `locks`, waits at its start for a lock that a killed one has left; `floods`, does not
-wait for it and never stops talking.
-FILE: notes outlive the server there.
+does the same, and starts with nothing; `locks`, waits at its start for a lock that a killed one has left; `floods`, does
+not wait for it and never stops talking; `twice`, stores a named note twice that is set twice at once; `posted`, does so
+where both requests have the same id.
+FILE: notes outlive the server there; `-` keeps none.
+PORT: serves HTTP there instead of standard input and output.
 """
 
 import json
@@ -13,13 +15,18 @@ import os
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-FAULT, FILE = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+FAULT, FILE, PORT = (sys.argv[1:] + [None, None])[:3]
+FILE = None if FILE == "-" else FILE
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOLS = [
     {"name": "add_note", "inputSchema": NOTE, "annotations": {"readOnlyHint": False, "destructiveHint": False}},
     {"name": "list_notes", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
 ]
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+IDEMPOTENT = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
+TOOLS.append({"name": "set_note", "inputSchema": NAMED, "annotations": IDEMPOTENT})
 TEARS, LOCKS = FAULT in ("torn", "forgets"), FAULT in ("locks", "floods")
 MEETING = 0.03
 TEARING = 0.1
@@ -27,7 +34,7 @@ LATER = 0.5
 
 lock, output = threading.Lock(), threading.Lock()
 notes, shown = [], []
-under_way = []
+under_way, being_set = [], []
 last = None
 
 
@@ -101,7 +108,31 @@ def add(text):
         return last if FAULT == "swapped" else note
 
 
-def call(params):
+def put(name, request):
+    """Adds a note unless there is one of that name."""
+    with lock:
+        known = any(note["text"] == name for note in notes)
+        if FAULT == "posted":
+            known = known or any(other == name and number != request for number, other in being_set)
+        being_set.append((request, name))
+        if known or FAULT not in ("twice", "posted"):
+            return {"known": True} if known else store(name)
+    time.sleep(MEETING)
+    with lock:
+        return store(name)
+
+
+def store(name):
+    note = {"id": f"n{len(notes) + 1}", "text": name}
+    notes.append(note)
+    save(notes)
+    shown[:] = notes
+    return note
+
+
+def call(params, request):
+    if params["name"] == "set_note":
+        return put(params["arguments"]["name"], request)
     if params["name"] == "add_note":
         return add(params["arguments"]["text"])
     with lock:
@@ -118,15 +149,40 @@ def answer(message):
     if method == "tools/list":
         return {"result": {"tools": TOOLS}}
     if method == "tools/call":
-        said = call(params)
+        said = call(params, message["id"])
         return {"result": {"content": [{"type": "text", "text": json.dumps(said)}], "structuredContent": said}}
     return {"error": {"code": -32601, "message": "Method not found"}}
 
 
+def answered(message):
+    return json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer(message)})
+
+
 def serve(message):
-    line = json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer(message)})
+    line = answered(message)
     with output:
         print(line, flush=True)
+
+
+class Posts(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = answered(message).encode() if "id" in message else b""
+        self.send_response(200 if body else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.send_error(405)
+
+    do_DELETE = do_GET
+
+    def log_message(self, *_):
+        pass
 
 
 def take_lock():
@@ -141,6 +197,8 @@ if LOCKS:
     take_lock()
 notes.extend(load())
 shown.extend(notes)
+if PORT:
+    ThreadingHTTPServer(("127.0.0.1", int(PORT)), Posts).serve_forever()
 for line in sys.stdin:
     message = json.loads(line)
     if "id" in message:

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Concurrent, Halt, NumberedAnswer, NumberedCalls, begin};
+use super::clients::{Clients, Concurrent, Delivery, Halt, NumberedAnswer, NumberedCalls, begin};
 use super::finding::{SWAPPED_HELP, halted, load, passed, show, swapped_expectation, swapped_message};
 use super::reproduction::{ReproducedLoad, reproduction};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
@@ -16,6 +16,9 @@ const ALONE: usize = 8;
 
 /// How many further rounds of concurrent calls may show swapped answers again.
 const MOST_REPETITIONS: usize = 3;
+
+/// How many calls are made twice at once.
+const MOST_REPEATED: usize = 64;
 
 /// How often so many concurrent calls are tried before more are needed.
 const TRIES_TO_MINIMISE: usize = 2;
@@ -87,6 +90,14 @@ struct Swap {
     smallest: usize,
 }
 
+/// A round that is about to be made.
+#[derive(Debug, Clone, Copy)]
+struct AnswerPlan {
+    delivery: Delivery,
+    /// How many calls there are, however often each is delivered.
+    count: usize,
+}
+
 /// A round of concurrent calls.
 struct AnswerRound {
     answered: usize,
@@ -96,31 +107,48 @@ struct AnswerRound {
 impl AnswerStudy<'_> {
     async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
         let tool = self.tool;
-        let Some(EchoedArguments { template, slowest, sample }) = self.learn(templates).await? else {
+        let Some(echoed) = self.learn(templates).await? else {
             let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
             return Ok(CheckResult::not_applicable(why));
         };
         let count = self.settings.sessions * self.settings.calls;
-        let round = self.round(&template, count, slowest).await?;
+        let round = self.round(&echoed, AnswerPlan { delivery: Delivery::Once, count }).await?;
         if round.answered < 2 {
             return Ok(CheckResult::inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
         }
-        let Some(mut swap) = round.swap else {
-            let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
-            return Ok(passed(reason, sample.into_iter().collect()));
-        };
+        if let Some(swap) = round.swap {
+            return self.confirm(&echoed, AnswerPlan { delivery: Delivery::Once, count }, swap).await;
+        }
+        // What only reads may be asked again by anybody, at any time.
+        for delivery in self.clients.repeated_deliveries() {
+            let plan = AnswerPlan { delivery: *delivery, count: count.min(MOST_REPEATED) };
+            if let Some(swap) = self.round(&echoed, plan).await?.swap {
+                return self.confirm(&echoed, plan, swap).await;
+            }
+        }
+        let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
+        Ok(passed(reason, echoed.sample.into_iter().collect()))
+    }
+
+    /// Looks whether answers are swapped again, and with how few calls.
+    async fn confirm(
+        &mut self,
+        echoed: &EchoedArguments,
+        plan: AnswerPlan,
+        mut swap: Swap,
+    ) -> Result<CheckResult, Halt> {
         self.swap = Some(swap.clone());
         let (mut shown, mut tried) = (0, 0);
         while tried < MOST_REPETITIONS && shown == 0 {
             tried += 1;
-            shown += usize::from(self.round(&template, count, slowest).await?.swap.is_some());
+            shown += usize::from(self.round(echoed, plan).await?.swap.is_some());
         }
         swap.repetitions = Some((shown, tried));
         self.swap = Some(swap.clone());
         if shown > 0 {
-            swap.smallest = self.minimise(&template, count, slowest).await?;
+            swap.smallest = self.minimise(echoed, plan).await?;
         }
-        Ok(swap.result(self.context, self.clients, self.settings, tool))
+        Ok(swap.result(self.context, self.clients, self.settings, self.tool))
     }
 
     /// Finds arguments whose text is in the answer.
@@ -148,20 +176,16 @@ impl AnswerStudy<'_> {
     }
 
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
-    async fn round(
-        &mut self,
-        template: &ArgumentTemplate,
-        count: usize,
-        slowest: Duration,
-    ) -> Result<AnswerRound, Halt> {
-        let calls = self.next_calls(template, count);
+    async fn round(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<AnswerRound, Halt> {
+        let AnswerPlan { delivery, count } = plan;
+        let calls = self.next_calls(&echoed.template, count);
         let (canaries, tool) = (self.canaries.clone(), self.tool.to_owned());
         let judge = move |call: NumberedAnswer| {
             let shown = canaries.calls_in(call.text());
             let foreign = shown.first().copied().filter(|_| !shown.contains(&call.number));
             call.is_served().then(|| foreign.map(|foreign| (call.number, foreign, call.exchange(&tool))))
         };
-        let concurrent = Concurrent { calls: &calls, slowest, follow_up: None };
+        let concurrent = Concurrent { calls: &calls, delivery, slowest: echoed.slowest, follow_up: None };
         let answered = self.clients.at_a_time(&concurrent, judge).await?;
         let served = answered.len();
         let swapped: Vec<(u64, u64, Exchange)> = answered.into_iter().flatten().collect();
@@ -180,13 +204,13 @@ impl AnswerStudy<'_> {
     }
 
     /// The smallest number of concurrent calls that shows swapped answers, by halving.
-    async fn minimise(&mut self, template: &ArgumentTemplate, count: usize, slowest: Duration) -> Result<usize, Halt> {
-        let mut smallest = count;
+    async fn minimise(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<usize, Halt> {
+        let mut smallest = plan.count;
         while smallest > 2 && !self.clients.is_late() {
             let fewer = (smallest / 2).max(2);
             let mut swaps = false;
             for _ in 0..TRIES_TO_MINIMISE {
-                swaps = swaps || self.round(template, fewer, slowest).await?.swap.is_some();
+                swaps = swaps || self.round(echoed, AnswerPlan { count: fewer, ..plan }).await?.swap.is_some();
             }
             if !swaps {
                 break;

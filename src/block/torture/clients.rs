@@ -7,14 +7,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use crate::block::evidence::exchange;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
 use crate::plan::CheckContext;
-use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
+use crate::session::{
+    Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
+};
+use crate::transport::TransportKind;
+use crate::wire::is_served;
+
+/// How long a POST is awaited once the same one was answered.
+const TWIN_TIME: Duration = Duration::from_secs(1);
 
 /// The sessions of a case.
 pub(super) struct Clients<'a> {
@@ -52,9 +59,20 @@ pub(super) struct ToolRequest {
     pub(super) params: Value,
 }
 
+/// How a call reaches the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    Once,
+    /// As two requests at once that differ in their ids only.
+    Twice,
+    /// As two POSTs of the same bytes at once, as a proxy sends one again that it takes for lost.
+    PostedTwice,
+}
+
 /// Calls at a time, and what is asked after each of them.
 pub(super) struct Concurrent<'a> {
     pub(super) calls: &'a NumberedCalls,
+    pub(super) delivery: Delivery,
     /// The time of the slowest call that was made alone.
     pub(super) slowest: Duration,
     pub(super) follow_up: Option<Arc<FollowUp>>,
@@ -102,6 +120,19 @@ impl KeptReply {
         }
     }
 
+    /// The answer to a raw message; `None` where there is none.
+    fn of_raw(params: &Value, reply: &RawReply) -> Option<Self> {
+        let message = reply.answers.first()?;
+        Some(Self {
+            params: params.to_string().into(),
+            message: message.to_string().into(),
+            frame: reply.frame,
+            answer_frame: reply.answer_frame.unwrap_or_default(),
+            elapsed: reply.elapsed,
+            is_served: is_served(message),
+        })
+    }
+
     /// The answer as it came, without the notifications in between.
     pub(super) fn whole(&self) -> SessionReply {
         let parsed = |text: &str| serde_json::from_str(text).unwrap_or_default();
@@ -136,8 +167,8 @@ impl NumberedCalls {
 }
 
 impl NumberedAnswer {
-    fn of(call: Call, reply: &SessionReply) -> Self {
-        Self { number: call.number, session: call.session, reply: KeptReply::of(reply), followed: None }
+    fn of(call: Call, reply: KeptReply) -> Self {
+        Self { number: call.number, session: call.session, reply, followed: None }
     }
 
     /// Whether the tool did what it was asked to.
@@ -209,6 +240,13 @@ impl<'a> Clients<'a> {
         self.in_flight * self.sessions.len()
     }
 
+    /// The ways in which a call can be repeated at once.
+    pub(super) fn repeated_deliveries(&self) -> &'static [Delivery] {
+        // Over HTTP+SSE the answers to all POSTs come on one stream.
+        let is_posted = self.sessions.iter().all(|session| session.server.transport == TransportKind::Http);
+        if is_posted { &[Delivery::Twice, Delivery::PostedTwice] } else { &[Delivery::Twice] }
+    }
+
     pub(super) fn is_late(&self) -> bool {
         Instant::now() >= self.deadline
     }
@@ -240,7 +278,7 @@ impl<'a> Clients<'a> {
     /// Makes one of the calls.
     pub(super) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, Halt> {
         let reply = self.request(call.session, calls.request(call)).await?;
-        Ok(reply.map(|reply| NumberedAnswer::of(call, &reply)))
+        Ok(reply.map(|reply| NumberedAnswer::of(call, KeptReply::of(&reply))))
     }
 
     /// Makes the calls, each after the answer of the one before.
@@ -258,7 +296,7 @@ impl<'a> Clients<'a> {
         concurrent: &Concurrent<'_>,
         judge: impl Fn(NumberedAnswer) -> Option<T> + Send + Sync + 'static,
     ) -> Result<Vec<T>, Halt> {
-        let Concurrent { calls, slowest, follow_up } = concurrent;
+        let Concurrent { calls, delivery, slowest, follow_up } = concurrent;
         let halted = Arc::new(AtomicBool::new(false));
         let judge: Arc<AnswerJudge<T>> = Arc::new(judge);
         let shared = Arc::new((*calls).clone());
@@ -273,6 +311,7 @@ impl<'a> Clients<'a> {
                     timeout: self.context.request_timeout,
                     deadline: self.deadline,
                     numbered: Arc::clone(&shared),
+                    delivery: *delivery,
                     follow_up: follow_up.clone(),
                     calls: Arc::clone(&own),
                     next: Arc::clone(&next),
@@ -385,6 +424,7 @@ struct Worker<T> {
     timeout: Duration,
     deadline: Instant,
     numbered: Arc<NumberedCalls>,
+    delivery: Delivery,
     follow_up: Option<Arc<FollowUp>>,
     /// Those of this session.
     calls: Arc<Vec<Call>>,
@@ -392,6 +432,14 @@ struct Worker<T> {
     /// Set by the first whose call ends the case.
     halted: Arc<AtomicBool>,
     judge: Arc<AnswerJudge<T>>,
+}
+
+/// A call as bytes.
+struct PostedCall {
+    call: Call,
+    params: Value,
+    id: Value,
+    line: Vec<u8>,
 }
 
 /// What became of the calls of a worker.
@@ -407,10 +455,9 @@ impl<T> Worker<T> {
         while !self.halted.load(Ordering::Relaxed)
             && let Some(call) = self.calls.get(self.next.fetch_add(1, Ordering::Relaxed))
         {
-            match self.answer(*call).await {
-                Ok(Some(answer)) => worked.judged.extend((self.judge)(answer)),
+            match self.deliver(*call).await {
                 // It may refuse that many; such a call confirms nothing.
-                Ok(None) => {}
+                Ok(answers) => worked.judged.extend(answers.into_iter().filter_map(|answer| (self.judge)(answer))),
                 Err(failure) => {
                     self.halted.store(true, Ordering::Relaxed);
                     worked.failure = failure;
@@ -421,10 +468,54 @@ impl<T> Worker<T> {
         worked
     }
 
+    /// Makes a call as often as it is to be made at once.
+    async fn deliver(&self, call: Call) -> Result<Vec<NumberedAnswer>, Option<CallFailure>> {
+        match self.delivery {
+            Delivery::Once => Ok(self.answer(call).await?.into_iter().collect()),
+            Delivery::Twice => {
+                let (first, second) = tokio::join!(self.answer(call), self.answer(call));
+                Ok(first?.into_iter().chain(second?).collect())
+            }
+            Delivery::PostedTwice => self.post_twice(call).await,
+        }
+    }
+
+    /// Posts the same bytes twice. Since an id may be used once only, one of the two may stay without an answer.
+    async fn post_twice(&self, call: Call) -> Result<Vec<NumberedAnswer>, Option<CallFailure>> {
+        let ToolRequest { method, params } = self.numbered.request(call);
+        let (id, line) = self.session.request_line(method, params.clone());
+        let request = PostedCall { call, params, id, line };
+        let (mut one, mut other) = (Box::pin(self.post(&request)), Box::pin(self.post(&request)));
+        let (first, other) = tokio::select! {
+            first = &mut one => (first, other),
+            first = &mut other => (first, one),
+        };
+        let first = match first {
+            Ok(Some(first)) => first,
+            Ok(None) | Err(_) => return Ok(other.await?.into_iter().collect()),
+        };
+        let second = timeout(TWIN_TIME, other).await.unwrap_or(Ok(None))?;
+        Ok(std::iter::once(first).chain(second).collect())
+    }
+
+    async fn post(&self, request: &PostedCall) -> Result<Option<NumberedAnswer>, Option<CallFailure>> {
+        let PostedCall { call, params, id, line } = request;
+        let message = RawMessage {
+            owner: &self.owner,
+            lines: vec![line.clone()],
+            pieces: vec![line.clone()],
+            awaited: Awaited::Ids(vec![id.clone()]),
+            timeout: Some(self.timeout.min(self.left()?)),
+            watch: Duration::ZERO,
+        };
+        let reply = self.unless_over(self.session.send_raw(message).await)?;
+        Ok(reply.and_then(|reply| KeptReply::of_raw(params, &reply)).map(|reply| NumberedAnswer::of(*call, reply)))
+    }
+
     /// Makes a call, and what follows it; `Err` ends the work, for want of time or with a failed call.
     async fn answer(&self, call: Call) -> Result<Option<NumberedAnswer>, Option<CallFailure>> {
         let Some(reply) = self.request(self.numbered.request(call)).await? else { return Ok(None) };
-        let mut answer = NumberedAnswer::of(call, &reply);
+        let mut answer = NumberedAnswer::of(call, KeptReply::of(&reply));
         if let Some(request) = self.follow_up.as_ref().and_then(|follow_up| follow_up(&answer)) {
             let canary = self.numbered.canaries.of(call.number);
             let followed = self.request(request).await?.filter(SessionReply::is_served);
@@ -437,14 +528,21 @@ impl<T> Worker<T> {
     }
 
     async fn request(&self, request: ToolRequest) -> Result<Option<SessionReply>, Option<CallFailure>> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(None);
-        }
         let ToolRequest { method, params } = request;
-        let timeout = Some(self.timeout.min(left));
+        let timeout = Some(self.timeout.min(self.left()?));
         let request = SessionRequest { owner: &self.owner, method, params: Some(params), timeout, progress: false };
-        match self.session.request(request).await {
+        self.unless_over(self.session.request(request).await)
+    }
+
+    /// The time that is left.
+    fn left(&self) -> Result<Duration, Option<CallFailure>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(None) } else { Ok(left) }
+    }
+
+    /// The reply, if any; `Err` with a failure that ends the work.
+    fn unless_over<R>(&self, made: Result<R, CallFailure>) -> Result<Option<R>, Option<CallFailure>> {
+        match made {
             Ok(reply) => Ok(Some(reply)),
             Err(failure) if ends_case(&failure, &self.session) => Err(Some(failure)),
             Err(_) => Ok(None),

@@ -15,7 +15,7 @@ use super::finding::{halted, passed, show};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{WriteStudy, WritingArguments};
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
+use crate::event::{CheckResult, Exchange, Finding, FindingKind, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::duration_text;
 
@@ -25,7 +25,7 @@ const KILLS: u32 = 6;
 /// How many writes are confirmed before each kill.
 const CONFIRMED: usize = 3;
 
-/// How often a server that does not start after a kill is started again, and how long is waited before.
+/// How often a server that ends at its start after a kill is started again, and how long is waited before.
 const STARTS: u32 = 3;
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
@@ -334,15 +334,18 @@ impl<'a> DurabilityTrial<'a> {
         DamageReport { context: self.context, settings: &self.check.settings, losses, kills }
     }
 
-    /// Starts a server after a kill, more than once where it does not start; `Err` says why it does not.
+    /// Starts a server after a kill, more than once where it ends at its start; `Err` says why it does not start.
     async fn restart(&self) -> Result<Result<Clients<'a>, Box<Finding>>, TrialEnd> {
         let begun = Instant::now();
         let mut tried = 1;
         loop {
             match self.open().await {
                 Ok(clients) => return Ok(Ok(clients)),
+                // One that hangs has had the whole time of a start.
                 Err(TrialEnd::NotStarted(found))
-                    if tried == STARTS || Instant::now() >= self.deadline && begun.elapsed() >= UNSTARTABLE =>
+                    if found.kind() == FindingKind::Hang
+                        || tried == STARTS
+                        || Instant::now() >= self.deadline && begun.elapsed() >= UNSTARTABLE =>
                 {
                     return Ok(Err(found));
                 }

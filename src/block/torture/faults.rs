@@ -16,6 +16,9 @@ pub(super) enum WriteFault {
     RepeatedIdentifier,
     /// A confirmed write is shown more often than any write of the baseline.
     Doubled,
+    /// A call of an idempotent tool that came twice at once is shown more often than one that came once, or twice one after
+    /// the other.
+    AppliedTwice,
     /// One read shows a confirmed write, and another one does not.
     Hidden,
     /// A session did not see its own write at once, and did later.
@@ -98,6 +101,14 @@ impl WriteFault {
                 control: "as many writes one after another are shown once each",
                 help: ATOMIC_STORE,
             },
+            Self::AppliedTwice => FaultWords {
+                code: "duplicate-applied-twice",
+                count: "applied twice",
+                counted: "confirmed calls, each sent twice at once",
+                control: "the same call once more after the first one was answered changes nothing",
+                help: "look whether it is done already and do it in one step that no other call interrupts: with a lock, a \
+                       unique key or a transaction",
+            },
             Self::Stale => FaultWords {
                 code: "stale-read",
                 count: "stale",
@@ -123,9 +134,14 @@ impl SeenFault {
         let repeated = match repetitions {
             Some((0, tried)) => format!("not in {tried} further rounds"),
             Some((_, tried)) => format!(
-                "{} again in round {} of {most_rounds}; {smallest} concurrent writes are enough",
+                "{} again in round {} of {most_rounds}; {} enough",
                 if words.count == "lost" { "lost" } else { "seen" },
-                tried + 1
+                tried + 1,
+                match (self.fault, smallest) {
+                    (WriteFault::AppliedTwice, 1) => "one call is".to_owned(),
+                    (WriteFault::AppliedTwice, _) => format!("{smallest} concurrent calls are"),
+                    (_, _) => format!("{smallest} concurrent writes are"),
+                }
             ),
             None => "not tried again, since the time was over or the server ended".to_owned(),
         };

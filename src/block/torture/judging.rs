@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::clients::{Followed, KeptReply, NumberedAnswer};
+use super::clients::{Delivery, Followed, KeptReply, NumberedAnswer};
 use super::faults::{SeenFault, WriteFault};
 use super::finding::{swapped_expectation, swapped_message};
 use super::reads::{Read, ReadBack, missing_everywhere};
@@ -30,6 +30,7 @@ impl WrittenRound {
 pub(super) struct JudgedRound<'a> {
     pub(super) study: &'a WriteStudy<'a>,
     pub(super) baseline: &'a WriteBaseline,
+    pub(super) delivery: Delivery,
     pub(super) answered: &'a [NumberedAnswer],
     /// The confirmed ones.
     pub(super) writes: &'a [&'a NumberedAnswer],
@@ -138,9 +139,29 @@ impl JudgedRound<'_> {
             let mut doubled = back.shown.clone();
             doubled.retain(|_, shown| *shown > times && shown.is_multiple_of(times));
             let (number, shown) = doubled.first_key_value()?;
+            let (fault, message) = match self.delivery {
+                Delivery::Once => (
+                    WriteFault::Doubled,
+                    format!("`{tool}` confirmed a concurrent write once, and it is stored more than once"),
+                ),
+                Delivery::Twice => (
+                    WriteFault::AppliedTwice,
+                    format!(
+                        "`{tool}` declares `idempotentHint: true`, but applies the same call twice when it is sent twice \
+                         at once"
+                    ),
+                ),
+                Delivery::PostedTwice => (
+                    WriteFault::AppliedTwice,
+                    format!(
+                        "`{tool}` declares `idempotentHint: true`, but applies the same request twice when the same bytes \
+                         are posted twice at once"
+                    ),
+                ),
+            };
             Some(SeenFault {
-                fault: WriteFault::Doubled,
-                message: format!("`{tool}` confirmed a concurrent write once, and it is stored more than once"),
+                fault,
+                message,
                 expected: format!(
                     "`{}` once in `{}`, and not {} times",
                     self.canary(*number),

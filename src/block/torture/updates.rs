@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Halt, begin};
+use super::clients::{Delivery, Halt, begin};
 use super::faults::{Confirmation, SeenFault};
 use super::finding::{halted, passed};
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
@@ -23,6 +23,10 @@ const TRIES_TO_MINIMISE: usize = 2;
 /// How many writes are made one after another first. Where the server has room for so many and not for all, the writes after
 /// the concurrent ones tell.
 const MOST_FIRST: usize = 256;
+
+/// How many calls are repeated one after another, and how many are posted twice at once.
+const MOST_REPEATED_ALONE: usize = 16;
+const MOST_POSTED_TWICE: usize = 16;
 
 /// How many writes are read by their own session at once.
 const MOST_READ_AT_ONCE: usize = 32;
@@ -85,19 +89,20 @@ impl UpdateTrial<'_> {
             Err(result) => return Ok(result),
         };
         let count = self.study.settings.sessions * self.study.settings.calls;
-        let baseline = match self.study.baseline(&learned, count.min(MOST_FIRST)).await? {
+        let baseline = match self.study.baseline(&learned, count.min(MOST_FIRST), Delivery::Once).await? {
             Ok(baseline) => baseline,
             Err(result) => return Ok(result),
         };
         let patience = baseline.patience(count);
         // The reads of own writes come first, while a list of all is short.
         let own_count = count.min(MOST_READ_AT_ONCE);
-        let own_plan = RoundPlan { kind: RoundKind::ReadsOwnWrites, count: own_count, patience };
+        let once = Delivery::Once;
+        let own_plan = RoundPlan { kind: RoundKind::ReadsOwnWrites, delivery: once, count: own_count, patience };
         let mut own = None;
         if baseline.shows_at_once() {
             own = Some(self.study.round(&learned, &baseline, own_plan).await?);
         }
-        let plan = RoundPlan { kind: RoundKind::WritesOnly, count, patience };
+        let plan = RoundPlan { kind: RoundKind::WritesOnly, delivery: once, count, patience };
         let round = self.study.round(&learned, &baseline, plan).await?;
         if round.confirmed < 2 && round.faults.is_empty() {
             let tool = self.study.tool;
@@ -111,9 +116,49 @@ impl UpdateTrial<'_> {
         if let Some(own) = own.filter(|own| !own.faults.is_empty()) {
             return self.confirm(&learned, &baseline, own_plan, own.faults).await;
         }
+        let repeated = match self.judge_repeated(&learned, &baseline).await? {
+            Ok(repeated) => repeated,
+            Err(result) => return Ok(result),
+        };
         let names: Vec<String> = baseline.reads.iter().map(|read| format!("`{}`", read.name())).collect();
-        let shown = format!("{} concurrent writes, all shown by {}", round.confirmed, names.join(", "));
+        let shown = format!("{} concurrent writes, all shown by {}{repeated}", round.confirmed, names.join(", "));
         Ok(passed(Reason::Measured(shown), round.calls))
+    }
+
+    /// Sends each call twice at once, where the tool declares that it changes nothing more the second time; the words about
+    /// it, or the result where it is wrong.
+    async fn judge_repeated(
+        &mut self,
+        learned: &WritingArguments,
+        single: &WriteBaseline,
+    ) -> Result<Result<String, CheckResult>, Halt> {
+        let tool = self.study.context.catalog.tool(self.study.tool);
+        if !tool.is_some_and(|tool| tool.raw["annotations"]["idempotentHint"] == true) {
+            return Ok(Ok(String::new()));
+        }
+        let same = WritingArguments { reads: single.reads.clone(), ..learned.clone() };
+        let mut words = String::new();
+        for delivery in self.study.clients.repeated_deliveries() {
+            let most = if *delivery == Delivery::PostedTwice { MOST_POSTED_TWICE } else { MOST_FIRST };
+            let count = (self.study.settings.sessions * self.study.settings.calls).min(most);
+            let baseline = self.study.baseline(&same, count.min(MOST_REPEATED_ALONE), *delivery).await?;
+            let Some(baseline) = baseline.ok().and_then(|baseline| baseline.agreeing_with(single)) else {
+                // That it is not idempotent at all is for the check of hints to say.
+                return Ok(Ok("; the same call once more shows twice, which `hints` judges".to_owned()));
+            };
+            let patience = baseline.patience(count);
+            let plan = RoundPlan { kind: RoundKind::WritesOnly, delivery: *delivery, count, patience };
+            let round = self.study.round(learned, &baseline, plan).await?;
+            if !round.faults.is_empty() {
+                return Ok(Err(self.confirm(learned, &baseline, plan, round.faults).await?));
+            }
+            let how = if *delivery == Delivery::PostedTwice { "posted" } else { "sent" };
+            words += &match round.confirmed {
+                0 => format!("; calls {how} twice at once are not confirmed"),
+                confirmed => format!("; {confirmed} calls {how} twice at once, applied once each"),
+            };
+        }
+        Ok(Ok(words))
     }
 
     /// Looks whether it is the concurrency that does it, and whether it does again; then with how few.
@@ -129,7 +174,7 @@ impl UpdateTrial<'_> {
         let confirmation = Confirmation { repetitions: None, smallest: plan.count, most_rounds: MOST_REPETITIONS + 1 };
         self.seen = Some(SeenFaults { worst: worst.clone(), others: faults.collect(), confirmation });
         let same = WritingArguments { reads: baseline.reads.clone(), ..learned.clone() };
-        let is_right_alone = match self.study.baseline(&same, plan.count).await? {
+        let is_right_alone = match self.study.baseline(&same, plan.count, plan.delivery).await? {
             Ok(control) => {
                 control.reads.len() == baseline.reads.len()
                     && control.times == baseline.times
@@ -174,8 +219,9 @@ impl UpdateTrial<'_> {
         seen: &SeenFault,
     ) -> Result<(), Halt> {
         let mut smallest = plan.count;
-        while smallest > 2 && !self.study.clients.is_late() {
-            let fewer = (smallest / 2).max(2);
+        let least = if plan.delivery == Delivery::Once { 2 } else { 1 };
+        while smallest > least && !self.study.clients.is_late() {
+            let fewer = (smallest / 2).max(least);
             let plan = RoundPlan { count: fewer, patience: POLLING, ..plan };
             let mut shows = false;
             for _ in 0..TRIES_TO_MINIMISE {

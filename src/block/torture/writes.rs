@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Concurrent, FollowUp, Halt, NumberedAnswer, NumberedCalls};
+use super::clients::{Clients, Concurrent, Delivery, FollowUp, Halt, NumberedAnswer, NumberedCalls};
 use super::identifiers::identifier_of;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
@@ -73,6 +73,7 @@ pub(super) enum RoundKind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoundPlan {
     pub(super) kind: RoundKind,
+    pub(super) delivery: Delivery,
     /// How many writes there are.
     pub(super) count: usize,
     /// How long they may take to become visible.
@@ -84,6 +85,19 @@ impl WriteBaseline {
     /// writes one after another.
     pub(super) fn patience(&self, count: usize) -> Duration {
         self.time * u32::try_from(count).unwrap_or(u32::MAX) + SETTLING
+    }
+
+    /// With those reads only that show a write as often as they do in another baseline with the same reads; `None` where
+    /// none does.
+    pub(super) fn agreeing_with(mut self, other: &Self) -> Option<Self> {
+        if self.reads.len() != other.reads.len() {
+            return None;
+        }
+        let agrees = |at: &usize| self.times[*at].is_some() && self.times[*at] == other.times[*at];
+        let agreeing: Vec<usize> = (0..self.reads.len()).filter(agrees).collect();
+        self.reads = agreeing.iter().map(|at| self.reads[*at].clone()).collect();
+        self.times = agreeing.iter().map(|at| self.times[*at]).collect();
+        (!self.reads.is_empty()).then_some(self)
     }
 
     /// Whether writes can be read as soon as they are confirmed.
@@ -130,18 +144,23 @@ impl WriteStudy<'_> {
         }))
     }
 
-    /// So many writes one after another: the reads that show all of them.
+    /// So many writes one after another, each followed by the same call if it is to be repeated: the reads that show all of
+    /// them.
     pub(super) async fn baseline(
         &mut self,
         learned: &WritingArguments,
         count: usize,
+        delivery: Delivery,
     ) -> Result<Result<WriteBaseline, CheckResult>, Halt> {
         let calls = self.next_calls(&learned.template, count);
         let begun = Instant::now();
-        let mut answered = Vec::new();
+        let (mut answered, mut repeated) = (Vec::new(), Vec::new());
         let mut at_once = learned.reads.clone();
         for call in &calls.calls {
             let Some(write) = self.clients.call(&calls, *call).await? else { continue };
+            if delivery != Delivery::Once {
+                repeated.extend(self.clients.call(&calls, *call).await?);
+            }
             if write.is_served() && answered.len() < READ_AT_ONCE {
                 at_once = that_show(self.clients, &self.canaries, &at_once, &write).await?;
             }
@@ -168,7 +187,7 @@ impl WriteStudy<'_> {
             reads,
             times,
             at_once: at_once.into_iter().next(),
-            shapes: writes.iter().map(|write| shape(write.text())).collect(),
+            shapes: writes.iter().copied().chain(&repeated).map(|write| shape(write.text())).collect(),
             repeats_text: writes.iter().all(|write| self.shows_own(write)),
             identifies: identifiers.len() == writes.len(),
             time: begun.elapsed() / u32::try_from(count).unwrap_or(u32::MAX).max(1),
@@ -188,7 +207,7 @@ impl WriteStudy<'_> {
             RoundKind::WritesOnly => None,
             RoundKind::ReadsOwnWrites => baseline.at_once.clone().map(|read| self.read_back(read)),
         };
-        let concurrent = Concurrent { calls: &calls, slowest: baseline.slowest, follow_up };
+        let concurrent = Concurrent { calls: &calls, delivery: plan.delivery, slowest: baseline.slowest, follow_up };
         let mut answered = self.clients.at_a_time(&concurrent, Some).await?;
         answered.sort_by_key(|call| call.number);
         let is_confirmed = |write: &&NumberedAnswer| {
@@ -196,9 +215,17 @@ impl WriteStudy<'_> {
                 && baseline.shapes.contains(&shape(write.text()))
                 && (self.shows_own(write) || !baseline.repeats_text)
         };
-        let writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
+        let mut writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
+        writes.dedup_by_key(|write| write.number);
         let backs = self.settled(&baseline.reads, &writes, plan.patience).await?;
-        let judged = JudgedRound { study: self, baseline, answered: &answered, writes: &writes, backs: &backs };
+        let judged = JudgedRound {
+            study: self,
+            baseline,
+            delivery: plan.delivery,
+            answered: &answered,
+            writes: &writes,
+            backs: &backs,
+        };
         let faults = judged.faults();
         let write = writes.first().map(|write| write.exchange(self.tool));
         let read = backs.into_iter().next().and_then(|back| back.call);
