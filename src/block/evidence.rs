@@ -9,12 +9,20 @@ use crate::source::beginning_of_json;
 /// How much of a message is shown, in characters.
 pub(super) const SHOWN: usize = 600;
 
+/// How much of a refusal is shown, so that there is room for the help behind it.
+const SHOWN_REFUSAL: usize = 240;
+
 /// The result where no valid call of a tool was served.
 pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
+    refused_with_help(tool, refusal, ConfigSource::of(context.suite).help_to_give_arguments(tool))
+}
+
+/// The same where `help` says how to give arguments, to be continued after `give valid arguments `.
+pub(super) fn refused_with_help(tool: &str, refusal: Option<&SessionReply>, help: String) -> CheckResult {
     let call = RefusedCall {
         call: format!("tools/call {tool}"),
-        answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
-        help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
+        answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN_REFUSAL)).unwrap_or_default(),
+        help,
         purpose: CallPurpose::Check,
     };
     CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call))

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::TimeoutSettings;
 use super::client::{SlowCallClient, Stuck, call_params};
-use crate::block::evidence::refused;
+use crate::block::evidence::refused_with_help;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable};
@@ -127,7 +127,8 @@ impl CallSearch<'_> {
             Err(stuck) => return Err(self.client.stuck_result(&stuck)),
         };
         if !reply.is_served() {
-            return Err(refused(context, name, Some(&reply)));
+            let help = format!("with `timeouts: {{ slow_tool: {name}, args: {{ … }} }}`");
+            return Err(refused_with_help(name, Some(&reply), help));
         }
         if reply.elapsed < SHORTEST {
             return Err(CheckResult::not_applicable(format!(
