@@ -16,8 +16,9 @@ use crate::cli::kept;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
 use crate::findings::{self, Minimised, ReplayResult, ReplayStage, Stored, minimised, regression, restored, wanted};
 use crate::plan::arguments::{ConfigSource, NotCallable};
+use crate::report::Ticker;
 use crate::runner::{Fresh, Options, Stop};
-use crate::source::visible_line;
+use crate::source::{duration_text, visible_line};
 use crate::suite::Hazard;
 use crate::wire::{Catalog, Tool};
 
@@ -134,7 +135,10 @@ impl FindingPlayer {
     /// Plays a sequence several times, or until there is no server.
     fn tries(&mut self, stored: &Stored, sequence: &Reproduction, times: u32) -> Result<Tries, NotPlayed> {
         let mut tries = Tries::default();
-        for _ in 0..times {
+        for number in 1..=times {
+            let doing = doing(stored, sequence);
+            let _ticker =
+                Ticker::start(move |elapsed| format!("… {}: {doing}, {number} of {times}\n", duration_text(elapsed)));
             let seen = self.attempt(stored, sequence)?;
             tries.played += u32::from(!matches!(seen, ReplayResult::NoServer(_)));
             match seen {
@@ -159,6 +163,15 @@ impl FindingPlayer {
         let text = self.fresh.redactor().text(&format!("{}{exit}", found.message));
         visible_line(&text).into_owned()
     }
+}
+
+/// What is done in a replay, for those who wait for it.
+fn doing(stored: &Stored, sequence: &Reproduction) -> String {
+    let how = match &sequence.check {
+        ReproductionCheck::Block(block) => format!("runs its block again with {} calls at most", block.calls),
+        _ => "sends its requests to a fresh server".to_owned(),
+    };
+    visible_line(&format!("replay of {} {}: {how}", stored.id, stored.class)).into_owned()
 }
 
 async fn unless_stopped<T>(
