@@ -20,6 +20,10 @@ use crate::session::{
 use crate::transport::TransportKind;
 use crate::wire::is_served;
 
+/// How many calls are under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
+/// memory here and a file descriptor on both sides.
+const MOST_IN_FLIGHT: usize = 512;
+
 /// How long a POST is awaited once the same one was answered.
 const TWIN_TIME: Duration = Duration::from_secs(1);
 
@@ -208,7 +212,8 @@ impl<'a> Clients<'a> {
             session.keep_last_frames(sessions.len());
         }
         // Where there is one session, it has the calls of all.
-        let in_flight = if sessions.len() == 1 { settings.in_flight * settings.sessions } else { settings.in_flight };
+        let of_each = if sessions.len() == 1 { settings.in_flight * settings.sessions } else { settings.in_flight };
+        let in_flight = of_each.min(MOST_IN_FLIGHT / sessions.len()).max(1);
         Ok(Self { context, sessions, in_flight, deadline })
     }
 

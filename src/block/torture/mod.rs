@@ -59,8 +59,12 @@ static KEYS: Object = Object {
         .default("4"),
         key("calls", Shape::Range(1, 1_000), "The number of concurrent calls that each session makes of each tool.")
             .default("8"),
-        key("in_flight", Shape::Range(1, 64), "The number of calls of each session that are under way at a time.")
-            .default("4"),
+        key(
+            "in_flight",
+            Shape::Range(1, 64),
+            "The number of calls of each session that are under way at a time; at most 512 in all sessions together.",
+        )
+        .default("4"),
         key("seed", Shape::Whole, "The seed; the same seed gives the same texts.").default("0"),
         key("max_time", Shape::Timeout, "The time for each tool, and for all kills together.").default("30s"),
         key(
