@@ -118,6 +118,7 @@ impl FilledHttp {
             until: self.until,
             deadline,
             enough: self.enough.clone(),
+            reading: None,
         };
         let exchanged = match session.exchange_raw(owner, &request).await {
             Ok(exchanged) => exchanged,

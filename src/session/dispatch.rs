@@ -34,6 +34,11 @@ impl Intake {
         }
     }
 
+    /// How many items have arrived that nobody took.
+    pub(super) fn unread(&self) -> usize {
+        self.incoming.len()
+    }
+
     /// Returns an event that has arrived already.
     pub(super) fn ready(&mut self) -> Option<Incoming> {
         self.incoming.try_recv().ok()

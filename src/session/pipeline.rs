@@ -164,6 +164,16 @@ impl Pipeline<'_> {
         let _ = self.session.peer.outgoing.send(Outgoing::Raw { pieces, owner: String::new() });
     }
 
+    /// How many lines have come and were not looked at.
+    pub fn unread(&self) -> usize {
+        self.intake.as_ref().map_or(0, Intake::unread)
+    }
+
+    /// Ends the server's input behind what was sent.
+    pub fn end_input(&self) {
+        self.session.peer.end_input();
+    }
+
     /// How many calls wait for their answers.
     pub fn pending(&self) -> usize {
         self.open.len()

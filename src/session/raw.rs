@@ -259,7 +259,7 @@ impl Connection {
     }
 
     /// Ends the server's input; that it ends with it is no fault of the server.
-    fn end_input(&self) {
+    pub(super) fn end_input(&self) {
         let mut state = self.lock();
         (state.is_end_requested, state.is_exit_reported) = (true, true);
         let _ = self.outgoing.send(Outgoing::End);

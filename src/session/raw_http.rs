@@ -116,6 +116,11 @@ impl Session {
         until: ReadUntil,
         deadline: Instant,
     ) -> Result<RawExchange, CallFailure> {
+        self.exchange_raw(owner, &self.post_request(body, until, deadline)).await
+    }
+
+    /// The POST of bytes with the headers of an ordinary message.
+    pub fn post_request(&self, body: &[Vec<u8>], until: ReadUntil, deadline: Instant) -> RawRequest {
         let headers = self.usual_headers(Some(&body.concat()));
         let target = self.endpoint().map(Endpoint::target).unwrap_or_default();
         let mut head = format!("POST {target} HTTP/1.1\r\n");
@@ -128,9 +133,8 @@ impl Session {
             Some(first) => *first = [head.into_bytes(), std::mem::take(first)].concat(),
             None => pieces.push(head.into_bytes()),
         }
-        let request =
-            RawRequest { pieces, method: "POST".to_owned(), after: AfterRequest::Open, until, deadline, enough: None };
-        self.exchange_raw(owner, &request).await
+        let (method, after) = ("POST".to_owned(), AfterRequest::Open);
+        RawRequest { pieces, method, after, until, deadline, enough: None, reading: None }
     }
 
     fn record_raw(&self, owner: &str, direction: Direction, bytes: &[u8]) -> u32 {

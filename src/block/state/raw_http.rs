@@ -41,6 +41,7 @@ impl HttpProbe<'_> {
             until: self.until,
             deadline: self.deadline,
             enough: None,
+            reading: None,
         };
         session.exchange_raw(owner, &request).await.ok()
     }

@@ -12,8 +12,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
@@ -22,6 +23,12 @@ use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_sentence};
 use super::response::{RawResponse, ReadUntil};
 use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots};
 use crate::transport::pieces;
+
+/// The room for bytes that a slow reader has not read.
+const SMALL_BUFFER: u32 = 4096;
+
+/// The largest segment that is asked for then: the system makes room for ten, which are 650 KB on loopback otherwise.
+const SMALL_SEGMENT: u32 = 536;
 
 /// Where a session's server is, for requests beside the session.
 #[derive(Clone)]
@@ -54,6 +61,8 @@ pub struct RawRequest {
     pub deadline: Instant,
     /// Ends it sooner, as if the time were over.
     pub enough: Option<Arc<Notify>>,
+    /// Nothing is read before this, and little fits between server and client until then; at once without one.
+    pub reading: Option<Arc<Notify>>,
 }
 
 /// The action after the last byte of a request.
@@ -138,7 +147,7 @@ impl Endpoint {
     /// Connects, writes, reads; `Err` says why there was no connection.
     pub async fn exchange(&self, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
         let mut response = RawResponse::new(request.until, &request.method);
-        let Ok(connected) = timeout_at(request.deadline, self.connect(request.after)).await else {
+        let Ok(connected) = timeout_at(request.deadline, self.connect(request)).await else {
             let reason = "it did not accept the connection in time".to_owned();
             return Err(HttpFailure::Unreachable { address: host_and_port(&self.url), reason });
         };
@@ -155,12 +164,17 @@ impl Endpoint {
         Ok((response, ended))
     }
 
-    async fn connect(&self, after: AfterRequest) -> Result<TcpStream, HttpFailure> {
+    async fn connect(&self, request: &RawRequest) -> Result<TcpStream, HttpFailure> {
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let port = self.url.port_or_known_default().unwrap_or_default();
         let unknown = |_| HttpFailure::Dns { host: host.to_owned() };
         let addresses: Vec<SocketAddr> = lookup_host((host, port)).await.map_err(unknown)?.collect();
-        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| {
+        let connected = if request.reading.is_some() {
+            connect_with_small_buffer(&addresses).await
+        } else {
+            TcpStream::connect(addresses.as_slice()).await
+        };
+        let stream = connected.map_err(|error| {
             let address = host_and_port(&self.url);
             if error.kind() == io::ErrorKind::ConnectionRefused {
                 return HttpFailure::ConnectionRefused { address };
@@ -169,7 +183,7 @@ impl Endpoint {
         })?;
         // Pieces travel as they are written.
         let _ = stream.set_nodelay(true);
-        if after == AfterRequest::Abort {
+        if request.after == AfterRequest::Abort {
             // The connection is reset when it is dropped; where that does not work, it ends more politely.
             let _ = stream.set_zero_linger();
         }
@@ -190,6 +204,22 @@ impl Endpoint {
             None => HttpFailure::Tls(format!("`{host}` closed the connection during the TLS handshake")),
         })
     }
+}
+
+/// Connects to the first address that accepts, with as little room for what is not read as the system allows.
+async fn connect_with_small_buffer(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.set_recv_buffer_size(SMALL_BUFFER)?;
+        // The room on the other side follows from it; where it cannot be said, more fits.
+        let _ = SockRef::from(&socket).set_tcp_mss(SMALL_SEGMENT);
+        match socket.connect(*address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }
 
 fn path_and_query(url: &Url) -> String {
@@ -230,7 +260,7 @@ where
     let both = async {
         tokio::select! {
             ended = writing => ended,
-            ended = read(reader, response) => ended,
+            ended = read(reader, request.reading.as_deref(), response) => ended,
         }
     };
     let enough = async {
@@ -254,7 +284,10 @@ async fn write_pieces<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>])
     Ok(())
 }
 
-async fn read<R: AsyncRead + Unpin>(mut reader: R, response: &mut RawResponse) -> ExchangeEnd {
+async fn read<R: AsyncRead + Unpin>(mut reader: R, begin: Option<&Notify>, response: &mut RawResponse) -> ExchangeEnd {
+    if let Some(begin) = begin {
+        begin.notified().await;
+    }
     let mut buffer = vec![0; 64 << 10];
     loop {
         let piece = match reader.read(&mut buffer).await {
