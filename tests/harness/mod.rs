@@ -316,7 +316,13 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""id":\d+(,"result":\{"content":\[\{"type":"text","text":"\{\\"notes)"#.to_owned(), r#""id":[NUMBER]$1"#),
         // Which kill does damage is a race with a write.
         (r"repeated: \d of \d+ kills".to_owned(), "repeated: [NUMBER] of [NUMBER] kills"),
-        (r"\d+( starts of servers in all, .*\n  ✗ killed)".to_owned(), "[NUMBER]$1"),
+        (
+            r"unanswered: \d+ of \d+ calls; \d+ answers".to_owned(),
+            "unanswered: [NUMBER] of [NUMBER] calls; [NUMBER] answers",
+        ),
+        (r"seen again, with \d+ calls".to_owned(), "seen again, with [NUMBER] calls"),
+        (r"walks: \d+ of \d+ at a time".to_owned(), "walks: [NUMBER] of [NUMBER] at a time"),
+        (r"\d+( starts of servers in all, .*\n  ✗ (?:killed|early|late))".to_owned(), "[NUMBER]$1"),
         (r#"(\\?")n\d\d(\\?")"#.to_owned(), "${1}n[NUMBER]$2"),
         // Which of equal calls was the slowest.
         (r"(sent   tools/call slow \{\} +)frame \d+".to_owned(), "${1}frame [FRAME]"),

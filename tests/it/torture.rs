@@ -49,7 +49,8 @@ fn verdicts(cases: &[Value]) -> BTreeSet<String> {
 #[test]
 fn lost_updates_are_found_over_every_transport() {
     let scene = Scene::bare("torture/lost");
-    let block = "torture: { durability: false, tools: [create_user, echo], pairs: [{ write: create_user, read: list_users }] }\n";
+    let block =
+        "torture: { checks: [calls], tools: [create_user, echo], pairs: [{ write: create_user, read: list_users }] }\n";
     scene.write("suite.yml", &format!("suite: Confirmed and lost\n{}{block}", servers("STATE-LOST-UPDATE")));
     let cases = cases(&scene, "suite.yml");
     assert_eq!(cases.len(), 6);
@@ -68,7 +69,7 @@ fn lost_updates_are_found_over_every_transport() {
 #[test]
 fn swapped_answers_are_found_over_every_transport() {
     let scene = Scene::bare("torture/swapped");
-    let block = "torture: { durability: false, tools: [create_user, echo] }\n";
+    let block = "torture: { checks: [calls], tools: [create_user, echo] }\n";
     scene.write("suite.yml", &format!("suite: Answers of others\n{}{block}", servers("TOOL-RESULT-MISROUTED")));
     let cases = cases(&scene, "suite.yml");
     assert_eq!(cases.len(), 6);
@@ -103,7 +104,7 @@ fn assert_with_every_seed(name: &str, seeds: usize, suite: &(dyn Fn(usize) -> St
 fn a_lost_update_is_found_with_every_seed() {
     let suite = |seed: usize| {
         let server = "{ command: [\"{{ env.MCPROVE }}\", serve, faulty, --fault, STATE-LOST-UPDATE], scratch: true }";
-        let pairs = "pairs: [{ write: create_user, read: list_users }], durability: false";
+        let pairs = "pairs: [{ write: create_user, read: list_users }], checks: [calls]";
         let block = format!("torture: {{ tools: [create_user], sessions: 1, calls: 4, seed: {seed}, {pairs} }}");
         format!("suite: Seed {seed}\nserver: {server}\n{block}\n")
     };
@@ -128,7 +129,7 @@ fn faults_of_writes_that_meet_are_found_with_every_seed() {
         ("same-id", "failed repeated-identifier"),
         ("stale", "warned stale-read"),
     ] {
-        let suite = |seed: usize| crowd(fault, seed, "durability: false");
+        let suite = |seed: usize| crowd(fault, seed, "checks: [calls]");
         assert_with_every_seed(fault, FEW, &suite, &[&format!("server: add_note: {verdict}")]);
     }
 }
@@ -137,7 +138,7 @@ fn faults_of_writes_that_meet_are_found_with_every_seed() {
 fn a_fault_of_writes_is_replayed() {
     let scene = Scene::bare("torture/replay");
     let replay = |fault: &str| {
-        scene.write("suite.yml", &crowd(fault, 7, "durability: false"));
+        scene.write("suite.yml", &crowd(fault, 7, "checks: [calls]"));
         scene.run("run suite.yml");
         let kept = fs::read_dir(scene.folder.join(".mcprove/findings")).unwrap().next().unwrap().unwrap().path();
         let id = kept.file_stem().unwrap().to_string_lossy().into_owned();

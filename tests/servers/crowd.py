@@ -5,17 +5,20 @@ FAULT: `none`; `doubled`, stores a note twice that meets another one; `swapped`,
 before they are in the file; `torn`, empties the file before it writes it, and does not start with an empty one; `forgets`,
 does the same, and starts with nothing; `locks`, waits at its start for a lock that a killed one has left; `floods`, does
 not wait for it and never stops talking; `twice`, stores a named note twice that is set twice at once; `posted`, does so
-where both requests have the same id.
+where both requests have the same id; `drops`, drops answers that its output has no room for; `serial`, serves one connection
+at a time; `aborts`, ends with SIGABRT when its input ends behind many calls; `partial`, carries out requests whose bodies are
+not whole; `pages`, has one place for all walks of its list of tools, and `paged`, one in each cursor.
 FILE: notes outlive the server there; `-` keeps none.
 PORT: serves HTTP there instead of standard input and output.
 """
 
 import json
 import os
+import select
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 FAULT, FILE, PORT = (sys.argv[1:] + [None, None])[:3]
 FILE = None if FILE == "-" else FILE
@@ -27,6 +30,8 @@ TOOLS = [
 NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 IDEMPOTENT = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
 TOOLS.append({"name": "set_note", "inputSchema": NAMED, "annotations": IDEMPOTENT})
+ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+TOOLS.append({"name": "show_text", "inputSchema": ECHO, "annotations": {"readOnlyHint": True}})
 TEARS, LOCKS = FAULT in ("torn", "forgets"), FAULT in ("locks", "floods")
 MEETING = 0.03
 TEARING = 0.1
@@ -35,6 +40,8 @@ LATER = 0.5
 lock, output = threading.Lock(), threading.Lock()
 notes, shown = [], []
 under_way, being_set = [], []
+place = 0
+serving = []
 last = None
 
 
@@ -130,9 +137,23 @@ def store(name):
     return note
 
 
+def page(cursor):
+    """A page of one tool."""
+    global place
+    time.sleep(0.01)
+    with lock:
+        own = int(cursor) if cursor else 0
+        place = place + 1 if cursor else 0
+        at = min(place if FAULT == "pages" else own, len(TOOLS) - 1)
+    following = {"nextCursor": str(own + 1)} if own + 1 < len(TOOLS) else {}
+    return {"tools": [TOOLS[at]], **following}
+
+
 def call(params, request):
     if params["name"] == "set_note":
         return put(params["arguments"]["name"], request)
+    if params["name"] == "show_text":
+        return {"text": params["arguments"]["text"]}
     if params["name"] == "add_note":
         return add(params["arguments"]["text"])
     with lock:
@@ -146,6 +167,8 @@ def answer(message):
         return {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}}
     if method == "ping":
         return {"result": {}}
+    if method == "tools/list" and FAULT in ("pages", "paged"):
+        return {"result": page(params.get("cursor"))}
     if method == "tools/list":
         return {"result": {"tools": TOOLS}}
     if method == "tools/call":
@@ -161,18 +184,25 @@ def answered(message):
 def serve(message):
     line = answered(message)
     with output:
-        print(line, flush=True)
+        if FAULT != "drops" or select.select([], [1], [], 0)[1]:
+            print(line, flush=True)
 
 
 class Posts(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length and FAULT != "partial":
+            return self.send_error(400)
+        message = json.loads(body)
         body = answered(message).encode() if "id" in message else b""
         self.send_response(200 if body else 202)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
+        if FAULT == "serial":
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
@@ -198,11 +228,16 @@ if LOCKS:
 notes.extend(load())
 shown.extend(notes)
 if PORT:
-    ThreadingHTTPServer(("127.0.0.1", int(PORT)), Posts).serve_forever()
+    (HTTPServer if FAULT == "serial" else ThreadingHTTPServer)(("127.0.0.1", int(PORT)), Posts).serve_forever()
 for line in sys.stdin:
     message = json.loads(line)
     if "id" in message:
-        threading.Thread(target=serve, args=(message,), daemon=True).start()
+        serving.append(threading.Thread(target=serve, args=(message,), daemon=True))
+        serving[-1].start()
+if FAULT == "aborts" and len(serving) > 8:
+    os.abort()
+for thread in serving:
+    thread.join()
 flush()
 if LOCKS:
     os.remove(FILE + ".lock")

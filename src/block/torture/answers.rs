@@ -1,18 +1,15 @@
 //! Concurrent calls of a tool that only reads, and whose answers show the text of their call: each must show its own.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Concurrent, Delivery, Halt, NumberedAnswer, NumberedCalls, begin};
+use super::clients::{Clients, Concurrent, Delivery, Halt, NumberedAnswer, begin};
+use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{SWAPPED_HELP, halted, load, passed, show, swapped_expectation, swapped_message};
 use super::reproduction::{ReproducedLoad, reproduction};
+use super::{Torture, TortureCheck};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
-
-/// How many calls are made one after another first.
-const ALONE: usize = 8;
 
 /// How many further rounds of concurrent calls may show swapped answers again.
 const MOST_REPETITIONS: usize = 3;
@@ -43,7 +40,8 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(result) => return *result,
     };
     let canaries = NumberedCanaries::new(settings.seed, tool);
-    let mut study = AnswerStudy { context, settings, tool, clients: &clients, canaries, swap: None };
+    let echo = EchoStudy { tool, clients: &clients, canaries };
+    let mut study = AnswerStudy { context, settings, tool, clients: &clients, echo, swap: None };
     let judged = study.judge(&templates).await;
     let swap = study.swap.take();
     let result = match judged {
@@ -62,17 +60,9 @@ struct AnswerStudy<'a> {
     settings: &'a Torture,
     tool: &'a str,
     clients: &'a Clients<'a>,
-    canaries: NumberedCanaries,
+    echo: EchoStudy<'a>,
     /// Swapped answers that were seen.
     swap: Option<Swap>,
-}
-
-/// Arguments whose text is in the answer, always and alone.
-struct EchoedArguments {
-    template: ArgumentTemplate,
-    /// The time of the slowest call that was made alone.
-    slowest: Duration,
-    sample: Option<Exchange>,
 }
 
 /// An answer that belongs to another call.
@@ -107,7 +97,7 @@ struct AnswerRound {
 impl AnswerStudy<'_> {
     async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
         let tool = self.tool;
-        let Some(echoed) = self.learn(templates).await? else {
+        let Some(echoed) = self.echo.learn(templates).await? else {
             let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
             return Ok(CheckResult::not_applicable(why));
         };
@@ -151,35 +141,11 @@ impl AnswerStudy<'_> {
         Ok(swap.result(self.context, self.clients, self.settings, self.tool))
     }
 
-    /// Finds arguments whose text is in the answer.
-    async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
-        for template in templates {
-            let first = self.next_calls(template, 1);
-            let answered = self.clients.one_after_another(&first).await?;
-            if answered.is_empty() || !answered.iter().all(|call| self.shows_own_only(call)) {
-                continue;
-            }
-            let calls = self.next_calls(template, ALONE);
-            let more = self.clients.one_after_another(&calls).await?;
-            if more.len() == ALONE && more.iter().all(|call| self.shows_own_only(call)) {
-                let slowest = answered.iter().chain(&more).map(|call| call.reply.elapsed).max();
-                let slowest = slowest.unwrap_or_default();
-                let sample = answered.first().map(|call| call.exchange(self.tool));
-                return Ok(Some(EchoedArguments { template: template.clone(), slowest, sample }));
-            }
-        }
-        Ok(None)
-    }
-
-    fn shows_own_only(&self, call: &NumberedAnswer) -> bool {
-        call.is_served() && self.canaries.calls_in(call.text()) == [call.number]
-    }
-
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
     async fn round(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<AnswerRound, Halt> {
         let AnswerPlan { delivery, count } = plan;
-        let calls = self.next_calls(&echoed.template, count);
-        let (canaries, tool) = (self.canaries.clone(), self.tool.to_owned());
+        let calls = self.echo.next_calls(&echoed.template, count);
+        let (canaries, tool) = (self.echo.canaries.clone(), self.tool.to_owned());
         let judge = move |call: NumberedAnswer| {
             let shown = canaries.calls_in(call.text());
             let foreign = shown.first().copied().filter(|_| !shown.contains(&call.number));
@@ -193,8 +159,8 @@ impl AnswerStudy<'_> {
         let first = swapped.into_iter().min_by_key(|(number, ..)| *number);
         let swap = first.map(|(number, foreign, call)| Swap {
             call,
-            shows: self.canaries.of(foreign),
-            own: self.canaries.of(number),
+            shows: self.echo.canaries.of(foreign),
+            own: self.echo.canaries.of(number),
             swapped: count_swapped,
             answered: served,
             repetitions: None,
@@ -222,10 +188,6 @@ impl AnswerStudy<'_> {
         }
         Ok(smallest)
     }
-
-    fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
-        self.clients.calls(self.tool, template, &mut self.canaries, count)
-    }
 }
 
 impl Swap {
@@ -249,7 +211,8 @@ impl Swap {
             .with_evidence("seed", settings.seed.to_string());
         found.help = Some(SWAPPED_HELP.to_owned());
         let load = ReproducedLoad::of(clients, settings, self.smallest);
-        found.reproduction = Some(Box::new(reproduction(context, settings, tool, "swapped-answer", load)));
+        found.reproduction =
+            Some(Box::new(reproduction(context, settings, Some(tool), "swapped-answer", TortureCheck::Calls, load)));
         if !is_sure {
             found.level = RequirementLevel::Should;
         }

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use super::answers::AnswersCheck;
 use super::durability::DurabilityCheck;
+use super::half_closed::HalfClosedCheck;
+use super::lists::ListsCheck;
+use super::slow_reader::SlowReaderCheck;
 use super::updates::UpdatesCheck;
-use super::{Torture, WritePair};
+use super::{Torture, TortureCheck, WritePair};
 use crate::event::Reason;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
@@ -26,6 +29,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Tortu
     let in_pairs: Vec<Located<String>> = settings.pairs.iter().flat_map(names).collect();
     cases.extend(planner.unknown_tools(template, &ToolSelection::Named(in_pairs), catalog));
     let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+    let selected = selected.filter(|_| settings.checks.contains(&TortureCheck::Calls));
     cases.extend(selected.map(|tool| {
         let may_write = may_write(settings, tool);
         let body = body(planner, settings, tool, may_write, catalog);
@@ -35,7 +39,34 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Tortu
         case
     }));
     cases.extend(durability(planner, template, settings, catalog));
+    cases.extend(connections(planner, template, settings, catalog));
     cases
+}
+
+/// The cases about connections and lists, whatever the tools mean.
+fn connections(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Vec<Case> {
+    let called = |writes: bool| -> Vec<String> {
+        let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+        let called = selected
+            .filter(|tool| may_write(settings, tool) == writes && refusal(planner, settings, tool, catalog).is_none());
+        called.map(|tool| tool.name.clone()).collect()
+    };
+    let case = |check: TortureCheck, body: Arc<dyn Check>| {
+        let name = format!("{}: {}", template.name, check.as_str().replace('_', " "));
+        settings.checks.contains(&check).then(|| planner.case(&name, None, settings.span, Body::Check(body)))
+    };
+    let settings = || Arc::clone(settings);
+    [
+        case(TortureCheck::SlowReader, Arc::new(SlowReaderCheck { settings: settings(), tools: called(false) })),
+        case(
+            TortureCheck::HalfClosed,
+            Arc::new(HalfClosedCheck { settings: settings(), reading: called(false), writing: called(true) }),
+        ),
+        case(TortureCheck::Lists, Arc::new(ListsCheck { settings: settings() })),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The case that kills the server, where it is a process of ours and a tool may write.
@@ -45,14 +76,14 @@ fn durability(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, c
     let writing =
         selected.filter(|tool| may_write(settings, tool) && refusal(planner, settings, tool, catalog).is_none());
     let tools: Vec<String> = writing.map(|tool| tool.name.clone()).collect();
-    if tools.is_empty() || !settings.durability || !server.is_started() {
+    if tools.is_empty() || !settings.checks.contains(&TortureCheck::Durability) || !server.is_started() {
         return None;
     }
     let body = if server.scratch {
         Body::Check(Arc::new(DurabilityCheck { settings: Arc::clone(settings), tools }))
     } else {
-        let why = "killing the server may damage its data; say with `scratch: true` that it may be lost, or leave it out \
-                   with `durability: false`";
+        let why = "killing the server may damage its data; say with `scratch: true` that it may be lost, or name the \
+                   other `checks`";
         Body::Skipped(Reason::NotApplicable(why.to_owned()))
     };
     let mut case = planner.case(&format!("{}: durability", template.name), None, settings.span, body);

@@ -18,7 +18,7 @@ use crate::session::{
     Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
 };
 use crate::transport::TransportKind;
-use crate::wire::is_served;
+use crate::wire::{ListKind, is_served};
 
 /// How many calls are under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
 /// memory here and a file descriptor on both sides.
@@ -165,8 +165,12 @@ pub(super) enum Halt {
 
 impl NumberedCalls {
     fn request(&self, call: Call) -> ToolRequest {
-        let arguments = self.template.with(&self.canaries.of(call.number));
+        let arguments = self.arguments(call);
         ToolRequest { method: "tools/call", params: json!({"name": self.tool, "arguments": arguments}) }
+    }
+
+    pub(super) fn arguments(&self, call: Call) -> Value {
+        self.template.with(&self.canaries.of(call.number))
     }
 }
 
@@ -234,6 +238,36 @@ impl<'a> Clients<'a> {
         let calls =
             numbers.zip((0..self.sessions()).cycle()).map(|(number, session)| Call { number, session }).collect();
         NumberedCalls { tool: tool.to_owned(), template: template.clone(), canaries: canaries.clone(), calls }
+    }
+
+    /// The first session, and to whom its frames belong.
+    pub(super) fn first(&self) -> (&Session, &str) {
+        (&self.sessions[0], self.context.owner)
+    }
+
+    /// Whether messages travel as lines of a stream.
+    pub(super) fn is_stream(&self) -> bool {
+        self.sessions.iter().all(|session| !session.server.transport.is_over_http())
+    }
+
+    /// Whether the server says that it has a list.
+    pub(super) fn offers(&self, kind: ListKind) -> bool {
+        self.sessions[0].server.capabilities.get(kind.capability()).is_some()
+    }
+
+    /// Walks a list to its end.
+    pub(super) async fn list(&self, session: usize, kind: ListKind) -> Result<SessionReply, CallFailure> {
+        self.sessions[session].list(self.context.owner, kind).await
+    }
+
+    /// The same for a task of its own.
+    pub(super) fn list_apart(
+        &self,
+        session: usize,
+        kind: ListKind,
+    ) -> impl Future<Output = Result<SessionReply, CallFailure>> + Send + 'static {
+        let (session, owner) = (Arc::clone(&self.sessions[session]), self.context.owner.to_owned());
+        async move { session.list(&owner, kind).await }
     }
 
     pub(super) fn sessions(&self) -> usize {
@@ -495,10 +529,7 @@ impl<T> Worker<T> {
             first = &mut one => (first, other),
             first = &mut other => (first, one),
         };
-        let first = match first {
-            Ok(Some(first)) => first,
-            Ok(None) | Err(_) => return Ok(other.await?.into_iter().collect()),
-        };
+        let Ok(Some(first)) = first else { return Ok(other.await?.into_iter().collect()) };
         let second = timeout(TWIN_TIME, other).await.unwrap_or(Ok(None))?;
         Ok(std::iter::once(first).chain(second).collect())
     }

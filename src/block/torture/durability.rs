@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use super::clients::{Clients, Halt, NumberedAnswer};
 use super::finding::{halted, passed, show};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{WriteStudy, WritingArguments};
+use super::{Torture, TortureCheck};
 use crate::event::{CheckResult, Exchange, Finding, FindingKind, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::duration_text;
@@ -391,7 +391,14 @@ impl KillDamage {
              with a journal"
                 .to_owned(),
         );
-        found.reproduction = Some(Box::new(reproduction(context, settings, tool, code, ReproducedLoad::ALONE)));
+        found.reproduction = Some(Box::new(reproduction(
+            context,
+            settings,
+            Some(tool),
+            code,
+            TortureCheck::Durability,
+            ReproducedLoad::ALONE,
+        )));
         if !is_sure {
             found.level = RequirementLevel::Should;
         }

@@ -1,5 +1,6 @@
 //! The faults of concurrent writes, and the finding about each.
 
+use super::TortureCheck;
 use super::finding::{SWAPPED_HELP, load, show};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::WriteStudy;
@@ -158,7 +159,8 @@ impl SeenFault {
         found = found.with_evidence("seed", study.settings.seed.to_string());
         found.help = Some(words.help.to_owned());
         let load = ReproducedLoad::of(study.clients, study.settings, smallest);
-        let replay = reproduction(study.context, study.settings, study.tool, words.code, load);
+        let replay =
+            reproduction(study.context, study.settings, Some(study.tool), words.code, TortureCheck::Calls, load);
         found.reproduction = Some(Box::new(replay));
         if !is_sure {
             found.level = RequirementLevel::Should;

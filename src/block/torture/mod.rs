@@ -2,22 +2,29 @@
 //!
 //! [`cases`] plans a case for each tool. A tool that may write is asked for as many writes one after another as at a time,
 //! and both must show in what is read afterwards ([`updates`]); a tool that only reads must answer every call with the text
-//! of that call ([`answers`]). One more case kills the server in the middle of writes ([`durability`]). Nothing is known of
+//! of that call ([`answers`]). Further cases kill the server in the middle of writes ([`durability`]), read answers late
+//! ([`slow_reader`]), end the input early ([`half_closed`]), and walk lists at the same time ([`lists`]). Nothing is known of
 //! what tools mean: [`reads`] finds by trying which reads show a write, [`writes`] makes them, [`judging`] compares concurrent ones
 //! with others, [`faults`] says what is wrong with them, and [`canary`] makes the texts. [`clients`] makes the calls, bounded in number
 //! and time.
 
 mod answers;
+mod burst;
 mod canary;
 pub(super) mod cases;
 mod clients;
 mod durability;
+mod echoes;
 mod faults;
 mod finding;
+mod half_closed;
 mod identifiers;
 mod judging;
+mod lists;
 mod reads;
 mod reproduction;
+mod slow_reader;
+mod unread_posts;
 mod updates;
 mod writes;
 
@@ -66,14 +73,14 @@ static KEYS: Object = Object {
         )
         .default("4"),
         key("seed", Shape::Whole, "The seed; the same seed gives the same texts.").default("0"),
-        key("max_time", Shape::Timeout, "The time for each tool, and for all kills together.").default("30s"),
+        key("max_time", Shape::Timeout, "The time for each case.").default("30s"),
         key(
-            "durability",
-            Shape::Flag,
-            "Whether a server that is started here, and whose data is `scratch`, is also killed in the middle of writes and \
-             started again.",
-        )
-        .default("true"),
+            "checks",
+            Shape::Set(&Shape::Choice(&["calls", "durability", "slow_reader", "half_closed", "lists"])),
+            "What is checked, by default everything, or `calls` and `durability` if `tools` names some: concurrent calls of each tool; whether confirmed writes outlive a kill, \
+             of a server that is started here and whose data is `scratch`; a client that reads its answers late; connections \
+             whose input ends early; lists that several clients walk at once.",
+        ),
         key(
             "pairs",
             Shape::NonEmpty(&Shape::List(&Shape::Object(&PAIR_KEYS))),
@@ -111,9 +118,38 @@ struct Torture {
     seed: u64,
     /// How long each tool is tried.
     max_time: Duration,
-    /// Whether the server is killed.
-    durability: bool,
+    checks: BTreeSet<TortureCheck>,
     pairs: Vec<WritePair>,
+}
+
+/// A way in which a server is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum TortureCheck {
+    /// Many calls of a tool at a time.
+    Calls,
+    /// Kills in the middle of writes.
+    Durability,
+    /// A client that reads its answers late.
+    SlowReader,
+    /// Connections whose input ends early.
+    HalfClosed,
+    /// Lists that several clients walk at once.
+    Lists,
+}
+
+impl TortureCheck {
+    const ALL: [Self; 5] = [Self::Calls, Self::Durability, Self::SlowReader, Self::HalfClosed, Self::Lists];
+
+    /// The word in suites.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Durability => "durability",
+            Self::SlowReader => "slow_reader",
+            Self::HalfClosed => "half_closed",
+            Self::Lists => "lists",
+        }
+    }
 }
 
 /// A tool that writes, and the tools that must show what it wrote.
@@ -136,9 +172,20 @@ fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
         in_flight: size("in_flight"),
         seed: KEYS.whole(node, "seed").unwrap_or_default(),
         max_time: KEYS.duration(node, "max_time").unwrap_or_default(),
-        durability: KEYS.value(node, "durability").and_then(|durability| durability.flag()) == Some(true),
+        checks: read_checks(node),
         pairs: node.get("pairs").map(Node::items).unwrap_or_default().iter().filter_map(read_pair).collect(),
     }))
+}
+
+fn read_checks(node: &Node) -> BTreeSet<TortureCheck> {
+    let written = node.get("checks").map(|checks| texts(Some(checks)));
+    // Who names tools asks about those tools.
+    let is_about_tools = |check: &TortureCheck| matches!(check, TortureCheck::Calls | TortureCheck::Durability);
+    let is_meant = |check: &TortureCheck| match &written {
+        Some(written) => written.iter().any(|word| word.value == check.as_str()),
+        None => node.get("tools").is_none() || is_about_tools(check),
+    };
+    TortureCheck::ALL.into_iter().filter(is_meant).collect()
 }
 
 fn read_pair(node: &Node) -> Option<WritePair> {

@@ -138,6 +138,11 @@ impl Read {
         clients.request(session, request).await
     }
 
+    /// Whether it shows a text without an answer that says where to look.
+    pub(super) async fn shows_text(&self, clients: &Clients<'_>, canary: &str) -> Result<bool, Halt> {
+        Ok(self.read(clients, canary, None).await?.is_some_and(|reply| text(&reply).contains(canary)))
+    }
+
     /// Whether it shows a write. A tool that shows every text that it is asked for shows nothing.
     async fn shows(
         &self,

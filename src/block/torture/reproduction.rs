@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Torture;
 use super::clients::Clients;
+use super::{Torture, TortureCheck};
 use crate::event::{BlockReproduction, FindingKind, Reproduction, ReproductionCheck};
 use crate::plan::CheckContext;
 
 /// How many times the smallest number of calls a replay makes: what happened once with so few need not happen again.
 const MARGIN: usize = 4;
+
+/// The most that a suite may say.
+const MOST_CALLS: usize = 1_000;
 
 /// The calls at a time that a finding takes.
 #[derive(Debug, Clone, Copy)]
@@ -31,27 +34,35 @@ impl ReproducedLoad {
 
     /// One call after another.
     pub(super) const ALONE: Self = Self { sessions: 1, in_flight: 1, calls: 2 };
+
+    /// A check that sets the number of its calls itself.
+    pub(super) fn of_its_own(calls: usize) -> Self {
+        Self { sessions: 2, in_flight: 1, calls }
+    }
 }
 
-/// How a finding about a tool is found again.
+/// How a finding about a tool, or about none, is found again by a check.
 pub(super) fn reproduction(
     context: &CheckContext<'_>,
     settings: &Torture,
-    tool: &str,
+    tool: Option<&str>,
     code: &str,
+    check: TortureCheck,
     load: ReproducedLoad,
 ) -> Reproduction {
     let ReproducedLoad { sessions, in_flight, calls } = load;
     let mut block = json!({
-        "tools": [tool],
+        "checks": [check.as_str()],
         "sessions": sessions,
-        "calls": calls.div_ceil(sessions),
+        "calls": calls.div_ceil(sessions).min(MOST_CALLS),
         "in_flight": in_flight,
         "seed": settings.seed,
         "max_time": format!("{}ms", settings.max_time.as_millis()),
-        "durability": load.in_flight == 1 && load.sessions == 1,
     });
-    if let Some(pair) = settings.pair(tool) {
+    if let Some(tool) = tool {
+        block["tools"] = json!([tool]);
+    }
+    if let Some(pair) = tool.and_then(|tool| settings.pair(tool)) {
         let reads: Vec<&str> = pair.reads.iter().map(|read| read.value.as_str()).collect();
         block["pairs"] = json!([{"write": tool, "read": reads}]);
     }
@@ -61,12 +72,12 @@ pub(super) fn reproduction(
     if !arguments.is_empty() {
         suite.insert("arguments".to_owned(), arguments.into());
     }
-    if context.suite.allow.contains(tool) {
+    if let Some(tool) = tool.filter(|tool| context.suite.allow.contains(*tool)) {
         suite.insert("allow".to_owned(), json!([tool]));
     }
     Reproduction {
         kind: FindingKind::PropertyFailure,
-        tool: Some(tool.to_owned()),
+        tool: tool.map(str::to_owned),
         sessions: Vec::new(),
         check: ReproductionCheck::Block(BlockReproduction { code: code.to_owned(), suite: suite.into(), calls }),
         doubt: None,

@@ -137,7 +137,7 @@ impl UpdateTrial<'_> {
             return Ok(Ok(String::new()));
         }
         let same = WritingArguments { reads: single.reads.clone(), ..learned.clone() };
-        let mut words = String::new();
+        let mut words = Vec::new();
         for delivery in self.study.clients.repeated_deliveries() {
             let most = if *delivery == Delivery::PostedTwice { MOST_POSTED_TWICE } else { MOST_FIRST };
             let count = (self.study.settings.sessions * self.study.settings.calls).min(most);
@@ -153,12 +153,12 @@ impl UpdateTrial<'_> {
                 return Ok(Err(self.confirm(learned, &baseline, plan, round.faults).await?));
             }
             let how = if *delivery == Delivery::PostedTwice { "posted" } else { "sent" };
-            words += &match round.confirmed {
+            words.push(match round.confirmed {
                 0 => format!("; calls {how} twice at once are not confirmed"),
                 confirmed => format!("; {confirmed} calls {how} twice at once, applied once each"),
-            };
+            });
         }
-        Ok(Ok(words))
+        Ok(Ok(words.concat()))
     }
 
     /// Looks whether it is the concurrency that does it, and whether it does again; then with how few.

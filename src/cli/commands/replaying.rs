@@ -169,7 +169,12 @@ impl FindingPlayer {
 fn doing(stored: &Stored, sequence: &Reproduction) -> String {
     let how = match &sequence.check {
         ReproductionCheck::Block(block) => format!("runs its block again with {} calls at most", block.calls),
-        _ => "sends its requests to a fresh server".to_owned(),
+        ReproductionCheck::Ends
+        | ReproductionCheck::Silent(_)
+        | ReproductionCheck::Scan(_)
+        | ReproductionCheck::Broken(_)
+        | ReproductionCheck::Holds(_)
+        | ReproductionCheck::Differs => "sends its requests to a fresh server".to_owned(),
     };
     visible_line(&format!("replay of {} {}: {how}", stored.id, stored.class)).into_owned()
 }

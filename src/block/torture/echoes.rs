@@ -1,0 +1,60 @@
+//! Arguments of a tool that only reads, whose text its answers repeat: they show to which call an answer belongs.
+
+use std::time::Duration;
+
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Clients, Halt, NumberedAnswer, NumberedCalls};
+use crate::event::Exchange;
+
+/// How many calls are made one after another first.
+const ALONE: usize = 8;
+
+/// Arguments whose text is in the answer, always and alone.
+pub(super) struct EchoedArguments {
+    pub(super) template: ArgumentTemplate,
+    /// The time of the slowest call that was made alone.
+    pub(super) slowest: Duration,
+    pub(super) sample: Option<Exchange>,
+    /// The bytes of the longest answer.
+    pub(super) answer_bytes: usize,
+}
+
+/// A tool whose answers are studied.
+pub(super) struct EchoStudy<'a> {
+    pub(super) tool: &'a str,
+    pub(super) clients: &'a Clients<'a>,
+    pub(super) canaries: NumberedCanaries,
+}
+
+impl EchoStudy<'_> {
+    /// Finds arguments whose text is in the answer.
+    pub(super) async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
+        for template in templates {
+            let first = self.next_calls(template, 1);
+            let answered = self.clients.one_after_another(&first).await?;
+            if answered.is_empty() || !answered.iter().all(|call| self.shows_own_only(call)) {
+                continue;
+            }
+            let calls = self.next_calls(template, ALONE);
+            let more = self.clients.one_after_another(&calls).await?;
+            if more.len() == ALONE && more.iter().all(|call| self.shows_own_only(call)) {
+                let all = || answered.iter().chain(&more);
+                return Ok(Some(EchoedArguments {
+                    template: template.clone(),
+                    slowest: all().map(|call| call.reply.elapsed).max().unwrap_or_default(),
+                    sample: answered.first().map(|call| call.exchange(self.tool)),
+                    answer_bytes: all().map(|call| call.text().len()).max().unwrap_or_default(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn shows_own_only(&self, call: &NumberedAnswer) -> bool {
+        call.is_served() && self.canaries.calls_in(call.text()) == [call.number]
+    }
+
+    pub(super) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
+        self.clients.calls(self.tool, template, &mut self.canaries, count)
+    }
+}

@@ -1,0 +1,281 @@
+//! Clients whose half of the connection ends while the server still has something to do or to say.
+//!
+//! Over a stream the input ends right behind many calls: the server may answer them or end, but neither crash nor tear an
+//! answer. Over HTTP a request may be whole, and the server must go on; or it ends in the middle of its body, and must not be
+//! carried out.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::burst::{Burst, BurstReading};
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Clients, Halt, ToolRequest};
+use super::finding::{halted, passed, show};
+use super::reads::Read;
+use super::reproduction::{ReproducedLoad, reproduction};
+use super::writes::{SETTLING, WriteStudy, WritingArguments};
+use super::{Torture, TortureCheck};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::transport::http::{AfterRequest, ReadUntil};
+
+/// How many calls are under way when the input ends.
+const CALLS: usize = 32;
+
+/// How often so many calls are tried before more are needed: a crash may take a coincidence.
+const TRIES: usize = 3;
+
+/// How many bytes of a body are promised and never come.
+const MISSING_BYTES: usize = 64;
+
+/// The words with which a crash is explained on standard error, whatever the exit status is.
+const CRASHES: [&str; 3] = ["panicked at", "panic: ", "Fatal Python error"];
+
+/// Calls of tools in connections that end.
+#[derive(Debug)]
+pub(super) struct HalfClosedCheck {
+    pub(super) settings: Arc<Torture>,
+    pub(super) reading: Vec<String>,
+    pub(super) writing: Vec<String>,
+}
+
+impl Check for HalfClosedCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            let settings = Torture { sessions: 2, ..Torture::clone(&self.settings) };
+            let deadline = Instant::now() + settings.max_time;
+            HalfClosedTrial { check: self, context: &context, settings: &settings, deadline }.run().await
+        })
+    }
+}
+
+struct HalfClosedTrial<'a> {
+    check: &'a HalfClosedCheck,
+    context: &'a CheckContext<'a>,
+    settings: &'a Torture,
+    deadline: Instant,
+}
+
+/// A tool with arguments.
+struct Callee<'a> {
+    tool: &'a str,
+    template: ArgumentTemplate,
+    canaries: NumberedCanaries,
+}
+
+impl Callee<'_> {
+    fn next_canary(&mut self) -> String {
+        let number = self.canaries.next(1).start;
+        self.canaries.of(number)
+    }
+}
+
+impl<'a> HalfClosedTrial<'a> {
+    async fn run(&self) -> CheckResult {
+        let clients = match Clients::open(self.context, self.settings).await {
+            Ok(clients) => clients,
+            Err(found) => return CheckResult::unavailable(found),
+        };
+        if clients.is_stream() {
+            let result = self.judge_stream(&clients).await;
+            // It was told to end.
+            clients.end().await;
+            return result;
+        }
+        let result = match self.judge_posts(&clients).await {
+            Ok(result) => result,
+            Err(halt) => halted(&halt, self.settings, &self.tools().join("`, `")),
+        };
+        clients.close(result).await
+    }
+
+    fn tools(&self) -> Vec<&'a str> {
+        self.check.reading.iter().chain(&self.check.writing).map(String::as_str).collect()
+    }
+
+    /// The first of these tools for whose arguments texts can be made.
+    fn callees(&self, tools: &'a [String]) -> impl Iterator<Item = (Vec<ArgumentTemplate>, Callee<'a>)> {
+        tools.iter().filter_map(|tool| {
+            let listed = self.context.catalog.tool(tool)?;
+            let templates = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed).ok()?;
+            let template = templates.first()?.clone();
+            let canaries = NumberedCanaries::new(self.settings.seed, tool);
+            Some((templates, Callee { tool, template, canaries }))
+        })
+    }
+
+    async fn judge_stream(&self, clients: &Clients<'_>) -> CheckResult {
+        let Some((_, mut callee)) = { self.callees(&self.check.reading) }.next() else {
+            return CheckResult::not_applicable("no tool that only reads takes a text".to_owned());
+        };
+        let first = self.end_input(clients, &mut callee, CALLS).await;
+        let Some(mut found) = first.1 else {
+            let text =
+                format!("{CALLS} calls right before the end of the input, {} of them answered", first.0.answered);
+            return passed(Reason::Measured(text), Vec::new());
+        };
+        let (mut calls, mut smallest, mut repeated) = (CALLS, CALLS, 0);
+        while calls > 0 && Instant::now() < self.deadline {
+            let Some(again) = self.again(&mut callee, calls, &found.code).await else { break };
+            (found, smallest) = (again, calls);
+            repeated += 1;
+            calls /= 2;
+        }
+        let found = found.with_evidence("calls", format!("{smallest} right before the end of the input"));
+        self.result(found, callee.tool, smallest, repeated)
+    }
+
+    /// Tries so many calls with fresh servers; the finding where it shows again.
+    async fn again(&self, callee: &mut Callee<'_>, calls: usize, code: &str) -> Option<Finding> {
+        for _ in 0..TRIES {
+            let fresh = Clients::single(self.context, self.deadline).await.ok()?;
+            let (_, again) = self.end_input(&fresh, callee, calls).await;
+            fresh.end().await;
+            if let Some(again) = again.filter(|again| again.code == code) {
+                return Some(again);
+            }
+        }
+        None
+    }
+
+    /// Ends the input behind calls; says what is wrong.
+    async fn end_input(
+        &self,
+        clients: &Clients<'_>,
+        callee: &mut Callee<'_>,
+        count: usize,
+    ) -> (Burst, Option<Finding>) {
+        let calls = clients.calls(callee.tool, &callee.template, &mut callee.canaries, count);
+        let patience = self.context.request_timeout.min(self.deadline.saturating_duration_since(Instant::now()));
+        let burst = Burst::send(clients, &calls, BurstReading::AfterEnd, patience).await.unwrap_or_default();
+        let stderr = clients.first().0.stderr_tail();
+        let cry = stderr.iter().find(|line| CRASHES.iter().any(|crash| line.contains(crash)));
+        let crash = burst.crash().filter(|_| burst.has_signal() || cry.is_some()).map(|crash| {
+            let found = Finding::new(
+                "crash-at-end-of-input",
+                format!("the server crashes when its input ends while calls of `{}` are under way", callee.tool),
+            );
+            let help = "when the input ends, finish or drop the calls that are under way, then end";
+            let found = found
+                .with_evidence("exit", crash.exit().unwrap_or_default().to_owned())
+                .with_evidence("stderr", cry.cloned().unwrap_or_default());
+            Finding { help: Some(help.to_owned()), ..found }
+        });
+        let found = crash.or_else(|| burst.bad_answer());
+        (burst, found)
+    }
+
+    async fn judge_posts(&self, clients: &Clients<'_>) -> Result<CheckResult, Halt> {
+        let mut shown = Vec::new();
+        if let Some((_, mut callee)) = { self.callees(&self.check.reading) }.next() {
+            self.post(clients, &mut callee, BodyEnd::Whole).await?;
+            self.expect_life(clients, &mut callee).await?;
+            shown.push("the server goes on after a client that closed its half behind a request".to_owned());
+        }
+        for (templates, mut callee) in self.callees(&self.check.writing) {
+            let mut study = WriteStudy {
+                context: self.context,
+                settings: self.settings,
+                tool: callee.tool,
+                clients,
+                canaries: callee.canaries.clone(),
+            };
+            let Ok(learned) = study.learn(&templates).await? else { continue };
+            callee = Callee { template: learned.template.clone(), canaries: study.canaries, ..callee };
+            if self.is_executed(clients, &mut callee, &learned).await? {
+                let repeated = usize::from(self.is_executed(clients, &mut callee, &learned).await?);
+                let message = format!("`{}` carries out a request whose body never came whole", callee.tool);
+                let help =
+                    "compare the length of the body with `Content-Length` before it is read as JSON, and answer 400";
+                let found = Finding::new("broken-request-executed", message)
+                    .with_evidence(
+                        "sent",
+                        format!("all but {MISSING_BYTES} of the bytes that `Content-Length` promised"),
+                    )
+                    .with_evidence("shown by", learned.reads.first().map_or(String::new(), Read::title));
+                let found = Finding { help: Some(help.to_owned()), ..found };
+                return Ok(self.result(found, callee.tool, 1, repeated));
+            }
+            self.expect_life(clients, &mut callee).await?;
+            shown.push(format!("a request of `{}` that ended in its body was not carried out", callee.tool));
+            break;
+        }
+        if shown.is_empty() {
+            return Ok(CheckResult::not_applicable("no tool that may be called takes a text".to_owned()));
+        }
+        Ok(passed(Reason::Measured(shown.join("; ")), Vec::new()))
+    }
+
+    /// Posts a call and closes our half of the connection; returns the call's text.
+    async fn post(&self, clients: &Clients<'_>, callee: &mut Callee<'_>, end: BodyEnd) -> Result<String, Halt> {
+        let (session, owner) = clients.first();
+        let canary = callee.next_canary();
+        let params = json!({"name": callee.tool, "arguments": callee.template.with(&canary)});
+        let (_, line) = session.request_line("tools/call", params);
+        let length = line.len();
+        let deadline = Instant::now() + self.context.request_timeout.min(SETTLING);
+        let mut request = session.post_request(&[line], ReadUntil::Answer, deadline);
+        request.after = AfterRequest::CloseWrite;
+        if end == BodyEnd::Missing {
+            let header = |length: usize| format!("Content-Length: {length}\r\n");
+            let text = String::from_utf8_lossy(&request.pieces.concat()).into_owned();
+            request.pieces = vec![text.replacen(&header(length), &header(length + MISSING_BYTES), 1).into_bytes()];
+        }
+        // Whatever is answered is right, and so is nothing.
+        let _ = session.exchange_raw(owner, &request).await;
+        Ok(canary)
+    }
+
+    /// Whether a request that ended in its body shows in what is read.
+    async fn is_executed(
+        &self,
+        clients: &Clients<'_>,
+        callee: &mut Callee<'_>,
+        learned: &WritingArguments,
+    ) -> Result<bool, Halt> {
+        let canary = self.post(clients, callee, BodyEnd::Missing).await?;
+        clients.wait(SETTLING).await;
+        for read in &learned.reads {
+            if read.shows_text(clients, &canary).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Calls the tool in every session: a server that is gone, or answers nothing, ends the case.
+    async fn expect_life(&self, clients: &Clients<'_>, callee: &mut Callee<'_>) -> Result<(), Halt> {
+        for session in 0..clients.sessions() {
+            let canary = callee.next_canary();
+            let params = json!({"name": callee.tool, "arguments": callee.template.with(&canary)});
+            clients.request(session, ToolRequest { method: "tools/call", params }).await?;
+        }
+        Ok(())
+    }
+
+    fn result(&self, found: Finding, tool: &str, calls: usize, repeated: usize) -> CheckResult {
+        let again = if repeated == 0 { "not seen again" } else { "seen again" };
+        let mut found = found.with_evidence("repeated", again).with_evidence("seed", self.settings.seed.to_string());
+        let load = ReproducedLoad::of_its_own(calls);
+        let code = found.code.clone();
+        let check = TortureCheck::HalfClosed;
+        let replay = reproduction(self.context, self.settings, Some(tool), &code, check, load);
+        found.reproduction = Some(Box::new(replay));
+        if repeated == 0 {
+            found.level = RequirementLevel::Should;
+        }
+        let mut result = CheckResult::new(if repeated > 0 { Outcome::Failed } else { Outcome::Warned });
+        show(found, Vec::new(), &mut result);
+        result
+    }
+}
+
+/// How the body of a POST ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BodyEnd {
+    Whole,
+    /// Bytes are missing that were promised.
+    Missing,
+}

@@ -1,0 +1,234 @@
+//! Lists with all their pages, walked by several clients at once: each walk gives what a walk alone gives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::clients::{Clients, Halt};
+use super::finding::{halted, passed, show};
+use super::reproduction::{ReproducedLoad, reproduction};
+use super::{Torture, TortureCheck};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::{CallFailure, FailureReason, SessionReply};
+use crate::wire::ListKind;
+
+/// How many further rounds may show a difference again.
+const MOST_REPETITIONS: usize = 3;
+
+/// How many walks are under way at a time.
+const MOST_WALKS: usize = 32;
+
+/// How many items are named in a finding.
+const NAMED: usize = 5;
+
+/// Walks of all lists.
+#[derive(Debug)]
+pub(super) struct ListsCheck {
+    pub(super) settings: Arc<Torture>,
+}
+
+impl Check for ListsCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            let clients = match Clients::open(&context, &self.settings).await {
+                Ok(clients) => clients,
+                Err(found) => return CheckResult::unavailable(found),
+            };
+            let walks = ListWalks { context: &context, settings: &self.settings, clients: &clients };
+            let result = walks.judge().await.unwrap_or_else(|halt| halted(&halt, &self.settings, "the lists"));
+            clients.close(result).await
+        })
+    }
+}
+
+struct ListWalks<'a> {
+    context: &'a CheckContext<'a>,
+    settings: &'a Torture,
+    clients: &'a Clients<'a>,
+}
+
+/// The items of a walk, each with how often it was given.
+type WalkedItems = BTreeMap<String, usize>;
+
+/// How a walk of a list ended.
+enum Walk {
+    Items(WalkedItems),
+    /// A cursor was refused, or the list is.
+    Refused,
+    /// The list had no end, as this sentence says.
+    Endless(String),
+}
+
+/// A walk that differs from one alone.
+struct DifferentWalk {
+    finding: Finding,
+    /// How many walks were under way at a time.
+    walks: usize,
+}
+
+impl ListWalks<'_> {
+    async fn judge(&self) -> Result<CheckResult, Halt> {
+        let (mut same, mut unclear) = (Vec::new(), Vec::new());
+        for kind in ListKind::ALL {
+            if !self.clients.offers(kind) {
+                continue;
+            }
+            let Some(alone) = self.alone(kind).await? else { continue };
+            let most = (self.clients.in_flight()).clamp(2, MOST_WALKS);
+            let mut different = self.round(kind, &alone, most).await?;
+            let is_stable = self.alone(kind).await?.is_some_and(|after| after == alone);
+            if !is_stable {
+                unclear.push(kind.method());
+                continue;
+            }
+            let Some(mut found) = different.take() else {
+                let items: usize = alone.first().map(|items| items.values().sum()).unwrap_or_default();
+                same.push(format!("{most} walks of `{}` at a time, {items} items each", kind.method()));
+                continue;
+            };
+            let (mut repeated, mut walks) = (0, most);
+            for _ in 0..MOST_REPETITIONS {
+                let Some(again) = self.round(kind, &alone, walks).await? else { continue };
+                found = again;
+                repeated += 1;
+                if walks == 2 {
+                    break;
+                }
+                walks = (walks / 2).max(2);
+            }
+            // A list that has changed meanwhile explains it.
+            if self.alone(kind).await?.is_none_or(|after| after != alone) {
+                unclear.push(kind.method());
+                continue;
+            }
+            return Ok(self.result(found, repeated));
+        }
+        if same.is_empty() {
+            let why = if unclear.is_empty() {
+                return Ok(CheckResult::not_applicable("the server offers no list".to_owned()));
+            } else {
+                format!("`{}` changes by itself: two walks one after another differ", unclear.join("`, `"))
+            };
+            return Ok(CheckResult::inconclusive(why));
+        }
+        Ok(passed(Reason::Measured(same.join("; ")), Vec::new()))
+    }
+
+    /// The items of a walk alone in each session; `None` where there is none to compare with.
+    async fn alone(&self, kind: ListKind) -> Result<Option<Vec<WalkedItems>>, Halt> {
+        let mut all = Vec::new();
+        for session in 0..self.clients.sessions() {
+            match walked(self.clients.list(session, kind).await, kind)? {
+                Walk::Items(items) => all.push(items),
+                Walk::Refused | Walk::Endless(_) => return Ok(None),
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// So many walks at a time, in turn in every session; the first that differs.
+    async fn round(&self, kind: ListKind, alone: &[WalkedItems], walks: usize) -> Result<Option<DifferentWalk>, Halt> {
+        let mut walking = JoinSet::new();
+        for (_, session) in (0..walks).zip((0..self.clients.sessions()).cycle()) {
+            let walk = self.clients.list_apart(session, kind);
+            walking.spawn(async move { (session, walk.await) });
+        }
+        let (mut different, mut differing) = (None, 0);
+        for (session, reply) in walking.join_all().await {
+            // Nobody knows how many walks at a time it has time for.
+            if matches!(&reply, Err(failure) if matches!(failure.reason, FailureReason::Timeout(_))) {
+                return Err(Halt::Slow);
+            }
+            let finding = match walked(reply, kind)? {
+                Walk::Items(items) if items == alone[session] => continue,
+                // It may refuse a cursor that another walk has made void.
+                Walk::Refused => continue,
+                Walk::Items(items) => differing_items(kind, &alone[session], &items),
+                Walk::Endless(why) => Finding::new(CODE, message(kind)).with_evidence("walk", why),
+            };
+            differing += 1;
+            different.get_or_insert(finding);
+        }
+        if self.clients.is_late() {
+            return Err(Halt::OutOfTime);
+        }
+        Ok(different.map(|finding| DifferentWalk {
+            finding: finding.with_evidence("walks", format!("{differing} of {walks} at a time differ")),
+            walks,
+        }))
+    }
+
+    fn result(&self, found: DifferentWalk, repeated: usize) -> CheckResult {
+        let DifferentWalk { finding, walks } = found;
+        let mut found = finding
+            .with_evidence("repeated", if repeated == 0 { "not seen again" } else { "seen again" })
+            .with_evidence("control", "walks one after another give the same items, before and afterwards");
+        found.help = Some(
+            "keep the place of a walk in its cursor, or apart for each cursor, and not in a variable that walks share"
+                .to_owned(),
+        );
+        let sessions = self.clients.sessions().min(walks);
+        let load = ReproducedLoad { sessions, in_flight: walks.div_ceil(sessions), calls: walks };
+        let replay = reproduction(self.context, self.settings, None, CODE, TortureCheck::Lists, load);
+        found.reproduction = Some(Box::new(replay));
+        if repeated == 0 {
+            found.level = RequirementLevel::Should;
+        }
+        let mut result = CheckResult::new(if repeated > 0 { Outcome::Failed } else { Outcome::Warned });
+        show(found, Vec::new(), &mut result);
+        result
+    }
+}
+
+const CODE: &str = "list-differs-under-load";
+
+fn message(kind: ListKind) -> String {
+    format!("`{}` gives other items when several clients walk its pages at the same time", kind.method())
+}
+
+/// What became of a walk; `Err` where the server is gone or hangs.
+fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Walk, Halt> {
+    match reply {
+        Ok(reply) => Ok(match reply.message["result"][kind.member()].as_array() {
+            Some(items) => {
+                let mut counted = WalkedItems::new();
+                for item in items {
+                    *counted.entry(name_of(item)).or_default() += 1;
+                }
+                Walk::Items(counted)
+            }
+            None => Walk::Refused,
+        }),
+        Err(CallFailure { reason: FailureReason::Protocol(why), .. }) => Ok(Walk::Endless(why)),
+        Err(failure) => match failure.reason {
+            FailureReason::Timeout(_) | FailureReason::Exited(_) => Err(Halt::Failed(Box::new(failure))),
+            FailureReason::Protocol(_)
+            | FailureReason::NotRead(_)
+            | FailureReason::RefusedWhole(_)
+            | FailureReason::Http(_) => Ok(Walk::Refused),
+        },
+    }
+}
+
+/// What tells an item from others of its list.
+fn name_of(item: &Value) -> String {
+    let name = ["uri", "uriTemplate", "name"].iter().find_map(|member| item[*member].as_str());
+    name.map_or_else(|| item.to_string(), str::to_owned)
+}
+
+fn differing_items(kind: ListKind, alone: &WalkedItems, items: &WalkedItems) -> Finding {
+    let listed = |names: Vec<&String>| {
+        let more = names.len().saturating_sub(NAMED);
+        let named: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+        named.join(", ") + &if more == 0 { String::new() } else { format!(" and {more} more") }
+    };
+    let count = |items: &WalkedItems, name: &String| items.get(name).copied().unwrap_or_default();
+    let missing = alone.keys().filter(|name| count(items, name) < count(alone, name)).collect();
+    let repeated = items.keys().filter(|name| count(items, name) > count(alone, name)).collect();
+    Finding::new(CODE, message(kind))
+        .with_evidence("missing", listed(missing))
+        .with_evidence("too often", listed(repeated))
+}

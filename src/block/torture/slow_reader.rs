@@ -1,0 +1,242 @@
+//! A client that sends many calls and reads nothing until no more answers fit on the way to it, and then reads.
+//!
+//! A server may stop reading its input meanwhile. Every call must be answered afterwards, once and with its own text; over
+//! HTTP, where the client has responses that it does not read, another session must be served meanwhile.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::burst::{Burst, BurstReading};
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Clients, Halt};
+use super::echoes::{EchoStudy, EchoedArguments};
+use super::finding::{halted, passed, show};
+use super::reproduction::{ReproducedLoad, reproduction};
+use super::unread_posts::UnreadPosts;
+use super::{Torture, TortureCheck};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::{BoxFuture, Check, CheckContext};
+
+/// How many lines this program reads ahead, and how many bytes two pipes hold, at most: so many answers fill them.
+const LINES_AHEAD: usize = 600;
+const PIPE_BYTES: usize = 128 << 10;
+
+/// The bounds of a burst.
+const MOST_CALLS: usize = 4096;
+const MOST_BYTES: usize = 4 << 20;
+
+/// Fewer calls than this fill nothing.
+const FEWEST_CALLS: usize = 16;
+
+/// How many tools are tried.
+const MOST_TOOLS: usize = 8;
+
+/// Calls of the first tool whose answers repeat the text of their call.
+#[derive(Debug)]
+pub(super) struct SlowReaderCheck {
+    pub(super) settings: Arc<Torture>,
+    pub(super) tools: Vec<String>,
+}
+
+impl Check for SlowReaderCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            // One reads slowly, and another one reads at once.
+            let settings = Torture { sessions: 2, ..Torture::clone(&self.settings) };
+            let deadline = Instant::now() + settings.max_time;
+            let trial = SlowReaderTrial { context: &context, settings: &settings, deadline };
+            trial.run(&self.tools).await
+        })
+    }
+}
+
+struct SlowReaderTrial<'a> {
+    context: &'a CheckContext<'a>,
+    settings: &'a Torture,
+    deadline: Instant,
+}
+
+/// A fault, and how it shows.
+pub(super) struct SlowReaderFault {
+    pub(super) finding: Finding,
+    /// With how many calls.
+    pub(super) calls: usize,
+}
+
+/// A tool to call.
+struct Echo<'a> {
+    tool: &'a str,
+    canaries: NumberedCanaries,
+    learned: EchoedArguments,
+}
+
+impl<'a> SlowReaderTrial<'a> {
+    async fn run(&self, tools: &[String]) -> CheckResult {
+        let clients = match Clients::open(self.context, self.settings).await {
+            Ok(clients) => clients,
+            Err(found) => return CheckResult::unavailable(found),
+        };
+        let (result, clients) = match self.learn(&clients, tools).await {
+            Ok(Some(mut echo)) if clients.is_stream() => self.judge_stream(clients, &mut echo).await,
+            Ok(Some(mut echo)) => (self.judge_posts(&clients, &mut echo).await, Some(clients)),
+            Ok(None) => {
+                let why = "of the tools that only read none repeats the text of its call, so answers look alike";
+                (CheckResult::not_applicable(why.to_owned()), Some(clients))
+            }
+            Err(halt) => (halted(&halt, self.settings, &tools.join("`, `")), Some(clients)),
+        };
+        match clients {
+            Some(clients) => clients.close(result).await,
+            None => result,
+        }
+    }
+
+    async fn learn<'b>(&self, clients: &Clients<'_>, tools: &'b [String]) -> Result<Option<Echo<'b>>, Halt> {
+        for tool in tools.iter().take(MOST_TOOLS) {
+            let Some(listed) = self.context.catalog.tool(tool) else { continue };
+            let Ok(templates) = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed) else { continue };
+            let canaries = NumberedCanaries::new(self.settings.seed, tool);
+            let mut study = EchoStudy { tool, clients, canaries };
+            if let Some(learned) = study.learn(&templates).await? {
+                return Ok(Some(Echo { tool, canaries: study.canaries, learned }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Over a stream: a client that reads at once is the control, and each further try has a server of its own.
+    async fn judge_stream(&self, clients: Clients<'a>, echo: &mut Echo<'_>) -> (CheckResult, Option<Clients<'a>>) {
+        let bytes = echo.learned.answer_bytes.max(1);
+        let count = (LINES_AHEAD + PIPE_BYTES / bytes).min(MOST_BYTES / bytes).clamp(FEWEST_CALLS, MOST_CALLS);
+        let control = self.burst(&clients, echo, count, BurstReading::AtOnce).await;
+        if let Some(fault) = control.as_ref().and_then(|burst| stream_fault(burst, echo.tool, count)) {
+            let why = format!(
+                "not even a client that reads at once gets its answers to {count} calls of `{}` that are sent without \
+                 waiting: {}",
+                echo.tool, fault.finding.message
+            );
+            let crash = control.and_then(|burst| burst.crash());
+            let result = crash.map_or_else(
+                || CheckResult::inconclusive(why),
+                |found| CheckResult::found(Outcome::Failed, vec![found]),
+            );
+            return (result, Some(clients));
+        }
+        clients.end().await;
+        let (first, burst) = match self.late(echo, count).await {
+            Ok(late) => late,
+            Err(result) => return (*result, None),
+        };
+        let Some(fault) = first else {
+            let text = format!(
+                "{} calls, of whose answers none was read until {} waited, all answered afterwards",
+                burst.answered, burst.waiting
+            );
+            return (passed(Reason::Measured(text), Vec::new()), None);
+        };
+        let mut repeated = 0;
+        let mut smallest = fault;
+        let mut fewer = count;
+        while fewer >= FEWEST_CALLS && Instant::now() < self.deadline {
+            match self.late(echo, fewer).await {
+                Ok((Some(again), _)) if again.finding.code == smallest.finding.code => smallest = again,
+                Ok(_) | Err(_) => break,
+            }
+            repeated += 1;
+            fewer /= 2;
+        }
+        (self.result(smallest, echo.tool, repeated), None)
+    }
+
+    async fn burst(
+        &self,
+        clients: &Clients<'_>,
+        echo: &mut Echo<'_>,
+        count: usize,
+        reading: BurstReading,
+    ) -> Option<Burst> {
+        let calls = clients.calls(echo.tool, &echo.learned.template, &mut echo.canaries, count);
+        let patience = self.context.request_timeout.min(self.deadline.saturating_duration_since(Instant::now()));
+        Burst::send(clients, &calls, reading, patience).await
+    }
+
+    /// A burst whose answers are read late, with a fresh server.
+    async fn late(
+        &self,
+        echo: &mut Echo<'_>,
+        count: usize,
+    ) -> Result<(Option<SlowReaderFault>, Burst), Box<CheckResult>> {
+        let clients = Clients::single(self.context, self.deadline).await;
+        let clients = clients.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+        let burst = self.burst(&clients, echo, count, BurstReading::Late).await.unwrap_or_default();
+        let is_late = Instant::now() >= self.deadline && burst.unanswered > 0;
+        let fault = stream_fault(&burst, echo.tool, count);
+        clients.end().await;
+        if is_late {
+            return Err(Box::new(halted(&Halt::OutOfTime, self.settings, echo.tool)));
+        }
+        Ok((fault, burst))
+    }
+
+    /// Over HTTP: responses that are not read, twice.
+    async fn judge_posts(&self, clients: &Clients<'_>, echo: &mut Echo<'_>) -> CheckResult {
+        let mut posts = UnreadPosts {
+            clients,
+            tool: echo.tool,
+            template: &echo.learned.template,
+            canaries: &mut echo.canaries,
+            patience: self.context.request_timeout,
+        };
+        let first = match posts.round().await {
+            Ok(round) => round,
+            Err(halt) => return halted(&halt, self.settings, echo.tool),
+        };
+        let Some(fault) = first.fault else {
+            let text = format!(
+                "another session was served while {} responses of {} bytes were not read; all were whole afterwards",
+                first.responses, first.bytes
+            );
+            return passed(Reason::Measured(text), Vec::new());
+        };
+        let again = posts.round().await.ok().and_then(|round| round.fault);
+        let repeated = usize::from(again.is_some_and(|again| again.finding.code == fault.finding.code));
+        self.result(fault, echo.tool, repeated)
+    }
+
+    fn result(&self, fault: SlowReaderFault, tool: &str, repeated: usize) -> CheckResult {
+        let again =
+            if repeated == 0 { "not seen again".to_owned() } else { format!("seen again, with {} calls", fault.calls) };
+        let seed = self.settings.seed.to_string();
+        let mut found = fault.finding.with_evidence("repeated", again).with_evidence("seed", seed);
+        let load = ReproducedLoad::of_its_own(fault.calls);
+        let code = found.code.clone();
+        let check = TortureCheck::SlowReader;
+        let replay = reproduction(self.context, self.settings, Some(tool), &code, check, load);
+        found.reproduction = Some(Box::new(replay));
+        if repeated == 0 {
+            found.level = RequirementLevel::Should;
+        }
+        let mut result = CheckResult::new(if repeated > 0 { Outcome::Failed } else { Outcome::Warned });
+        show(found, Vec::new(), &mut result);
+        result
+    }
+}
+
+/// What is wrong with the answers to a burst.
+fn stream_fault(burst: &Burst, tool: &str, calls: usize) -> Option<SlowReaderFault> {
+    let missing = || {
+        let message = format!("`{tool}` leaves calls without an answer when a client reads its answers late");
+        let help =
+            "wait until the output takes an answer; drop none when it is full, and give up no connection that is slow";
+        let found = Finding::new("answer-missing", message)
+            .with_evidence(
+                "unanswered",
+                format!("{} of {calls} calls; {} answers waited when reading began", burst.unanswered, burst.waiting),
+            )
+            .with_evidence("control", "as many calls are all answered when the client reads at once");
+        Finding { help: Some(help.to_owned()), ..found }
+    };
+    let finding = burst.crash().or_else(|| burst.bad_answer()).or_else(|| (burst.unanswered > 0).then(missing))?;
+    Some(SlowReaderFault { finding, calls })
+}

@@ -1,0 +1,144 @@
+//! Responses over HTTP that are not read for a while, and another session meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::clients::{Clients, Halt, ToolRequest};
+use super::slow_reader::SlowReaderFault;
+use crate::event::Finding;
+use crate::session::{FailureReason, RawExchange};
+use crate::transport::http::{ExchangeEnd, ReadUntil};
+
+/// How many responses are not read.
+const RESPONSES: usize = 2;
+
+/// The time that a server has to fill what lies between it and a client that does not read.
+const FILLING: Duration = Duration::from_millis(500);
+
+/// How long the texts of the calls are made, the longest that the tool takes.
+const TEXT_BYTES: [usize; 4] = [512 << 10, 64 << 10, 4 << 10, 0];
+
+/// Calls of a tool whose answers are read late.
+pub(super) struct UnreadPosts<'a> {
+    pub(super) clients: &'a Clients<'a>,
+    pub(super) tool: &'a str,
+    pub(super) template: &'a ArgumentTemplate,
+    pub(super) canaries: &'a mut NumberedCanaries,
+    pub(super) patience: Duration,
+}
+
+/// What a round shows.
+pub(super) struct UnreadRound {
+    pub(super) responses: usize,
+    /// The bytes of each response.
+    pub(super) bytes: usize,
+    pub(super) fault: Option<SlowReaderFault>,
+}
+
+impl UnreadPosts<'_> {
+    /// Posts calls, makes one in the last session, and reads the responses.
+    pub(super) async fn round(&mut self) -> Result<UnreadRound, Halt> {
+        let size = self.longest_text().await?;
+        let (session, owner) = self.clients.first();
+        let deadline = Instant::now() + self.patience * 2 + FILLING;
+        let (mut begins, mut reading, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        for number in self.canaries.next(RESPONSES) {
+            let text = self.canaries.of(number);
+            let params = self.params(&text, size);
+            let (_, line) = session.request_line("tools/call", params);
+            let mut request = session.post_request(&[line], ReadUntil::Answer, deadline);
+            let begin = Arc::new(Notify::new());
+            request.reading = Some(Arc::clone(&begin));
+            begins.push(begin);
+            texts.push(text);
+            reading.push(async move { session.exchange_raw(owner, &request).await });
+        }
+        let others = self.canaries.next(2);
+        let meanwhile = async {
+            self.clients.wait(FILLING).await;
+            let served = self.is_other_served(others.start).await;
+            for begin in &begins {
+                begin.notify_one();
+            }
+            served
+        };
+        let (first, second, served) = {
+            let mut reading = reading.into_iter();
+            let (Some(first), Some(second)) = (reading.next(), reading.next()) else { return Err(Halt::OutOfTime) };
+            tokio::join!(first, second, meanwhile)
+        };
+        let is_whole = |(read, text): (&Result<RawExchange, _>, &String)| match read {
+            Ok(read) => read.ended == ExchangeEnd::Complete && shows(read, text),
+            Err(_) => false,
+        };
+        let read = [first, second];
+        let whole = read.iter().zip(&texts).filter(|pair| is_whole(*pair)).count();
+        let bytes = read.iter().flatten().map(|read| read.response.received.len()).max().unwrap_or_default();
+        let is_served_after = self.is_other_served(others.end - 1).await?;
+        let fault = match (served?, is_served_after) {
+            (false, true) => Some(blocked(self.tool)),
+            (true, true) if whole < RESPONSES => Some(torn(self.tool, whole)),
+            (_, false) => return Err(Halt::Unanswered),
+            (true, true) => None,
+        };
+        let fault = fault.map(|finding| SlowReaderFault { finding, calls: RESPONSES });
+        Ok(UnreadRound { responses: RESPONSES, bytes, fault })
+    }
+
+    fn params(&self, canary: &str, size: usize) -> Value {
+        let text = format!("{canary}{}", "x".repeat(size));
+        json!({"name": self.tool, "arguments": self.template.with(&text)})
+    }
+
+    /// How long a text may be that the tool repeats.
+    async fn longest_text(&mut self) -> Result<usize, Halt> {
+        for size in TEXT_BYTES {
+            let number = self.canaries.next(1).start;
+            let text = self.canaries.of(number);
+            let params = self.params(&text, size);
+            let reply = self.clients.request(0, ToolRequest { method: "tools/call", params }).await?;
+            let is_whole = |message: &str| message.contains(&text) && message.len() > size;
+            if reply.is_some_and(|reply| reply.is_served() && is_whole(&reply.message.to_string())) {
+                return Ok(size);
+            }
+        }
+        Ok(0)
+    }
+
+    /// Whether a call in the last session is answered.
+    async fn is_other_served(&self, number: u64) -> Result<bool, Halt> {
+        let request = ToolRequest { method: "tools/call", params: self.params(&self.canaries.of(number), 0) };
+        match self.clients.request(self.clients.sessions() - 1, request).await {
+            Ok(reply) => Ok(reply.is_some()),
+            Err(Halt::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => Ok(false),
+            Err(halt) => Err(halt),
+        }
+    }
+}
+
+fn shows(read: &RawExchange, text: &str) -> bool {
+    read.messages().iter().any(|message| message.to_string().contains(text))
+}
+
+fn blocked(tool: &str) -> Finding {
+    let message = format!("no other session is served while a client does not read the answers of `{tool}`");
+    let help =
+        "write each response in a task or thread of its own, so that one that cannot be written holds up no other";
+    let found = Finding::new("slow-reader-blocks", message)
+        .with_evidence("unread", format!("{RESPONSES} responses"))
+        .with_evidence("control", "once they are read, the other session is served");
+    Finding { help: Some(help.to_owned()), ..found }
+}
+
+fn torn(tool: &str, whole: usize) -> Finding {
+    let message = format!("`{tool}` leaves calls without a whole answer when a client reads its answers late");
+    let help = "wait until the connection takes an answer, and give up none that is slow";
+    let found =
+        Finding::new("answer-missing", message).with_evidence("whole", format!("{whole} of {RESPONSES} responses"));
+    Finding { help: Some(help.to_owned()), ..found }
+}
