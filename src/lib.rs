@@ -10,6 +10,8 @@ pub mod baseline;
 #[doc(hidden)]
 pub mod block;
 #[doc(hidden)]
+pub mod carrier;
+#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod coverage;

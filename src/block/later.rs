@@ -7,7 +7,7 @@ use crate::plan::planner::{Planner, not_available};
 use crate::plan::{Block, Body, Case, CaseSource, Offer};
 use crate::source::Node;
 use crate::source::grammar::{Key, Object, Shape, key, required};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, skip_reason};
+use crate::suite::{BlockReader, SuiteSettings, skip_reason};
 
 use super::Kind;
 
@@ -78,15 +78,6 @@ const fn later(key: &Key, probes: &'static [&'static str]) -> Kind {
     Kind { key: *key, probes, example: None, read: read_any, read_in_test: None }
 }
 
-pub(super) static FAULTS: Kind = later(
-    &key(
-        "faults",
-        Shape::List(&Shape::Object(&FAULT_KEYS)),
-        "Faults to plant in the traffic; planned and skipped in this version.",
-    ),
-    &["fault-recovery"],
-);
-
 pub(super) static AGENTS: Kind = Kind {
     read: read_agents,
     ..later(
@@ -97,21 +88,6 @@ pub(super) static AGENTS: Kind = Kind {
         ),
         &["agent"],
     )
-};
-
-static FAULT_KEYS: Object = Object {
-    name: "a fault",
-    doc: "A fault to plant in the traffic.",
-    keys: &[&[
-        required("name", Shape::Text, "The fault's name, for `inject`."),
-        required("type", Shape::Text, "The kind of fault: `latency`, `lost_response`, …"),
-        key("tools", TOOLS, "The tools it strikes."),
-        key("added", Shape::Time, "The delay that `latency` adds."),
-        key("share", Shape::Number, "The share of calls that it strikes."),
-        key("when", Shape::Choice(&["before", "instead", "after"]), "Whether the server acts before it strikes."),
-        key("method", Shape::Text, "The method it strikes."),
-        key("occurrence", Shape::Whole, "Which call it strikes."),
-    ]],
 };
 
 static AGENT_KEYS: Object = Object {

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use super::{KINDS, SUITE};
 use crate::source::Reference;
 use crate::source::grammar::{Object, Shape};
-use crate::suite::UNAVAILABLE_TEST_KEYS;
 
 const SUITE_FILE: &str = "suite-file.md";
 const STEPS: &str = "steps.md";
@@ -68,7 +67,5 @@ fn probes() -> String {
         let example = kind.example.map(|example| format!("`{example}`")).unwrap_or_default();
         let _ = writeln!(text, "| `{}` | {} | {example} |", kind.key.name, probes.join(", "));
     }
-    let keys: Vec<String> = UNAVAILABLE_TEST_KEYS.iter().map(|key| format!("`{key}`")).collect();
-    let _ = writeln!(text, "\nCases with the test keys {} are planned and skipped too.", keys.join(", "));
     text
 }

@@ -56,7 +56,6 @@ pub static KINDS: &[&Kind] = &[
     &timeouts::KIND,
     &config::KIND,
     &trust_boundary::KIND,
-    &later::FAULTS,
     &later::AGENTS,
 ];
 

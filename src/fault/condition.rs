@@ -46,6 +46,8 @@ pub struct Match {
 pub(super) struct MessageCondition {
     /// The methods, with `*` for any letters; empty for whatever was sent.
     pub(super) methods: Vec<String>,
+    /// The names of called tools, likewise.
+    pub(super) tools: Vec<String>,
     pub(super) kinds: Vec<KindCondition>,
     pub(super) over: Option<Carrier>,
     pub(super) fields: PathConditions,
@@ -91,8 +93,13 @@ impl MessageCondition {
             let is = |method: &str| self.methods.iter().any(|known| fits(known, method));
             self.methods.is_empty() || parsed.method.as_deref().is_some_and(is)
         };
+        let is_tool = || {
+            let is = |tool: &str| self.tools.iter().any(|known| fits(known, tool));
+            self.tools.is_empty() || parsed.tool().is_some_and(is)
+        };
         // The cheap conditions first: most messages are told apart by their method.
         is_named()
+            && is_tool()
             && kind_fits
             && self.over.is_none_or(|over| carrier == over)
             && self.head_fits(parsed)
@@ -117,6 +124,7 @@ impl MessageCondition {
     /// Whether it can be told without a message.
     pub(super) fn is_about_transport_alone(&self) -> bool {
         self.methods.is_empty()
+            && self.tools.is_empty()
             && self.kinds.is_empty()
             && self.fields.is_empty()
             && self.verbs.is_empty()
@@ -152,7 +160,7 @@ impl Match {
 
     fn matches(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
         let Some(exchange) = history.exchanges.get(at) else { return false };
-        if !self.is_owner(exchange) || !self.is_occurrence(exchange) {
+        if !self.is_of(exchange) {
             return false;
         }
         let parsed = ParsedMessage::of(exchange);
@@ -160,10 +168,28 @@ impl Match {
         let carrier = if status.is_some() { Carrier::Http } else { Carrier::Stream };
         self.is_asked(&parsed, carrier)
             && self.is_met_by(&exchange.replies, parsed.answer(&exchange.replies))
-            && self.is_declared(&parsed, history)
-            && self.is_tool(&parsed, history)
-            && self.is_among_others(at, history)
-            && self.is_drawn(&parsed, exchange)
+            && self.fits_history(&parsed, at, history)
+            && self.is_drawn(&parsed, exchange.occurrence)
+    }
+
+    /// Whether what is known of the server and what was asked before are as wanted.
+    pub(super) fn fits_history(&self, parsed: &ParsedMessage<'_>, at: usize, history: &ExchangeHistory<'_>) -> bool {
+        self.is_declared(parsed, history) && self.is_tool(parsed, history) && self.is_among_others(at, history)
+    }
+
+    /// Whether an exchange of that owner, and the first or a later one that asks this, is meant.
+    pub(super) fn is_of(&self, exchange: &MessageExchange) -> bool {
+        self.is_owner(exchange) && self.is_occurrence(exchange)
+    }
+
+    /// Whether it depends on how often the same was asked.
+    pub(super) fn counts_the_same(&self) -> bool {
+        self.chance.is_some() || self.occurrence.is_some()
+    }
+
+    /// Whether other exchanges of the session decide.
+    pub(super) fn looks_back(&self) -> bool {
+        self.after.is_some() || self.unless_after.is_some()
     }
 
     fn is_met_by(&self, replies: &[ServerReply], answer: Option<usize>) -> bool {
@@ -304,7 +330,8 @@ impl Match {
                 .is_none_or(|other| (at + 1..history.exchanges.len()).any(|index| other.holds(index, at, history)))
     }
 
-    fn is_drawn(&self, parsed: &ParsedMessage<'_>, exchange: &MessageExchange) -> bool {
+    /// Whether the draw hits; `occurrence` is how often the same was asked before.
+    pub(super) fn is_drawn(&self, parsed: &ParsedMessage<'_>, occurrence: u32) -> bool {
         let Some(chance) = &self.chance else { return true };
         let key = FaultDrawKey {
             fault: &chance.fault,
@@ -312,7 +339,7 @@ impl Match {
             method: parsed.method.as_deref().unwrap_or_default(),
             tool: parsed.tool().unwrap_or_default(),
             arguments: &parsed.params,
-            occurrence: exchange.occurrence,
+            occurrence,
         };
         draw(chance.seed, &key) < chance.share
     }

@@ -104,6 +104,7 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
         );
     }
     Some(Fault {
+        name: name.to_owned(),
         on,
         hears: node.get("hears").map(|hears| reader.hearing(hears)).unwrap_or_default(),
         answers,
@@ -153,6 +154,7 @@ impl FaultReader<'_> {
     fn message(&mut self, node: &Node) -> MessageCondition {
         MessageCondition {
             methods: self.methods(node.get("method")),
+            tools: listed(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect(),
             kinds: words(node, "kind", KindCondition::from_word),
             over: word(node, "over", Carrier::from_word),
             fields: self.paths().conditions(node.get("with"), node.get("without")),
@@ -167,6 +169,7 @@ impl FaultReader<'_> {
     fn hearing(&mut self, node: &Node) -> Hearing {
         Hearing {
             nothing: node.text() == Some("nothing"),
+            twice: node.text() == Some("twice"),
             set: node.get("set").map(|set| self.written_pairs(set)).unwrap_or_default(),
             add: node.get("add").map(|add| self.written_pairs(add)).unwrap_or_default(),
             remove: self.paths().places(node.get("remove")),

@@ -37,6 +37,14 @@ pub(super) fn describe(before: &[ServerReply], after: &[ServerReply]) -> Vec<Str
     found
 }
 
+/// Every difference between two values, one line each.
+pub(super) fn of_values(before: &Value, after: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    difference("", before, after, &mut found);
+    found.truncate(MAX_LINES);
+    found
+}
+
 fn uneven(before: &[ServerReply], after: &[ServerReply], whole: &[ServerReply], found: &mut Vec<String>) {
     let gone: Vec<&ServerReply> = before.iter().filter(|reply| !after.contains(reply)).collect();
     let come: Vec<&ServerReply> = after.iter().filter(|reply| !before.contains(reply)).collect();
@@ -77,6 +85,8 @@ fn pair(before: &ServerReply, after: &ServerReply, found: &mut Vec<String>) {
     match (before.http.as_deref(), after.http.as_deref()) {
         (Some(one), Some(other)) => heads(one, other, found),
         (None, None) => {}
+        // What ends comes in no response.
+        (Some(_), None) if matches!(after.content, ReplyContent::Ended(_) | ReplyContent::Stalled) => {}
         (Some(_), None) | (None, Some(_)) => found.push(format!("{} comes another way", noun(after))),
     }
 }

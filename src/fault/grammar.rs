@@ -21,8 +21,8 @@ pub static FAULT: &[Key] = &[
     key("on", Shape::Object(&CONDITION), "The messages to change; without `on`, all messages."),
     key(
         "hears",
-        Shape::Either(&[Shape::Choice(&["nothing"]), Shape::Object(&HEARS)]),
-        "Changes to the message that the server receives; with `nothing` it receives none.",
+        Shape::Either(&[Shape::Choice(&["nothing", "twice"]), Shape::Object(&HEARS)]),
+        "Changes to the message that the server receives; with `nothing` it receives none, with `twice` it receives it twice, and the second answer is dropped.",
     ),
     key(
         "answers",
@@ -68,6 +68,7 @@ macro_rules! any_of {
 /// The conditions that the message of the client can be tested for.
 static MESSAGE: &[Key] = &[
     key("method", TEXTS, "Methods, one of which the message has; `*` stands for any letters."),
+    key("tools", TEXTS, "Names of tools, one of which is called; `*` stands for any letters."),
     key(
         "kind",
         any_of!(KindCondition::WORDS),

@@ -17,6 +17,7 @@ mod path_condition;
 mod path_reader;
 mod place;
 mod player;
+mod preset;
 mod schema_check;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,8 @@ pub use self::grammar::{FAULT, FAULTS, MATCH, WHOLE};
 pub use self::message_path::MessagePath;
 pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;
-pub use self::player::{ChangedMessage, FaultPlayer, LiveExchange, LiveRequest};
+pub use self::player::{ChangedMessage, FaultPlayer, LiveExchange, LiveRequest, Strike};
+pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 
 use self::effect::{EffectContext, FaultEffect};
 use self::written::Written;
@@ -45,6 +47,8 @@ pub fn manual() -> String {
 /// A fault: its condition and its effects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
+    /// Its name.
+    name: String,
     /// The exchanges that it changes.
     on: Match,
     /// What the server receives instead; a recording is of a server that received what was sent.
@@ -60,6 +64,7 @@ pub struct Fault {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Hearing {
     nothing: bool,
+    twice: bool,
     set: Vec<(MessagePath, Written)>,
     add: Vec<(MessagePath, Written)>,
     remove: Vec<MessagePath>,
@@ -109,6 +114,11 @@ impl Fault {
         history: &ExchangeHistory<'_>,
     ) -> Result<AppliedFault, NotApplied> {
         self.applied(place.effects(self), at, history)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The condition on exchanges.

@@ -4,32 +4,67 @@
 //! what the client gets instead of an answer, and what it gets instead of a message that the server sends by itself.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::description;
 use super::effect::{EffectContext, FaultEffect, filled_headers, set_headers};
 use super::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead};
 use super::words::{Carrier, PlainEffect};
 use super::written::{answer_names, request_names};
-use super::{Fault, Hearing, Written};
+use super::{Fault, Hearing, Match, Written};
 use crate::source::template::Names;
-use crate::wire::{Catalog, HttpHead};
+use crate::wire::{Catalog, HttpHead, Tool, canonical};
 
 /// Applies the faults of one server to all its conversations.
+#[derive(Debug)]
 pub struct FaultPlayer {
     faults: Vec<Fault>,
     memory: Mutex<FaultMemory>,
-    catalog: Catalog,
+    needs: Needs,
+    is_healed: AtomicBool,
 }
 
-#[derive(Default)]
+/// What faults must know; what none of them needs is not kept.
+#[derive(Debug, Clone, Copy)]
+struct Needs {
+    /// How often the same was asked before.
+    counts: bool,
+    /// Earlier exchanges.
+    history: bool,
+}
+
+/// What a fault changed of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strike {
+    /// The name of the fault.
+    pub fault: String,
+    /// The method of the request, and the tool that it calls; empty for what is no message.
+    pub asked: String,
+    /// The changes, one line each.
+    pub changes: Vec<String>,
+}
+
+/// The most strikes and exchanges that are kept.
+const MOST_KEPT: usize = 10_000;
+
+#[derive(Debug, Default)]
 struct FaultMemory {
     conversations: u64,
+    /// How often the same was asked, by scope and in all.
+    asked: BTreeMap<(String, String), u32>,
+    /// What the server offers, as far as it was listed.
+    catalog: Catalog,
+    exchanges: Vec<MessageExchange>,
+    strikes: Vec<Strike>,
+
     /// How often each fault met what it is about, by scope.
     counts: BTreeMap<(usize, String), u64>,
     /// The last request and answer of each method, by scope.
@@ -48,6 +83,7 @@ pub struct LiveRequest {
 }
 
 /// A message of a client, with the faults that match it.
+#[derive(Debug)]
 pub struct LiveExchange {
     /// The message.
     pub request: LiveRequest,
@@ -55,6 +91,7 @@ pub struct LiveExchange {
 }
 
 /// A fault that matches.
+#[derive(Debug)]
 struct MatchedFault {
     fault: usize,
     /// How often it matched; unknown as long as it depends on the answer.
@@ -131,6 +168,22 @@ impl LiveRequest {
         Self { exchange, kind, scope, head }
     }
 
+    /// The same as a message of a case; nobody's without.
+    #[must_use]
+    pub fn of_case(mut self, owner: &str) -> Self {
+        owner.clone_into(&mut self.exchange.owner);
+        self
+    }
+
+    /// What was asked, in a few words.
+    fn asked(&self) -> String {
+        match (self.method(), self.exchange.tool()) {
+            (Some(method), Some(tool)) => format!("{method} {tool}"),
+            (Some(method), None) => method.to_owned(),
+            (None, _) => String::new(),
+        }
+    }
+
     /// The start or the end of a conversation over streams.
     pub fn moment(kind: MessageKind, scope: String) -> Self {
         let sent = ClientMessage::Raw(Vec::new());
@@ -173,7 +226,33 @@ impl LiveRequest {
 impl FaultPlayer {
     /// Nothing was said yet.
     pub fn new(faults: Vec<Fault>) -> Self {
-        Self { faults, memory: Mutex::default(), catalog: Catalog::default() }
+        let needs = Needs {
+            counts: faults.iter().any(|fault| fault.on.counts_the_same()),
+            history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
+        };
+        Self { faults, memory: Mutex::default(), needs, is_healed: AtomicBool::new(false) }
+    }
+
+    /// Tells the faults what the server offers.
+    pub fn learn(&self, catalog: &Catalog) {
+        self.memory().catalog.clone_from(catalog);
+    }
+
+    /// Ends all faults: from now on every message passes as it is.
+    pub fn heal(&self) {
+        self.is_healed.store(true, Ordering::Relaxed);
+    }
+
+    /// What the faults changed so far, in order.
+    pub fn strikes(&self) -> Vec<Strike> {
+        self.memory().strikes.clone()
+    }
+
+    /// The names of the faults that changed nothing so far, in declared order.
+    pub fn idle(&self) -> Vec<&str> {
+        let memory = self.memory();
+        let is_idle = |fault: &&Fault| !memory.strikes.iter().any(|strike| strike.fault == fault.name);
+        self.faults.iter().filter(is_idle).map(Fault::name).collect()
     }
 
     /// The scope of another conversation over streams.
@@ -184,13 +263,28 @@ impl FaultPlayer {
     }
 
     /// Finds the faults that match a message of the client; without `everywhere` only those that name an address.
-    pub fn match_request(&self, request: LiveRequest, everywhere: bool) -> LiveExchange {
+    pub fn match_request(&self, mut request: LiveRequest, everywhere: bool) -> LiveExchange {
+        if self.faults.is_empty() || self.is_healed.load(Ordering::Relaxed) {
+            return LiveExchange { request, matched: Vec::new() };
+        }
+        let occurrence = self.count_the_same(&mut request);
         let parsed = request.parsed();
         let carrier = request.carrier();
+        let known = OnceCell::new();
+        let fits_history = |on: &Match| {
+            let (catalog, exchanges) = known.get_or_init(|| self.known(&request));
+            let history = ExchangeHistory { catalog, capabilities: &Value::Null, exchanges };
+            on.fits_history(&parsed, exchanges.len() - 1, &history)
+        };
         let faults = self.faults.iter().enumerate();
         let about = faults.filter(|(_, fault)| {
             let is_here = everywhere || fault.on.message.path.is_some();
-            is_here && fault.on.sends.is_empty() && fault.on.is_asked(&parsed, carrier)
+            is_here
+                && fault.on.sends.is_empty()
+                && fault.on.is_of(&request.exchange)
+                && fault.on.is_asked(&parsed, carrier)
+                && fits_history(&fault.on)
+                && fault.on.is_drawn(&parsed, occurrence)
         });
         let matched = about.filter_map(|(at, fault)| {
             let count = if fault.on.depends_on_answer() { None } else { Some(self.count(at, &request.scope)?) };
@@ -203,16 +297,29 @@ impl FaultPlayer {
 
     /// The message that the server receives instead of `bytes`, if any.
     pub fn heard(&self, exchange: &LiveExchange, bytes: &[u8]) -> Option<Vec<u8>> {
-        if self.certain(exchange).any(|(fault, _)| fault.hears.nothing) {
+        if let Some((fault, _)) = self.certain(exchange).find(|(fault, _)| fault.hears.nothing) {
+            self.struck(fault, &exchange.request, vec!["the server does not hear of it".to_owned()]);
             return None;
         }
         let changes: Vec<_> = self.certain(exchange).filter(|(fault, _)| fault.hears.is_about_messages()).collect();
         let message = serde_json::from_slice::<Value>(bytes).ok().filter(|_| !changes.is_empty());
         let Some(mut message) = message else { return Some(bytes.to_vec()) };
         for (fault, count) in changes {
+            let before = message.clone();
             fault.hears.change(&mut message, &self.names(&exchange.request, count));
+            let changes = description::of_values(&before, &message);
+            self.struck(fault, &exchange.request, changes.iter().map(|change| format!("heard as {change}")).collect());
         }
         Some(message.to_string().into_bytes())
+    }
+
+    /// Whether the server receives the message twice.
+    pub fn is_heard_twice(&self, exchange: &LiveExchange) -> bool {
+        let twice = self.certain(exchange).find(|(fault, _)| fault.hears.twice);
+        if let Some((fault, _)) = twice {
+            self.struck(fault, &exchange.request, vec!["the server hears of it twice".to_owned()]);
+        }
+        twice.is_some()
     }
 
     /// The headers that the server hears instead; nothing takes one away.
@@ -220,7 +327,10 @@ impl FaultPlayer {
         let faults = self.certain(exchange).filter(|(fault, _)| !fault.hears.headers.is_empty());
         let headers = faults.flat_map(|(fault, count)| {
             let names = self.names(&exchange.request, count);
-            filled_headers(&fault.hears.headers, || &names)
+            let headers = filled_headers(&fault.hears.headers, || &names);
+            let changes = headers.iter().map(|(name, _)| format!("heard with another header `{name}`"));
+            self.struck(fault, &exchange.request, changes.collect());
+            headers
         });
         headers.collect()
     }
@@ -253,7 +363,9 @@ impl FaultPlayer {
     pub fn sent(&self, exchange: Option<&LiveExchange>, scope: &str, reply: ServerReply) -> ChangedMessage {
         let method =
             if let ReplyContent::Message(message) = &reply.content { message["method"].as_str() } else { None };
-        let Some(method) = method else { return ChangedMessage::unchanged(Some(reply)) };
+        let Some(method) = method.filter(|_| !self.is_healed.load(Ordering::Relaxed)) else {
+            return ChangedMessage::unchanged(Some(reply));
+        };
         let during = exchange.map(|exchange| &exchange.request);
         let parsed = during.map(|request| (request.parsed(), request.carrier()));
         let faults = self.faults.iter().enumerate();
@@ -307,6 +419,24 @@ impl FaultPlayer {
 
     fn remember(&self, request: &LiveRequest, answer: Option<&ServerReply>) {
         let Some(method) = request.method() else { return };
+        if self.needs.history {
+            let mut exchange = request.exchange.clone();
+            exchange.replies.extend(answer.cloned());
+            let mut memory = self.memory();
+            if memory.exchanges.len() < MOST_KEPT {
+                memory.exchanges.push(exchange);
+            }
+        }
+        if let Some(ReplyContent::Message(message)) = answer.map(|answer| &answer.content)
+            && let Some(Value::Array(tools)) = message["result"].get("tools").filter(|_| method == "tools/list")
+        {
+            let mut memory = self.memory();
+            for tool in tools.iter().cloned().map(Tool::new) {
+                if memory.catalog.tool(&tool.name).is_none() {
+                    memory.catalog.tools.push(tool);
+                }
+            }
+        }
         if let Some(ReplyContent::Message(message)) = answer.map(|answer| &answer.content) {
             let kept = json!({ "request": request.parsed().message(), "answer": message });
             self.memory().earlier.entry(request.scope.clone()).or_default().insert(method.to_owned(), kept);
@@ -328,8 +458,10 @@ impl FaultPlayer {
         changed.is_changed = true;
         let nothing = LiveRequest::moment(MessageKind::Empty, String::new());
         let request = request.unwrap_or(&nothing);
-        let exchanges = [request.exchange.clone()];
-        let history = ExchangeHistory { catalog: &self.catalog, capabilities: &Value::Null, exchanges: &exchanges };
+        let (catalog, mut exchanges) = self.known(request);
+        let at_this = exchanges.len() - 1;
+        exchanges[at_this].replies.clone_from(&changed.own);
+        let history = ExchangeHistory { catalog: &catalog, capabilities: &Value::Null, exchanges: &exchanges };
         for (at, count) in hits {
             let fault = &self.faults[*at];
             let mut names = names.clone();
@@ -338,7 +470,8 @@ impl FaultPlayer {
             changed.before.extend(fault.before.iter().filter_map(bytes));
             changed.after.extend(fault.after.iter().filter_map(bytes));
             let own = std::mem::take(&mut changed.own);
-            let mut work = EffectContext::on_its_way((0, &history), request.parsed(), own, names);
+            let before = own.clone();
+            let mut work = EffectContext::on_its_way((at_this, &history), request.parsed(), own, names);
             for effect in &fault.answers {
                 changed.never |= *effect == FaultEffect::Plain(PlainEffect::Never);
                 changed.on_listening |= *effect == FaultEffect::AlsoOnListening;
@@ -346,8 +479,48 @@ impl FaultPlayer {
                 let _ = effect.act(&mut work);
             }
             changed.own = work.replies;
+            let mut told = description::describe(&before, &changed.own);
+            let beside = fault.before.len() + fault.after.len();
+            told.extend(
+                (beside > 0).then(|| format!("{beside} more {}", if beside == 1 { "message" } else { "messages" })),
+            );
+            self.struck(fault, request, told);
         }
         changed
+    }
+
+    /// Remembers that a fault changed something.
+    fn struck(&self, fault: &Fault, request: &LiveRequest, changes: Vec<String>) {
+        let mut memory = self.memory();
+        if !changes.is_empty() && memory.strikes.len() < MOST_KEPT {
+            memory.strikes.push(Strike { fault: fault.name.clone(), asked: request.asked(), changes });
+        }
+    }
+
+    /// Counts how often the same was asked: in its scope, which the request then knows, and in all, which is returned.
+    fn count_the_same(&self, request: &mut LiveRequest) -> u32 {
+        if !self.needs.counts {
+            return 0;
+        }
+        let ClientMessage::Message { method, params, .. } = &request.exchange.sent else { return 0 };
+        let key = format!("{method} {}", canonical(params));
+        let mut memory = self.memory();
+        let mut next = |scope: &str| {
+            let count = memory.asked.entry((scope.to_owned(), key.clone())).or_default();
+            *count += 1;
+            *count - 1
+        };
+        let in_scope = next(&request.scope);
+        request.exchange.occurrence = in_scope;
+        next("")
+    }
+
+    /// What is known of the server and of earlier exchanges, with this one as the last.
+    fn known(&self, request: &LiveRequest) -> (Catalog, Vec<MessageExchange>) {
+        let memory = self.memory();
+        let mut exchanges = memory.exchanges.clone();
+        exchanges.push(request.exchange.clone());
+        (memory.catalog.clone(), exchanges)
     }
 
     /// The faults that strike whatever the answer is.

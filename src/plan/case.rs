@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::{Check, Rounds, Selection, planner};
 use crate::event::Reason;
+use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Answers, Handshake, Protocol, Rule, Step, Suite, Test};
@@ -111,6 +112,8 @@ pub struct Case {
     pub session: SessionNeed,
     /// Whether its session begins with a handshake.
     pub handshake: Handshake,
+    /// The faults that strike its messages.
+    pub inject: Arc<[Fault]>,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
     /// Whether nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.

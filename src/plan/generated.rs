@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::matching::Expectation;
 use crate::source::template::from_json;
 use crate::source::{Node, Span, Value};
-use crate::suite::{Action, Step};
+use crate::suite::{Action, Awaited, Step};
 
 /// The variants that `output_schema: true` judges.
 pub(crate) const OUTPUT_SCHEMA_JUDGES: [&str; 3] =
@@ -37,6 +37,8 @@ pub(crate) fn bare(action: Action, span: Span) -> Step {
         capture: Vec::new(),
         snapshot: None,
         timeout: None,
+        awaits: Awaited::Answer,
+        heals: false,
         progress: false,
         cancel: None,
     }

@@ -81,8 +81,10 @@ impl Planner<'_> {
             case.probes.insert("output-schema".to_owned());
             case.variants.extend(OUTPUT_SCHEMA_JUDGES.map(str::to_owned));
         }
-        if test.injects {
+        if !test.inject.is_empty() {
             case.probes.insert("fault-recovery".to_owned());
+            case.session = SessionNeed::Own;
+            case.inject = test.inject.clone().into();
         }
         self.take_judges(test, &mut case);
         case
@@ -116,7 +118,7 @@ impl Planner<'_> {
         if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
             return Body::Skipped(reason);
         }
-        match test.unavailable.map(not_available).or_else(|| self.unfit(all_steps(test))).or_else(|| self.blocked()) {
+        match self.unfit(all_steps(test)).or_else(|| self.blocked()) {
             Some(reason) => Body::Skipped(reason),
             None => body,
         }
@@ -167,6 +169,7 @@ impl Planner<'_> {
             answers: self.suite.answers.clone(),
             session,
             handshake: Handshake::Perform,
+            inject: Arc::default(),
             rule: None,
             is_derived: false,
             known: None,
@@ -230,7 +233,7 @@ pub(crate) fn not_available(key: &str) -> Reason {
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
-    test.setup.iter().chain(&test.preconditions).chain(&test.steps).chain(&test.teardown)
+    test.setup.iter().chain(&test.preconditions).chain(&test.steps).chain(&test.verify).chain(&test.teardown)
 }
 
 /// Whether several answers are given in turn.
@@ -271,7 +274,7 @@ pub(super) fn script(test: &Test) -> Body {
 
 /// A test's own steps; `output_schema: true` becomes an expectation of every call.
 pub(super) fn script_of(test: &Test) -> Script {
-    let mut steps = test.steps.clone();
+    let mut steps: Vec<Step> = test.steps.iter().chain(&test.verify).cloned().collect();
     if let Some(span) = test.output_schema {
         let calls = steps.iter_mut().filter(|step| matches!(step.action, Action::Call { .. }));
         calls.for_each(|step| step.expect.push(output_schema(span)));

@@ -56,7 +56,7 @@ fn given_arguments(tool: &Tool, args: &Node) -> Result<Node, String> {
 pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catalog: &Catalog) -> Option<Witness> {
     let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.lane.server, tool).is_none();
     let repeatable =
-        test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.unavailable.is_none();
+        test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.inject.is_empty();
     if !repeatable || !may_be_called(tool) {
         return None;
     }

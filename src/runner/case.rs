@@ -20,11 +20,12 @@ use super::rule::downgrade_should;
 use super::snapshot::{self, SnapshotRecorder};
 use super::target::{OpenSession, SessionError, TargetSessions};
 use super::witness::ValidCallError;
-use super::{Options, check, conversation, crash, finding, rerun, rounds};
+use super::{Options, check, conversation, crash, finding, injected, rerun, rounds};
 use crate::diagnosis;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason, StepProblem,
 };
+use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{Body, Case, Script, SessionNeed};
 use crate::session::OwnedViolation;
@@ -67,7 +68,7 @@ pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
             let retries = options.retries.unwrap_or(case.retries);
             let is_once = options.repeat <= 1 && retries == 0;
             let limits = CaseLimits { timeout, left: timeout, stop: &options.stop, turn: SessionUse::First, is_once };
-            let run = CaseRun { target: &target, case: &case, script, limits };
+            let run = CaseRun { target: &target, case: &case, script, limits, faults: None };
             let mut result =
                 if options.repeat > 1 { Box::pin(run.repeat(options.repeat)).await } else { run.retry(retries).await };
             if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
@@ -103,6 +104,8 @@ pub(super) struct CaseRun<'a> {
     pub(super) case: &'a Case,
     pub(super) script: &'a Script,
     pub(super) limits: CaseLimits<'a>,
+    /// The faults that strike its messages.
+    pub(super) faults: Option<&'a Arc<FaultPlayer>>,
 }
 
 /// The time that an attempt may take, and when it must stop.
@@ -203,6 +206,11 @@ impl CaseRun<'_> {
 
     /// Runs the script in sessions that nobody shares; every `restart` step begins another one.
     pub(super) async fn run_in_own_session(&self) -> CheckResult {
+        if !self.case.inject.is_empty() && self.faults.is_none() {
+            let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()));
+            let result = Box::pin(CaseRun { faults: Some(&faults), ..*self }.run_in_own_session()).await;
+            return injected::judge(result, &faults, self.case, self.target);
+        }
         let (target, case) = (self.target, self.case);
         let mut whole: Option<CheckResult> = None;
         let mut rest = self.script.clone();
@@ -213,7 +221,7 @@ impl CaseRun<'_> {
         }
         let mut names = None;
         loop {
-            let mut opened = match run.unless_stopped(target.own_session(case, run.limits.turn)).await {
+            let mut opened = match run.unless_stopped(target.own_session(case, run.limits.turn, run.faults)).await {
                 Ok(opened) => opened,
                 Err(error) => return join_parts(whole.take(), without_session(error)),
             };
@@ -236,7 +244,7 @@ impl CaseRun<'_> {
             }
             let frames = opened.session.frames();
             let mut found = self.take_violations(&opened);
-            let has_passed = result.outcome == Outcome::Passed && found.is_empty();
+            let has_passed = result.outcome == Outcome::Passed && found.is_empty() && run.faults.is_none();
             let is_reusable =
                 has_passed && case.session == SessionNeed::InTurn && run.limits.is_once && target.may_be_used(case);
             let end = if is_reusable {
@@ -245,9 +253,12 @@ impl CaseRun<'_> {
                 target.close_own(&opened.session, case).await
             };
             found.extend(end.violations);
-            add_violations(&mut result, &found, &frames);
+            if run.faults.is_none() {
+                add_violations(&mut result, &found, &frames);
+            }
             // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
-            if !goes_on && !run.limits.stop.is_set() && !part.steps.iter().any(expects_the_end) {
+            let may_end = run.faults.is_some() || part.steps.iter().any(expects_the_end);
+            if !goes_on && !run.limits.stop.is_set() && !may_end {
                 let here = |found| finding::at(found, &target.plan.sources, case.span, "this case");
                 add_exit(&mut result, end.exit.map(here));
             }
@@ -308,6 +319,7 @@ impl CaseRun<'_> {
             config_source,
             history,
             given,
+            faults: self.faults,
             ..Conversation::new(speaker, names, target)
         }
     }

@@ -11,8 +11,9 @@ use super::history::History;
 use super::read_only::ReadOnlyFilter;
 use super::snapshot::SnapshotRecorder;
 use super::target::TargetSessions;
-use super::{precondition, raw_http, rounds};
+use super::{injected, precondition, raw_http, rounds};
 use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::fault::FaultPlayer;
 use crate::matching::{Answer, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
@@ -20,7 +21,7 @@ use crate::redact::Redactor;
 use crate::session::Session;
 use crate::source::template::{Names, TemplateError, UNFILLED, Unfilled, names_of};
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Capture, RawHttp, Step, Suite};
+use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite};
 use crate::wire::admitted_failure;
 
 /// A conversation so far: what was said, what was learned.
@@ -54,6 +55,8 @@ pub(super) struct Conversation<'a> {
     pub(super) config_source: ConfigSource,
     /// The calls that were served so far; `None` if no generated case has to know.
     pub(super) history: Option<&'a History>,
+    /// The faults that strike what is said.
+    pub(super) faults: Option<&'a Arc<FaultPlayer>>,
     /// The names that no answer provided: those of the suite and of the case.
     pub(super) given: [Option<&'a Names>; 3],
 }
@@ -81,6 +84,7 @@ impl<'a> Conversation<'a> {
             broken: Vec::new(),
             given: [None; 3],
             history: None,
+            faults: None,
             config_source: ConfigSource::Suite,
         }
     }
@@ -114,7 +118,11 @@ impl<'a> Conversation<'a> {
 
     /// Does one step and judges its answer.
     pub(super) async fn step(&mut self, phase: Phase, step: &Step) -> Vec<Finding> {
+        if let Some(faults) = self.faults.filter(|_| step.heals) {
+            faults.heal();
+        }
         let (index, result) = self.speak(phase, step).await;
+        let result = if step.awaits == Awaited::Nothing { injected::is_lost(step, result) } else { result };
         let meanwhile = std::mem::take(&mut self.concurrent_failures);
         if !meanwhile.is_empty() {
             return meanwhile;

@@ -16,6 +16,7 @@ mod exchange;
 mod finding;
 mod fresh;
 mod history;
+mod injected;
 mod isolation;
 mod machine_paths;
 mod names;

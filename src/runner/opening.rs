@@ -10,7 +10,9 @@ use tokio::time::Instant;
 use super::resolve::{self, Reachable, Starts};
 use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{RunMessage, finding, micros};
+use crate::carrier::on_link;
 use crate::event::{FailureClass, Finding, Reason, ServerStarts};
+use crate::fault::FaultPlayer;
 use crate::session::{Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
@@ -25,6 +27,8 @@ pub(super) struct Opening<'a> {
     pub(super) handshake: Handshake,
     /// Names that only this session has, beside those of its target.
     pub(super) names: &'a Names,
+    /// The faults that strike what it sends and gets.
+    pub(super) faults: Option<&'a Arc<FaultPlayer>>,
     /// Whether the server may end during its start; then its start is no finding and in no recording.
     pub(super) may_end: bool,
 }
@@ -33,7 +37,7 @@ impl<'a> Opening<'a> {
     /// With a handshake, and without names of its own.
     pub(super) fn with(answers: &'a Answers) -> Self {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
-        Self { answers, handshake: Handshake::Perform, names: &NONE, may_end: false }
+        Self { answers, handshake: Handshake::Perform, names: &NONE, faults: None, may_end: false }
     }
 }
 
@@ -106,7 +110,7 @@ impl TargetSessions {
         &self,
         server: Result<Reachable, Finding>,
         known: Option<Revision>,
-        Opening { answers, handshake, names: own, may_end }: Opening<'_>,
+        Opening { answers, handshake, names: own, faults, may_end }: Opening<'_>,
     ) -> Result<Session, SessionError> {
         let broken = |found: Finding| SessionError::Broken(Box::new(self.at_server(found)));
         let server = server.map_err(|found| SessionError::Broken(Box::new(found)))?;
@@ -134,7 +138,7 @@ impl TargetSessions {
         let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
         let connector: &Connector<'_> = &|| {
             processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);
-            Box::pin(self.connect(&server, start_timeout))
+            Box::pin(self.connect(&server, start_timeout, faults))
         };
         let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
         let mut opened = Box::pin(Session::open(connector, settings)).await;
@@ -175,8 +179,17 @@ impl TargetSessions {
         }
     }
 
-    async fn connect(&self, server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
-        let link = resolve::connect(server, within).await?;
+    async fn connect(
+        &self,
+        server: &Reachable,
+        within: Duration,
+        faults: Option<&Arc<FaultPlayer>>,
+    ) -> Result<Link, ConnectError> {
+        let mut link = resolve::connect(server, within).await?;
+        // What was recorded has the faults in it.
+        if let Some(faults) = faults.filter(|_| !self.is_replayed) {
+            link = on_link(link, Arc::clone(faults));
+        }
         Ok(match &self.tamper {
             Some(tamper) => tamper.link(&self.planned().lane_id(self.index), link),
             None => link,

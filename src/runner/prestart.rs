@@ -8,6 +8,7 @@ use super::opening::Opening;
 use super::pool::{SessionUse, StartingServer};
 use super::resolve::Starts;
 use super::target::{SessionError, TargetSessions};
+use crate::fault::FaultPlayer;
 use crate::plan::{Body, Case};
 use crate::session::Session;
 use crate::source::Span;
@@ -21,8 +22,9 @@ impl TargetSessions {
         known: Option<Revision>,
         case: &Case,
         turn: SessionUse,
+        faults: Option<&Arc<FaultPlayer>>,
     ) -> Result<Session, SessionError> {
-        if self.may_be_prestarted(case) {
+        if faults.is_none() && self.may_be_prestarted(case) {
             let prestarted = self.pool.take(turn, || {
                 let target = Arc::clone(self);
                 StartingServer::new(tokio::spawn(async move {
@@ -42,7 +44,8 @@ impl TargetSessions {
             }
         }
         let names = case.all_names();
-        let opening = Opening { answers: &case.answers, handshake: case.handshake, names: &names, may_end: false };
+        let opening =
+            Opening { answers: &case.answers, handshake: case.handshake, names: &names, faults, may_end: false };
         self.open(known, opening).await
     }
 

@@ -137,7 +137,8 @@ async fn beside_free_session(run: &CaseRun<'_>, host: OpenSession) -> Result<Che
     let (target, case) = (run.target, run.case);
     let revision = host.session.server.revision.to_string();
     let names = case.all_names();
-    let opening = Opening { answers: &case.answers, handshake: case.handshake, names: &names, may_end: false };
+    let opening =
+        Opening { answers: &case.answers, handshake: case.handshake, names: &names, faults: None, may_end: false };
     let Ok(session) = target.beside(&host.session, opening).await else {
         return Err(Box::new(DiscardedSession { revision, closed: target.closed(&host.session, false).await }));
     };

@@ -21,6 +21,7 @@ use super::scan::ScanResults;
 use super::{Emitter, Options, Stop, Tamper, finding, micros};
 use crate::diagnosis;
 use crate::event::{Event, Finding, Phase, Reason, Section, ServerReady, ToolsChosen};
+use crate::fault::FaultPlayer;
 use crate::plan::{
     Case, ChosenTools, ListedTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls,
 };
@@ -317,6 +318,7 @@ impl TargetSessions {
         self: &Arc<Self>,
         case: &Case,
         turn: SessionUse,
+        faults: Option<&Arc<FaultPlayer>>,
     ) -> Result<OpenSession, SessionError> {
         self.catalog().await.map(drop).or_else(|none| match none {
             // A server whose list is broken may still serve calls.
@@ -324,8 +326,11 @@ impl TargetSessions {
             SessionError::Broken(_) | SessionError::NotApplicable(_) | SessionError::Interrupted => Err(none),
         })?;
         let known = self.shared.lock().await.known;
-        let session = self.fresh_session(known, case, turn).await?;
+        let session = self.fresh_session(known, case, turn, faults).await?;
         session.learn(&self.known_catalog());
+        if let Some(faults) = faults {
+            faults.learn(&self.known_catalog());
+        }
         if case.session == SessionNeed::InTurn {
             session.mark();
         }

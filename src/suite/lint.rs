@@ -95,8 +95,8 @@ fn expectations(test: &Test, has_block: bool, found: &mut Vec<Diagnostic>) {
         return;
     }
     let derives = has_block || test.output_schema.is_some() || !test.scans.is_empty();
-    let expects = test.steps.iter().any(|step| step.expects);
-    if !derives && !expects && test.unavailable.is_none() {
+    let expects = test.steps.iter().chain(&test.verify).any(|step| step.expects);
+    if !derives && !expects {
         found.push(
             Diagnostic::error("missing-expectation", "the test expects nothing, so it cannot fail", test.name.span)
                 .with_help("add `expect: [{ is_error: false }]`, or `expect: []` to say so on purpose".to_owned()),

@@ -234,10 +234,11 @@ impl<S> Loader<'_, S> {
             teardown: decode::steps_around(root, "teardown", found),
             tests: Vec::new(),
         };
+        let faults = decode::named_faults(root.get("faults"), found);
         let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
         let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder };
         for node in root.get("tests").map(Node::items).unwrap_or_default() {
-            let Some(test) = decode::test(node, &mut reader.loader.found) else { continue };
+            let Some(test) = decode::test(node, &faults, &mut reader.loader.found) else { continue };
             let span = test.span;
             reader.add_test(test, node);
             loaded.blocks.extend(reader.blocks_of_test(node, span));

@@ -22,14 +22,14 @@ pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, Su
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_names, is_builtin, pack_names, text as builtin_text};
 pub(crate) use self::decode::{
-    UNAVAILABLE_TEST_KEYS, duration, level, selected_tools, skip_reason, steps, test, texts, tool_selection,
+    NamedFaults, duration, level, selected_tools, skip_reason, steps, test, texts, tool_selection,
 };
 pub(crate) use self::grammar::TOOLS;
 pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
 pub(crate) use self::model::is_match;
 pub use self::model::{
-    Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Cancel, CancelWhen, Capture, Carrier,
-    ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
+    Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
+    Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
     HttpCredentials, HttpFlavour, HttpUser, Level, Loop, MOST_PARALLEL, NamedTool, Need, Order, Payload, Property,
     Protocol, RawHttp, RawSend, RestartPolicy, Row, Rule, RunOptions, Server, Step, StepNeed, Suite, Target, Test,
     Then, ToolSelection, Wanted,

@@ -7,11 +7,20 @@ use super::{Incoming, Link, Outgoing, lines};
 
 /// Sees the messages between a client and its server.
 pub trait Interceptor: Send + 'static {
-    /// Sees a sent message; returns items to deliver in addition to the server's.
-    fn on_sent(&mut self, outgoing: &Outgoing) -> Vec<Scheduled>;
+    /// Sees a sent message; returns what the server gets instead, and items to deliver in addition to the server's.
+    fn on_sent(&mut self, outgoing: Outgoing) -> Passed;
 
     /// Sees a received item; returns the items to deliver instead.
     fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled>;
+}
+
+/// What becomes of a sent message.
+#[derive(Debug, Default)]
+pub struct Passed {
+    /// What goes on to the server.
+    pub onward: Vec<Outgoing>,
+    /// What the client gets for it, beside what the server sends.
+    pub back: Vec<Scheduled>,
 }
 
 /// Returns the link with an interceptor in the middle.
@@ -27,9 +36,12 @@ pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
                 biased;
                 outgoing = asked.recv(), if to_server.is_some() => match (outgoing, &to_server) {
                     (Some(outgoing), Some(server)) => {
-                        waiting.add(between.on_sent(&outgoing));
-                        // A server that is gone shows in what it sends, or does not.
-                        let _ = server.send(outgoing);
+                        let passed = between.on_sent(outgoing);
+                        waiting.add(passed.back);
+                        for onward in passed.onward {
+                            // A server that is gone shows in what it sends, or does not.
+                            let _ = server.send(onward);
+                        }
                     }
                     // Closing the link closes the server's input.
                     (None, _) | (_, None) => to_server = None,
@@ -60,8 +72,9 @@ mod tests {
     struct Late;
 
     impl Interceptor for Late {
-        fn on_sent(&mut self, _: &Outgoing) -> Vec<Scheduled> {
-            vec![Scheduled { after: Duration::ZERO, incoming: Incoming::Stderr(b"asked".to_vec()) }]
+        fn on_sent(&mut self, outgoing: Outgoing) -> Passed {
+            let back = vec![Scheduled { after: Duration::ZERO, incoming: Incoming::Stderr(b"asked".to_vec()) }];
+            Passed { onward: vec![outgoing], back }
         }
 
         fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {

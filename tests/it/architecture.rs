@@ -19,7 +19,7 @@ const LAYERS: &[&[&str]] = &[
     &["schema"],
     &["generate", "matching"],
     &["fault", "lint", "drift"],
-    &["suite", "taxonomy"],
+    &["carrier", "suite", "taxonomy"],
     &["event"],
     &["plan"],
     &["diagnosis", "coverage", "baseline", "recorded"],

@@ -21,6 +21,7 @@ const PARTS: &[Part] = &[
     ("README.md", "exit codes", exit_codes),
     ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
     ("docs/reference/fault-language.md", "reference", mcprove::fault::manual),
+    ("docs/reference/fault-language.md", "types", mcprove::fault::types),
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/reports.md", "formats", formats),

@@ -6,12 +6,12 @@ use crate::source::grammar::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::grammar::RULE_KEY;
-use crate::suite::{self, ArgumentKind, Arguments, Generated, Property, Test};
+use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test};
 
 /// Reads a property but for its rows, which may come from a file.
 pub(super) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     point_to_tests(node, found);
-    let test = suite::test(node, found)?;
+    let test = suite::test(node, &NamedFaults::new(), found)?;
     let said = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
     let property = Property {
         span: node.span,

@@ -98,6 +98,14 @@ pub(super) struct EffectContext<'a> {
 }
 
 impl FaultEffect {
+    /// Whether it needs the answers to other requests.
+    pub(super) fn borrows(&self) -> bool {
+        matches!(
+            self,
+            Self::Give(_) | Self::Mix(_) | Self::Ignore(_) | Self::Late(_) | Self::Plain(PlainEffect::Accept)
+        )
+    }
+
     /// Carries the effect out; the error says why there is nothing to make it from, as half a sentence.
     pub(super) fn act(&self, work: &mut EffectContext<'_>) -> Result<(), String> {
         match self {

@@ -10,10 +10,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::super::recording::{MessageNumber, SessionCounter, read_message};
-use super::super::replay::{ReplayLog, ReplayMoment, ReplyEncoder, RequestContext};
+use super::super::replay::{ReplayLog, ReplayMoment};
 use super::conversation::{LiveConversation, RecordedConversation};
+use crate::carrier::{ReplyEncoder, RequestContext};
 use crate::fault::{ClientMessage, Fault, MessageExchange, ReplyContent, ServerReply};
-use crate::transport::relay::Interceptor;
+use crate::transport::relay::{Interceptor, Passed};
 use crate::transport::{Incoming, Outgoing, OutgoingMessage, Scheduled, TransportKind};
 use crate::wire::{HttpHead, RpcMessage as Meaning, classify};
 
@@ -196,15 +197,14 @@ impl PendingRequest {
 }
 
 impl Interceptor for FaultInjector {
-    fn on_sent(&mut self, outgoing: &Outgoing) -> Vec<Scheduled> {
-        if self.is_over || self.fault_context.fault.is_none() {
-            return Vec::new();
-        }
-        match outgoing {
+    fn on_sent(&mut self, outgoing: Outgoing) -> Passed {
+        let back = match &outgoing {
+            _ if self.is_over || self.fault_context.fault.is_none() => Vec::new(),
             Outgoing::Message(message) => self.sent(message),
             Outgoing::Raw { pieces, owner } => self.raw(owner, &pieces.concat()),
             Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
-        }
+        };
+        Passed { onward: vec![outgoing], back }
     }
 
     fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {

@@ -2,15 +2,12 @@
 //!
 //! A [`ReplayServer`] holds what every session of a replayed run shares; what happened on it is in its [`ReplayLog`].
 
-mod encoder;
 mod session;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(super) use self::encoder::ReplyEncoder;
 use self::session::ReplaySession;
-pub(super) use self::session::RequestContext;
 use super::recording::{ExchangeKey, MessageNumber, RunRecording, SessionNumbers, TargetRecording};
 use crate::fault::ServerReply;
 use crate::redact::Redactor;

@@ -6,11 +6,11 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::super::recording::{ExchangeKey, SessionCounter, TargetRecording, read_message, redacted};
-use super::encoder::{ReplyEncoder, asked_text};
 use super::{ReplayMoment, ReplayServer};
+use crate::carrier::{ReplyEncoder, RequestContext, asked_text};
 use crate::fault::{ClientMessage, ReplyContent, ServerReply};
+use crate::transport::OutgoingMessage;
 use crate::transport::replay::RecordedServer;
-use crate::transport::{MessageRole, OutgoingMessage};
 use crate::transport::{Scheduled, TransportKind};
 
 /// What a request gets that the recording does not know.
@@ -122,29 +122,6 @@ impl ReplaySession {
             }
         }
         played
-    }
-}
-
-/// What is known of the message that is answered.
-#[derive(Clone, Copy)]
-pub(in crate::prove) struct RequestContext {
-    pub(in crate::prove) frame: u32,
-    /// Whether it is a request.
-    pub(in crate::prove) expects_an_answer: bool,
-    /// Whether it belongs to a session that has an id, over HTTP.
-    pub(in crate::prove) in_session: bool,
-}
-
-impl RequestContext {
-    /// The context of raw bytes, which belong to no frame.
-    pub(in crate::prove) const RAW: Self = Self { frame: 0, expects_an_answer: true, in_session: false };
-
-    pub(in crate::prove) fn of(message: &OutgoingMessage, has_session_id: bool) -> Self {
-        Self {
-            frame: message.frame,
-            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
-            in_session: message.role != MessageRole::Handshake && has_session_id,
-        }
     }
 }
 

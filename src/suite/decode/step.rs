@@ -3,7 +3,7 @@
 use super::{duration, flag, matcher_scope, raw, snapshot};
 use crate::matching::{Expectation, ValuePath};
 use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
-use crate::suite::model::{Action, Capture, Step, StepNeed};
+use crate::suite::model::{Action, Awaited, Capture, Step, StepNeed};
 use crate::wire::ListKind;
 
 /// The keys of which a step has exactly one.
@@ -56,10 +56,15 @@ pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
             .filter_map(|item| Expectation::build(item, found))
             .collect(),
         // A misspelt `expect` was reported as such.
-        expects: node.get("expect").is_some() || snapshot::is_asked(node) || has_unknown_key(node, found),
+        expects: node.get("expect").is_some()
+            || flag(node, "unanswered")
+            || snapshot::is_asked(node)
+            || has_unknown_key(node, found),
         capture: captures(node.get("capture"), found),
         snapshot: snapshot::read(node, found),
         timeout: duration(node, "timeout"),
+        awaits: if flag(node, "unanswered") { Awaited::Nothing } else { Awaited::Answer },
+        heals: false,
         progress: flag(node, "progress"),
         cancel: raw::cancel(node),
     })

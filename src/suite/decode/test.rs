@@ -1,17 +1,64 @@
 //! Tests, but for their rows.
 
+use std::collections::BTreeMap;
+
 use super::server::answers;
 use super::step::{step, steps as steps_of, steps_around};
 use super::{retries, rule, texts};
+use crate::fault::{Fault, decode_named};
 use crate::source::template::expression_problem;
-use crate::source::{Diagnostic, Node, grammar};
+use crate::source::{Diagnostic, Node, did_you_mean, grammar};
 use crate::suite::model::{ForEach, Loop, Step, Test};
 
-/// Keys of a test that this version cannot run.
-pub(crate) const UNAVAILABLE_TEST_KEYS: [&str; 1] = ["inject"];
+/// The faults of a suite by name.
+pub(crate) type NamedFaults = BTreeMap<String, Fault>;
+
+/// Reads the faults that a suite names.
+pub(crate) fn named_faults(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> NamedFaults {
+    let mut faults = NamedFaults::new();
+    for node in node.map(Node::items).unwrap_or_default() {
+        let Some(name) = node.get("name").and_then(Node::located_text) else { continue };
+        let Some(fault) = decode_named(&name.value, node, found) else { continue };
+        if faults.insert(name.value.clone(), fault).is_some() {
+            let message = format!("two faults are called `{}`", name.value);
+            found.push(Diagnostic::error("duplicate-name", message, name.span));
+        }
+    }
+    faults
+}
+
+const NAME_IT: &str = "name it in `faults:`, such as `faults: [{ name: lost, type: lost_response }]`";
+
+/// The faults of a test, by name or written in it.
+fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
+    let mut injected: Vec<Fault> = Vec::new();
+    for (at, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
+        let Some(name) = node.text() else {
+            let name =
+                node.get("type").and_then(Node::text).map_or_else(|| format!("number {}", at + 1), str::to_owned);
+            injected.extend(decode_named(&name, node, found));
+            continue;
+        };
+        if let Some(fault) = faults.get(name) {
+            injected.push(fault.clone());
+            continue;
+        }
+        let message = format!("there is no fault `{name}`");
+        let help = did_you_mean(name, faults.keys().map(String::as_str)).unwrap_or_else(|| NAME_IT.to_owned());
+        found.push(Diagnostic::error("unknown-name", message, node.span).with_help(help));
+    }
+    injected
+}
+
+/// The steps after the faults have ended; the first ends them.
+fn verified(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+    let mut steps = steps_around(node, "verify", found);
+    steps.iter_mut().take(1).for_each(|step| step.heals = true);
+    steps
+}
 
 /// Reads a test but for its rows, which may come from a file.
-pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
+pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic>) -> Option<Test> {
     let name = node.get("name")?.located_text()?;
     let steps = match node.get("steps") {
         Some(list) => steps_of(Some(list), found),
@@ -43,8 +90,8 @@ pub(crate) fn test(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
         judges: texts(node.get("judges")),
         probes: &[],
         retries: retries(node),
-        unavailable: UNAVAILABLE_TEST_KEYS.into_iter().find(|key| node.get(key).is_some()),
-        injects: node.get("inject").is_some_and(|inject| !inject.items().is_empty()),
+        inject: injected(node.get("inject"), faults, found),
+        verify: verified(node, found),
     })
 }
 

@@ -45,6 +45,11 @@ pub static SUITE_KEYS: &[Key] = &[
         "Tools that generated cases may call although they may change or destroy data.",
     ),
     key("allow_unjudged", Shape::List(&Shape::Text), "Tools that cannot serve a call here; they do not fail the run."),
+    key(
+        "faults",
+        Shape::List(&Shape::Object(&crate::fault::NAMED)),
+        "Faults by name, which tests plant in the traffic to the server with `inject`.",
+    ),
     key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
     key(
         "teardown",

@@ -87,6 +87,13 @@ pub static STEP_KEYS: &[Key] = &[
     .beside(&["call", "read", "prompt", "complete", "list", "request"]),
     key("timeout", Shape::Timeout, "The time that this request may take.")
         .beside(&["call", "read", "prompt", "complete", "request", "alive", "send", "http"]),
+    key(
+        "unanswered",
+        Shape::Flag,
+        "Expects that no answer comes within `timeout`, because an injected fault loses it.",
+    )
+    .beside(&["call", "read", "prompt", "complete", "request"])
+    .without(&["cancel", "capture", "snapshot"]),
     key("progress", Shape::Flag, "Whether to ask for progress notifications.").default("false").beside(REQUESTS),
     key("cancel", Shape::Object(&raw::CANCEL), "Cancels the running request, which then has no answer to compare.")
         .beside(REQUESTS)

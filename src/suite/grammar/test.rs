@@ -1,5 +1,6 @@
 //! Tests.
 
+use crate::fault::UNNAMED;
 use crate::source::grammar::{Key, Shape, alternative, key, required};
 
 use super::server::{ANSWERS, RETRIES};
@@ -40,5 +41,15 @@ pub static TEST_KEYS: &[Key] = &[
         "Variants of the fault taxonomy that this test judges, in addition to those of its expectations.",
     ),
     key("retries", RETRIES, "How often this test is retried."),
-    key("inject", Shape::List(&Shape::Text), "Faults of `faults:` to plant during this test."),
+    key(
+        "inject",
+        Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&UNNAMED)])),
+        "Faults that strike the messages of this test: names of `faults`, or faults of its own. The test gets a session of its own, and fails if a fault changes nothing.",
+    ),
+    key(
+        "verify",
+        Shape::List(&Shape::Object(&STEP)),
+        "Steps after the faults have ended, which check what really happened.",
+    )
+    .beside(&["inject"]),
 ];

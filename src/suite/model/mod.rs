@@ -26,7 +26,7 @@ pub use self::rule::{Carrier, Level, Need, Rule};
 pub use self::server::{
     AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
 };
-pub use self::step::{Action, Capture, Step, StepNeed};
+pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Row, Test};
 pub use self::tools::ToolSelection;
 pub(crate) use self::tools::is_match;

@@ -29,10 +29,24 @@ pub struct Step {
     pub snapshot: Option<Snapshot>,
     /// The time that the request may take.
     pub timeout: Option<Duration>,
+    /// Whether an answer is to come in time.
+    pub awaits: Awaited,
+    /// Whether injected faults end before it.
+    pub heals: bool,
     /// Whether progress is asked for.
     pub progress: bool,
     /// Takes the request back while it is under way.
     pub cancel: Option<Cancel>,
+}
+
+/// What a request waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Awaited {
+    /// An answer.
+    #[default]
+    Answer,
+    /// No answer, since an injected fault loses it.
+    Nothing,
 }
 
 impl Step {

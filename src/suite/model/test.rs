@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Located, Span};
 
@@ -54,10 +55,10 @@ pub struct Test {
     pub probes: &'static [&'static str],
     /// How often it is tried again.
     pub retries: Option<u32>,
-    /// A key that this version cannot run.
-    pub unavailable: Option<&'static str>,
-    /// Whether faults are planted in it.
-    pub injects: bool,
+    /// The faults that strike its messages.
+    pub inject: Vec<Fault>,
+    /// Steps after the faults have ended.
+    pub verify: Vec<Step>,
 }
 
 impl Test {

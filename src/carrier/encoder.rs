@@ -5,15 +5,40 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::session::RequestContext;
 use crate::fault::{ClientMessage, ReplyContent, ServerEnd, ServerReply};
 use crate::transport::http::{BodyKind, Posted, classify_body};
 
-use crate::transport::{ConnectionBreak, Delivery, HttpFailure, Incoming, Scheduled, ServerExit, TransportKind};
+use crate::transport::{
+    ConnectionBreak, Delivery, HttpFailure, Incoming, MessageRole, OutgoingMessage, Scheduled, ServerExit,
+    TransportKind,
+};
 use crate::wire::HttpHead;
 
+/// What is known of the message that is answered.
+#[derive(Clone, Copy)]
+pub struct RequestContext {
+    pub frame: u32,
+    /// Whether it is a request.
+    pub expects_an_answer: bool,
+    /// Whether it belongs to a session that has an id, over HTTP.
+    pub in_session: bool,
+}
+
+impl RequestContext {
+    /// The context of raw bytes, which belong to no frame.
+    pub const RAW: Self = Self { frame: 0, expects_an_answer: true, in_session: false };
+
+    pub fn of(message: &OutgoingMessage, has_session_id: bool) -> Self {
+        Self {
+            frame: message.frame,
+            expects_an_answer: matches!(message.role, MessageRole::Handshake | MessageRole::Request),
+            in_session: message.role != MessageRole::Handshake && has_session_id,
+        }
+    }
+}
+
 /// What was asked, in a few words.
-pub(super) fn asked_text(asked: &ClientMessage) -> String {
+pub fn asked_text(asked: &ClientMessage) -> String {
     match asked {
         ClientMessage::Raw(bytes) => format!("raw bytes, {} of them", bytes.len()),
         ClientMessage::Message { method, params, .. } => {
@@ -23,7 +48,7 @@ pub(super) fn asked_text(asked: &ClientMessage) -> String {
     }
 }
 
-pub(in crate::prove) struct ReplyEncoder<'a> {
+pub struct ReplyEncoder<'a> {
     transport: TransportKind,
     ids: &'a [(Value, Value)],
     context: RequestContext,
@@ -31,7 +56,7 @@ pub(in crate::prove) struct ReplyEncoder<'a> {
 
 impl<'a> ReplyEncoder<'a> {
     /// `ids` are pairs of a recorded id and the one that stands for it now, the latest last.
-    pub(in crate::prove) fn new(transport: TransportKind, ids: &'a [(Value, Value)], context: RequestContext) -> Self {
+    pub fn new(transport: TransportKind, ids: &'a [(Value, Value)], context: RequestContext) -> Self {
         Self { transport, ids, context }
     }
 
@@ -40,7 +65,7 @@ impl<'a> ReplyEncoder<'a> {
     }
 
     /// What comes for one reply.
-    pub(in crate::prove) fn played(&self, reply: &ServerReply) -> Vec<Scheduled> {
+    pub fn played(&self, reply: &ServerReply) -> Vec<Scheduled> {
         let played = |incoming: Incoming| Scheduled { after: reply.after, incoming };
         let bytes = match &reply.content {
             ReplyContent::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],
@@ -58,7 +83,7 @@ impl<'a> ReplyEncoder<'a> {
     }
 
     /// What a request gets of a server that is gone.
-    pub(super) fn gone(&self) -> Vec<Scheduled> {
+    pub fn gone(&self) -> Vec<Scheduled> {
         if !self.is_http() || self.context.frame == 0 {
             return Vec::new();
         }

@@ -1,0 +1,8 @@
+//! Faults in the traffic between the client and a server: what stands on a link, and how a reply becomes something that comes
+//! over a transport.
+
+mod encoder;
+mod link;
+
+pub use self::encoder::{ReplyEncoder, RequestContext, asked_text};
+pub use self::link::on_link;

@@ -1,0 +1,72 @@
+//! What faults that a test injects come to: each must change something, and what it changed stands beside what fails.
+
+use super::exchange::StepResponse;
+use super::finding;
+use super::target::TargetSessions;
+use crate::event::{CheckResult, FailureClass, Finding, Outcome};
+use crate::fault::{FaultPlayer, Strike};
+use crate::plan::Case;
+use crate::suite::Step;
+
+/// How many changes a finding lists.
+const MOST_LISTED: usize = 8;
+
+/// The result of a case with what the faults did: one that changed nothing proves nothing.
+pub(super) fn judge(
+    mut result: CheckResult,
+    faults: &FaultPlayer,
+    case: &Case,
+    target: &TargetSessions,
+) -> CheckResult {
+    if target.is_replayed {
+        return result;
+    }
+    let strikes = faults.strikes();
+    let told = told(&strikes);
+    let idle = faults.idle();
+    if matches!(result.outcome, Outcome::Passed | Outcome::Warned) && !idle.is_empty() {
+        result.outcome = Outcome::Failed;
+        result.findings.extend(idle.iter().map(|name| {
+            let message = format!("the fault `{name}` changed nothing, so the test shows nothing about it");
+            let help = "call what the fault is about, or change its `on` or `tools`".to_owned();
+            let found = Finding { help: Some(help), ..Finding::new("fault-changed-nothing", message) };
+            finding::at(found, &target.plan.sources, case.span, "this case")
+        }));
+    }
+    if let Some(first) = result.findings.first_mut().filter(|_| !told.is_empty()) {
+        first.evidence.push(("injected".to_owned(), told));
+    }
+    result
+}
+
+/// What the faults changed, one line for each message.
+fn told(strikes: &[Strike]) -> String {
+    let mut lines: Vec<String> = strikes
+        .iter()
+        .take(MOST_LISTED)
+        .map(|strike| {
+            let asked = if strike.asked.is_empty() { String::new() } else { format!(" at {}", strike.asked) };
+            format!("{}{asked}: {}", strike.fault, strike.changes.join("; "))
+        })
+        .collect();
+    let more = strikes.len().saturating_sub(MOST_LISTED);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines.join("\n")
+}
+
+/// What becomes of a step whose answer is to be lost.
+pub(super) fn is_lost(
+    step: &Step,
+    result: Result<Option<StepResponse>, Finding>,
+) -> Result<Option<StepResponse>, Finding> {
+    match result {
+        Err(found) if found.code == FailureClass::Timeout.as_str() => Ok(None),
+        Err(found) => Err(found),
+        Ok(_) => {
+            let name = step.name.as_deref().unwrap_or("the request");
+            let help = "inject a fault that loses the answer, such as `type: lost_response`".to_owned();
+            let message = format!("{name} was answered, and `unanswered` expects no answer");
+            Err(Finding { help: Some(help), ..Finding::new("answered", message) })
+        }
+    }
+}
