@@ -1,15 +1,21 @@
 """Keeps what it is told, under one of several sets of tools: keeper.py TOOLS STORE [PORT [MODE…]].
 
 TOOLS: `notes` lists what was saved, `ablage` shows it under its key and has no English words, `items` shows it by an
-identifier and as resources, `cards` only through a resource template, `board` tells sessions of it in notifications.
+identifier and as resources, `cards` only through a resource template, `board` tells sessions of it in notifications, `watch`
+has a resource to which clients can subscribe.
 STORE: `own`, one for each session; `user`, one for each bearer token; `shared`, one for all sessions; a file, one for
-all processes; `silent` or `ends`, a tool of `notes` that does not answer, or that ends the server.
-Over stdio, or with a port over HTTP, where it serves every token but `unknown-user`, and none but tokens if the store is one
-for each.
+all processes; `silent`, `ends` or `floods`, tools that change data do not answer, end the server, or send messages for ever.
+Over stdio, or with a PORT that is not empty over HTTP, where it serves every token but `unknown-user`, and none but tokens if
+the store is one for each.
 MODE: `modern`, 2026-07-28 without sessions; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
-session ids that are counted, small, or given twice.
+session ids that are counted, small, or given twice; `resumable`, answers with streams that their session can resume, with
+`anybody` everyone who names an event; `forgetful`, streams with event ids that nobody can resume; `tells-all`, updates for
+all clients, `tells-on`, updates after the end of a subscription, `tells-none`, no updates; `stalls`, streams without
+an answer to who asks for progress, `pours`, resumed streams without an end, `hangs-up`, no answer to who resumes one, `full`,
+no answer to a fourth session.
 """
 
+import itertools
 import json
 import os
 import queue
@@ -21,6 +27,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 TOOLS, STORE = sys.argv[1:3]
 MODES = sys.argv[4:]
 REVISION = "2026-07-28" if "modern" in MODES else "2025-11-25"
+TOPIC = "topic://current"
 MODERN = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if "modern" in MODES else {}
 
 
@@ -37,14 +44,23 @@ SETS = {
     "ablage": [tool("hinterlegen", "name", "wert"), tool("zeigen", "name")],
     "items": [tool("put_item", "label", **WRITES), tool("item", "item_id", **READS)],
     "cards": [tool("pin", "label", **WRITES)],
+    "watch": [tool("set_topic", "text", **WRITES), tool("list_topics", **READS)],
     "board": [tool("announce", "text", **WRITES), tool("count", **READS)],
 }
+
+
+class Flood(Exception):
+    """The answer is messages without an end."""
+
+
+FLOOD = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x" * 99999}})
 
 
 class Session:
     """The entries of a session, and the messages for it."""
 
     everybody = []
+    listens = []
     kept = {}
 
     def __init__(self, user=""):
@@ -52,6 +68,7 @@ class Session:
         key = {"shared": "", "user": user}.get(STORE)
         self.entries = [] if key is None else Session.kept.setdefault(key, [])
         self.messages = queue.Queue()
+        self.subscribed = set()
         self.everybody.append(self)
 
     def load(self):
@@ -71,12 +88,27 @@ class Session:
         for session in self.everybody if STORE == "shared" else [self]:
             session.messages.put(data)
 
+    def update(self):
+        """Tells of a new topic whoever wants to hear of it."""
+        if "tells-none" in MODES:
+            return
+        method, everybody = "notifications/resources/updated", "tells-all" in MODES
+        for session in self.everybody if everybody else [self]:
+            if not MODERN and (everybody or TOPIC in session.subscribed):
+                session.messages.put({"jsonrpc": "2.0", "method": method, "params": {"uri": TOPIC}})
+        for heard, tag, uris in self.listens:
+            if everybody or TOPIC in uris:
+                heard.put({"jsonrpc": "2.0", "method": method, "params": {"uri": TOPIC, **tag}})
+
     def call(self, name, arguments):
         entries = self.load()
-        if name == "save_note" and STORE == "silent":
+        is_writer = name in ("save_note", "set_topic")
+        if is_writer and STORE == "silent":
             time.sleep(3600)
-        if name == "save_note" and STORE == "ends":
+        if is_writer and STORE == "ends":
             os._exit(3)
+        if is_writer and STORE == "floods":
+            raise Flood
         if name == "save_note":
             self.save({"text": arguments["text"]})
         elif name == "list_notes":
@@ -96,6 +128,11 @@ class Session:
         elif name == "announce":
             self.save({"text": "not kept"})
             self.announce(arguments["text"])
+        elif name == "set_topic":
+            self.save({"text": arguments["text"]})
+            self.update()
+        elif name == "list_topics":
+            return entries
         elif name == "count":
             return {"entries": len(entries)}
         return {"done": True}
@@ -104,16 +141,24 @@ class Session:
         method, params = message["method"], message.get("params", {})
         result = {}
         if method == "server/discover" and MODERN:
-            result = {"supportedVersions": [REVISION], "capabilities": {"tools": {}}}
+            offer = {"tools": {}} | ({"resources": {"subscribe": True}} if TOOLS == "watch" else {})
+            result = {"supportedVersions": [REVISION], "capabilities": offer}
         elif method == "initialize":
             about = {"name": "keeper", "version": "1.0.0"}
             offer = {"tools": {}, "logging": {}} | ({"resources": {}} if TOOLS in ("items", "cards") else {})
+            offer |= {"resources": {"subscribe": True}} if TOOLS == "watch" else {}
             result = {"protocolVersion": REVISION, "capabilities": offer, "serverInfo": about}
         elif method == "tools/list":
             result = {"tools": SETS[TOOLS]}
         elif method == "resources/list":
             entries = [entry for entry in self.load() if "id" in entry and TOOLS == "items"]
             result = {"resources": [{"uri": f"items://{entry['id']}", "name": entry["label"]} for entry in entries]}
+            if TOOLS == "watch":
+                result = {"resources": [{"uri": TOPIC, "name": "topic"}]}
+        elif method == "resources/subscribe":
+            self.subscribed.add(params["uri"])
+        elif method == "resources/unsubscribe" and "tells-on" not in MODES:
+            self.subscribed.discard(params["uri"])
         elif method == "resources/templates/list":
             cards = {"uriTemplate": "items://{item_id}", "name": "card"}
             result = {"resourceTemplates": [cards] if TOOLS == "cards" else []}
@@ -132,6 +177,7 @@ class Session:
 class Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     sessions = {}
+    events = []
 
     def log_message(self, *_):
         pass
@@ -146,17 +192,59 @@ class Exchange(BaseHTTPRequestHandler):
     def do_DELETE(self):
         self.reply(200)
 
+    def send_events(self, number, events):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for number, text in enumerate(events, number):
+            self.wfile.write(f"id: {number}\ndata: {text}\n\n".encode())
+            self.wfile.flush()
+        self.close_connection = True
+
+    def reply_events(self, number, events):
+        body = "".join(f"id: {at}\ndata: {text}\n\n" for at, text in enumerate(events, number))
+        self.reply(200, body.encode(), [("Content-Type", "text/event-stream")])
+
+    def stream(self, name, answer):
+        """Sends an event without a message, then the answer: whoever loses the connection between them can go on."""
+        self.events += [(name, ""), (name, json.dumps(answer))]
+        self.reply_events(len(self.events) - 2, ["", json.dumps(answer)])
+
+    def resume(self, last):
+        name, answer = self.events[last + 1] if last % 2 == 0 and last < len(self.events) else (None, None)
+        if name is None or name != self.headers["Mcp-Session-Id"] and "anybody" not in MODES:
+            return self.reply(404)
+        self.reply_events(last + 1, [answer])
+
     def do_GET(self):
-        session = self.sessions[self.headers["Mcp-Session-Id"]]
+        if "Last-Event-ID" in self.headers and "resumable" in MODES:
+            if "hangs-up" in MODES:
+                return self.connection.close()
+            if "pours" in MODES:
+                return self.send_events(0, itertools.repeat(FLOOD))
+            return self.resume(int(self.headers["Last-Event-ID"]))
+        self.send_messages(self.sessions[self.headers["Mcp-Session-Id"]].messages)
+
+    def send_messages(self, messages):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
         try:
             while True:
-                self.wfile.write(f"data: {json.dumps(session.messages.get())}\n\n".encode())
+                self.wfile.write(f"data: {json.dumps(messages.get())}\n\n".encode())
         except OSError:
             pass
+
+    def listen(self, message):
+        uris = message["params"]["notifications"].get("resourceSubscriptions", [])
+        tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": message["id"]}}
+        heard = queue.Queue()
+        accepted = {"notifications": {"resourceSubscriptions": uris} if uris else {}, **tag}
+        heard.put({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": accepted})
+        Session.listens.append((heard, tag, uris))
+        self.send_messages(heard)
 
     def new_id(self):
         if "numbered" in MODES:
@@ -167,6 +255,14 @@ class Exchange(BaseHTTPRequestHandler):
         return f"{len(self.sessions) % 7:032}" if "few" in MODES else str(uuid.uuid4())
 
     def do_POST(self):
+        try:
+            self.post()
+        except Flood:
+            self.send_events(0, itertools.repeat(FLOOD))
+        except OSError:
+            pass
+
+    def post(self):
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = [("Content-Type", "application/json")]
         user = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -177,6 +273,8 @@ class Exchange(BaseHTTPRequestHandler):
             name = f"of {user}" if STORE == "user" else "of all"
             self.sessions.setdefault(name, Session(user))
         elif message.get("method") == "initialize":
+            if "full" in MODES and len(self.sessions) > 3:
+                time.sleep(3600)
             name = self.new_id()
             self.sessions[name] = Session(user)
             headers.append(("Mcp-Session-Id", name))
@@ -185,16 +283,27 @@ class Exchange(BaseHTTPRequestHandler):
             self.reply(404 if name else 400)
         elif "id" not in message:
             self.reply(202)
+        elif message["method"] == "subscriptions/listen":
+            self.listen(message)
+        elif "stalls" in MODES and "_meta" in message.get("params", {}):
+            self.send_events(0, [""])
+            time.sleep(3600)
+        elif message["method"] != "initialize" and {"resumable", "forgetful"} & set(MODES):
+            self.stream(name, session.answer(message))
         else:
             self.reply(200, json.dumps(session.answer(message)).encode(), headers)
 
 
-if len(sys.argv) > 3:
+if len(sys.argv) > 3 and sys.argv[3]:
     ThreadingHTTPServer(("127.0.0.1", int(sys.argv[3])), Exchange).serve_forever()
 only = Session()
 for line in sys.stdin:
     message = json.loads(line)
     if "id" in message:
-        print(json.dumps(only.answer(message)), flush=True)
+        try:
+            print(json.dumps(only.answer(message)), flush=True)
+        except Flood:
+            while True:
+                print(FLOOD, flush=True)
     while not only.messages.empty():
         print(json.dumps(only.messages.get()), flush=True)

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::check::IsolationCheck;
 use super::residue::{CallEnding, ResidueCheck};
+use super::resumption::ResumedStreamsCheck;
 use super::session_ids::SessionIdsCheck;
 use super::store::StoreCheck;
-use super::{IsolationKind, SESSION_IDS, STORE, StateSettings};
+use super::{IsolationKind, RESUMED_STREAMS, SESSION_IDS, STORE, StateSettings, users_of};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
-use crate::plan::{Body, Case, Check};
+use crate::plan::{Body, Case, Check, Offer};
 use crate::source::Node;
 use crate::suite::{Carrier, Target, ToolSelection};
-use crate::wire::Catalog;
 
 /// Why a check of two runs is skipped.
 const CANNOT_RESTART: &str = "the server runs already and cannot be started again; give its `command` beside its `url`";
@@ -21,9 +21,9 @@ pub(super) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<StateSettings>,
-    catalog: &Catalog,
+    offer: &Offer<'_>,
 ) -> Vec<Case> {
-    let unknown = |tools: &ToolSelection| planner.unknown_tools(template, tools, catalog);
+    let unknown = |tools: &ToolSelection| planner.unknown_tools(template, tools, offer.catalog);
     let mut cases = unknown(&settings.tools);
     cases.extend(unknown(&shared_tools(&settings.shared)));
     let case = |name: &str, judges: &str, body: Body| {
@@ -37,6 +37,10 @@ pub(super) fn cases(
     }
     if looks_at_ids(planner, settings) {
         cases.push(case("session ids", SESSION_IDS, check(SessionIdsCheck { settings: Arc::clone(settings) })));
+    }
+    if resumes_streams(planner, settings) {
+        let body = check(ResumedStreamsCheck { settings: Arc::clone(settings) });
+        cases.push(case("resumed streams", RESUMED_STREAMS, body));
     }
     for ending in CallEnding::ALL.into_iter().filter(|_| settings.residue) {
         let name = format!("{} calls", ending.as_str());
@@ -63,6 +67,12 @@ fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node) -
 /// Whether the ids of sessions are looked at: over HTTP, where sessions are.
 pub(super) fn looks_at_ids(planner: &Planner<'_>, settings: &StateSettings) -> bool {
     settings.isolation.contains(&IsolationKind::Sessions) && planner.carrier() == Some(Carrier::Http)
+}
+
+/// Whether streams are resumed in other sessions: over HTTP, where sessions or users are kept apart.
+pub(super) fn resumes_streams(planner: &Planner<'_>, settings: &StateSettings) -> bool {
+    let has_users = settings.isolation.contains(&IsolationKind::Users) && users(planner) > 1;
+    looks_at_ids(planner, settings) || has_users
 }
 
 /// The selection without URIs, which no list of tools has.
@@ -93,10 +103,7 @@ fn body(planner: &Planner<'_>, settings: &Arc<StateSettings>, isolation: Isolati
 
 /// How many users the suite names for the server.
 fn users(planner: &Planner<'_>) -> usize {
-    planner.suite.servers.get(&planner.lane.server).map_or(0, |server| match &server.target {
-        Target::Url(http) => http.users.len(),
-        Target::Command(_) | Target::Builtin(_) => 0,
-    })
+    planner.suite.servers.get(&planner.lane.server).map_or(0, users_of)
 }
 
 /// Whether the server is started for a run, so that it ends with it.

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::transport::http::Endpoint;
 
 /// An id that no server gave.
-const UNKNOWN_ID: &str = "7c1f0b52-5a0e-4b6c-9d1e-6d6370726f76";
+pub(super) const UNKNOWN_ID: &str = "7c1f0b52-5a0e-4b6c-9d1e-6d6370726f76";
 
 /// A session of a user.
 pub(super) struct UserSession {

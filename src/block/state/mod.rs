@@ -15,6 +15,7 @@ mod foreign;
 mod places;
 mod raw_http;
 mod residue;
+mod resumption;
 mod search;
 mod session_ids;
 mod store;
@@ -34,7 +35,9 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Node, Span, Value};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
+use crate::suite::{
+    BlockReader, Server, SuiteSettings, TOOLS, Target, ToolSelection, selected_tools, texts, tool_selection,
+};
 
 pub(super) static KIND: Kind = Kind {
     key: key(
@@ -165,8 +168,19 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
 
 impl SuiteSettings for StateSettings {}
 
+/// How many users the suite names for a server.
+fn users_of(server: &Server) -> usize {
+    match &server.target {
+        Target::Url(http) => http.users.len(),
+        Target::Command(_) | Target::Builtin(_) => 0,
+    }
+}
+
 /// The variant that ids of sessions judge.
 const SESSION_IDS: &str = "STATE-STALE-SESSION";
+
+/// The variant that streams resumed in another session judge.
+const RESUMED_STREAMS: &str = "STATE-CROSS-SESSION-LEAK";
 
 /// The variant that a damaged data file judges.
 const STORE: &str = "STATE-CORRUPT-STORE";
@@ -186,7 +200,7 @@ impl StateSettings {
 
 impl CaseSource for StateSettings {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
-        cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
+        cases::cases(planner, template, &Arc::new(self.clone()), offer)
     }
 
     fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
@@ -194,7 +208,8 @@ impl CaseSource for StateSettings {
         let residue = CallEnding::ALL.iter().filter(|_| self.residue).map(|ending| ending.judges());
         let ids = cases::looks_at_ids(planner, self).then_some(SESSION_IDS);
         let store = self.store.iter().map(|_| STORE);
-        isolation.chain(residue).chain(ids).chain(store).map(str::to_owned).collect()
+        let streams = cases::resumes_streams(planner, self).then_some(RESUMED_STREAMS);
+        isolation.chain(residue).chain(ids).chain(streams).chain(store).map(str::to_owned).collect()
     }
 
     fn calls(&self, tool: &str) -> bool {

@@ -4,6 +4,7 @@ use super::check::NoRound;
 use super::foreign::UserSession;
 use super::search::Search;
 use crate::event::Reason;
+use crate::plan::CheckContext;
 use crate::session::Session;
 use crate::suite::Target;
 use crate::wire::{Era, Revision};
@@ -68,7 +69,7 @@ impl Search<'_> {
     /// Writes as the first user, and looks as every other one.
     pub(super) async fn as_users(&mut self, host: Session) -> Result<(), NoRound> {
         let mut users = Vec::new();
-        let opened = self.open_users(&host, &mut users).await;
+        let opened = open_users(self.round.context, &host, &mut users).await;
         if let (Ok(()), [writer, others @ ..]) = (&opened, users.as_slice()) {
             self.write(&writer.session).await;
             for other in others {
@@ -82,31 +83,34 @@ impl Search<'_> {
         self.close(host).await;
         opened
     }
+}
 
-    /// Opens a session for each user of the server.
-    async fn open_users(&mut self, host: &Session, users: &mut Vec<UserSession>) -> Result<(), NoRound> {
-        let inconclusive = |why: String| NoRound::Inconclusive(Reason::NotEvaluated(why));
-        for name in self.user_names() {
-            let opened = self.round.context.servers.beside_as(host, &name).await;
-            let session = opened.map_err(|found| {
-                inconclusive(format!("the server does not serve the user `{name}`: {}", found.message))
-            })?;
-            let same = users.iter().find(|user| user.has_credentials_of(&session)).map(|user| user.name.clone());
-            users.push(UserSession { name: name.clone(), session });
-            if let Some(other) = same {
-                let why = format!("the users `{other}` and `{name}` send the same headers, so they are one user");
-                return Err(inconclusive(why));
-            }
+/// Opens a session for each user of the server.
+pub(super) async fn open_users(
+    context: &CheckContext<'_>,
+    host: &Session,
+    users: &mut Vec<UserSession>,
+) -> Result<(), NoRound> {
+    let inconclusive = |why: String| NoRound::Inconclusive(Reason::NotEvaluated(why));
+    for name in user_names(context) {
+        let opened = context.servers.beside_as(host, &name).await;
+        let session = opened
+            .map_err(|found| inconclusive(format!("the server does not serve the user `{name}`: {}", found.message)))?;
+        let same = users.iter().find(|user| user.has_credentials_of(&session)).map(|user| user.name.clone());
+        users.push(UserSession { name: name.clone(), session });
+        if let Some(other) = same {
+            let why = format!("the users `{other}` and `{name}` send the same headers, so they are one user");
+            return Err(inconclusive(why));
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn user_names(&self) -> Vec<String> {
-        let context = self.round.context;
-        match context.suite.servers.get(context.server_name).map(|server| &server.target) {
-            Some(Target::Url(http)) => http.users.iter().map(|user| user.name.value.clone()).collect(),
-            Some(Target::Command(_) | Target::Builtin(_)) | None => Vec::new(),
-        }
+/// The users that the suite names for the server.
+pub(super) fn user_names(context: &CheckContext<'_>) -> Vec<String> {
+    match context.suite.servers.get(context.server_name).map(|server| &server.target) {
+        Some(Target::Url(http)) => http.users.iter().map(|user| user.name.value.clone()).collect(),
+        Some(Target::Command(_) | Target::Builtin(_)) | None => Vec::new(),
     }
 }
 

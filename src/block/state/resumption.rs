@@ -1,0 +1,369 @@
+//! Streams over HTTP that are taken up again with `Last-Event-ID`, in the revisions with sessions: an event id of one session
+//! must bring its messages to no other one.
+//!
+//! Requests have canaries as ids and progress tokens, so that every message shows whose request it belongs to. A server need
+//! not replay anything: one that replays nothing to the session itself is not judged, unless it does to another one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::caller::{Callers, CanaryCaller};
+use super::check::NoRound;
+use super::foreign::{UNKNOWN_ID, UserSession};
+use super::places::{open_users, user_names, without_sessions};
+use super::raw_http::{HttpProbe, SESSION_ID};
+use super::{IsolationKind, StateSettings};
+use crate::block::canary::RandomCanaries;
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, RequirementLevel, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::{RawExchange, Session};
+use crate::source::{beginning, beginning_of_json, duration_text};
+use crate::transport::http::ReadUntil;
+use crate::wire::Era;
+use crate::wire::sse::SseEvent;
+
+/// The header that names the last event that came.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// How many requests are made in the search for a stream that can be resumed.
+const MOST_REQUESTS: usize = 16;
+
+/// How long a resumed stream may be silent before nothing is expected of it any more.
+const REPLAY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How much of a message is shown, in characters.
+const SHOWN: usize = 600;
+
+/// Resumes the streams of one session in another one.
+#[derive(Debug)]
+pub(super) struct ResumedStreamsCheck {
+    pub(super) settings: Arc<StateSettings>,
+}
+
+impl Check for ResumedStreamsCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { run(&self.settings, &context).await })
+    }
+}
+
+async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResult {
+    let callers = Callers::of(context, settings);
+    let mut search = ReplaySearch {
+        context,
+        settings,
+        callers: &callers.called,
+        until: Instant::now() + settings.time,
+        canaries: RandomCanaries::new(),
+        frames: Vec::new(),
+        exit: None,
+        protocol_revision: String::new(),
+    };
+    let first = search.round().await;
+    match first {
+        // What shows in new sessions, too, is no accident.
+        Ok(Replay::Foreign(_)) if search.exit.is_none() => match search.round().await {
+            Ok(Replay::Foreign(again)) => search.result(Ok(Replay::Foreign(again)), true),
+            Ok(Replay::Own(_) | Replay::Nothing) | Err(_) => search.result(first, false),
+        },
+        Ok(_) | Err(_) => search.result(first, false),
+    }
+}
+
+/// A stream of a session with an event id before its last message.
+struct ResumableStream {
+    /// The id of its request, and of the progress of that.
+    canary: String,
+    event_id: String,
+    exchange: Exchange,
+}
+
+/// A stream that was resumed where it does not belong.
+struct ForeignReplay {
+    stream: ResumableStream,
+    place: ResumePlace,
+    exchange: Exchange,
+}
+
+/// Where a stream is resumed, apart from its own session.
+struct ResumePlace {
+    isolation: IsolationKind,
+    /// The place in words, such as `in another session`.
+    words: String,
+}
+
+/// The outcome of one search.
+enum Replay {
+    /// A message came where it does not belong.
+    Foreign(Box<ForeignReplay>),
+    /// A message of this request came to the session that it belongs to, and nowhere else.
+    Own(String),
+    /// No message came anywhere.
+    Nothing,
+}
+
+/// The search for a stream that another session can resume.
+struct ReplaySearch<'a> {
+    context: &'a CheckContext<'a>,
+    settings: &'a StateSettings,
+    callers: &'a [CanaryCaller],
+    until: Instant,
+    canaries: RandomCanaries,
+    frames: Vec<u32>,
+    exit: Option<Finding>,
+    protocol_revision: String,
+}
+
+impl ReplaySearch<'_> {
+    /// Opens new sessions, and resumes a stream of the first one in each of the others.
+    async fn round(&mut self) -> Result<Replay, NoRound> {
+        let host = self.context.servers.open().await.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
+        self.protocol_revision = host.server.revision.to_string();
+        let mut sessions = Vec::new();
+        let seen = match self.open_sessions(&host, &mut sessions).await {
+            Ok(()) => self.resume(&sessions).await,
+            Err(why) => Err(why),
+        };
+        for session in sessions.into_iter().map(|user| user.session).chain([host]) {
+            let exit = self.context.servers.close(session).await;
+            self.exit = self.exit.take().or(exit);
+        }
+        seen
+    }
+
+    /// Opens a session for each user, and two sessions beside one another where sessions are kept apart.
+    async fn open_sessions(&self, host: &Session, sessions: &mut Vec<UserSession>) -> Result<(), NoRound> {
+        let revision = host.server.revision;
+        if revision.era() == Era::Stateless {
+            let why = format!("revision {revision} has no streams that can be resumed");
+            return Err(NoRound::Skipped(Reason::NotApplicable(why)));
+        }
+        if self.settings.isolation.contains(&IsolationKind::Users) && user_names(self.context).len() > 1 {
+            open_users(self.context, host, sessions).await?;
+        }
+        if !self.settings.isolation.contains(&IsolationKind::Sessions) {
+            return Ok(());
+        }
+        let has_id = host.endpoint().is_some_and(|endpoint| endpoint.session_id().is_some());
+        if let Some(why) = without_sessions(revision, has_id) {
+            let is_alone = sessions.is_empty();
+            return if is_alone { Err(NoRound::Skipped(Reason::NotApplicable(why))) } else { Ok(()) };
+        }
+        let missing = if sessions.is_empty() { 2 } else { 1 };
+        for _ in 0..missing {
+            let session = self.context.servers.beside(host).await.ok_or_else(|| {
+                let why = "the server refused a second session while one was open".to_owned();
+                NoRound::Inconclusive(Reason::NotEvaluated(why))
+            })?;
+            sessions.push(UserSession { name: String::new(), session });
+        }
+        Ok(())
+    }
+
+    async fn resume(&mut self, sessions: &[UserSession]) -> Result<Replay, NoRound> {
+        let [owner, others @ ..] = sessions else { return Ok(Replay::Nothing) };
+        let stream = self.resumable_stream(&owner.session).await?;
+        let in_session = |words: &str| ResumePlace { isolation: IsolationKind::Sessions, words: words.to_owned() };
+        let mut attempts: Vec<(ResumePlace, &Session, Option<&str>)> = Vec::new();
+        for other in others {
+            if other.name.is_empty() {
+                attempts.push((in_session("in another session"), &other.session, None));
+                attempts.push((in_session("under an unknown session id"), &other.session, Some(UNKNOWN_ID)));
+            } else {
+                let words = format!("by the user `{}`", other.name);
+                attempts.push((ResumePlace { isolation: IsolationKind::Users, words }, &other.session, None));
+            }
+        }
+        for (place, session, session_id) in attempts {
+            if let Some(exchange) = self.replay(session, session_id, &stream).await {
+                return Ok(Replay::Foreign(Box::new(ForeignReplay { stream, place, exchange })));
+            }
+        }
+        // Last, since a server may keep an event only until it was replayed.
+        let own = self.replay(&owner.session, None, &stream).await;
+        if own.is_none() && self.is_over() {
+            return Err(self.out_of_time());
+        }
+        Ok(if own.is_some() { Replay::Own(stream.exchange.title) } else { Replay::Nothing })
+    }
+
+    /// Makes requests until one is answered with a stream that can be resumed.
+    async fn resumable_stream(&mut self, owner: &Session) -> Result<ResumableStream, NoRound> {
+        let (mut is_answered, mut has_ids) = (false, false);
+        for (title, mut body) in self.requests().into_iter().take(MOST_REQUESTS) {
+            if self.is_over() {
+                return Err(self.out_of_time());
+            }
+            let canary = self.canaries.make();
+            body["id"] = json!(canary);
+            body["params"]["_meta"] = json!({"progressToken": canary});
+            let sent = body["params"].to_string();
+            let probe = HttpProbe {
+                method: "POST",
+                body: Some(&body),
+                headers: &[],
+                until: ReadUntil::Answer,
+                deadline: self.until.min(Instant::now() + self.context.request_timeout),
+            };
+            let Some(exchange) = self.send(owner, &probe).await else { continue };
+            is_answered |= exchange.messages().iter().any(|message| belongs_to(message, &canary));
+            has_ids |= exchange.response.events.iter().any(|event| event.id.is_some());
+            if let Some(event_id) = event_id_before_end(&exchange, &canary) {
+                let exchange = shown(&title, &sent, &exchange, &canary);
+                return Ok(ResumableStream { canary, event_id, exchange });
+            }
+        }
+        if self.is_over() {
+            return Err(self.out_of_time());
+        }
+        Err(if !is_answered {
+            let why = "no request was answered, so there was no stream to resume".to_owned();
+            NoRound::Inconclusive(Reason::NotEvaluated(why))
+        } else if has_ids {
+            let why = "no stream had an event id before its last message, so there is nothing to resume".to_owned();
+            NoRound::Skipped(Reason::NotApplicable(why))
+        } else {
+            let why = "the server sends no event ids, so no stream can be resumed".to_owned();
+            NoRound::Skipped(Reason::NotApplicable(why))
+        })
+    }
+
+    /// Requests that may be answered with a stream, without their ids, those that change data last.
+    fn requests(&self) -> Vec<(String, Value)> {
+        let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
+        let mut callers: Vec<&CanaryCaller> = self.callers.iter().collect();
+        callers.sort_by_key(|caller| !caller.only_reads);
+        let calls = callers.into_iter().map(|caller| {
+            let params = json!({"name": caller.name, "arguments": caller.arguments});
+            (format!("tools/call {}", caller.name), request("tools/call", params))
+        });
+        [("tools/list".to_owned(), request("tools/list", json!({})))].into_iter().chain(calls).collect()
+    }
+
+    /// Resumes a stream, in its own session or elsewhere; `None` where no message of it comes.
+    async fn replay(
+        &mut self,
+        session: &Session,
+        session_id: Option<&str>,
+        stream: &ResumableStream,
+    ) -> Option<Exchange> {
+        let last = (LAST_EVENT_ID, stream.event_id.as_str());
+        let headers: Vec<(&str, &str)> = [last].into_iter().chain(session_id.map(|id| (SESSION_ID, id))).collect();
+        let probe = HttpProbe {
+            method: "GET",
+            body: None,
+            headers: &headers,
+            until: ReadUntil::Answer,
+            deadline: self.until.min(Instant::now() + REPLAY_TIMEOUT.min(self.context.request_timeout)),
+        };
+        let exchange = self.send(session, &probe).await?;
+        let is_replayed = exchange.response.is_stream()
+            && exchange.messages().iter().any(|message| belongs_to(message, &stream.canary));
+        let sent = format!("Last-Event-ID: {}", stream.event_id);
+        is_replayed.then(|| shown("GET", &sent, &exchange, &stream.canary))
+    }
+
+    async fn send(&mut self, session: &Session, probe: &HttpProbe<'_>) -> Option<RawExchange> {
+        let exchange = probe.send(session, self.context.owner).await?;
+        self.frames.extend([exchange.frame].into_iter().chain(exchange.answer_frame));
+        Some(exchange)
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    fn out_of_time(&self) -> NoRound {
+        let limit = duration_text(self.settings.time);
+        let why = format!("the time of {limit} ended before a stream was resumed; raise `time` or select `tools`");
+        NoRound::Inconclusive(Reason::NotEvaluated(why))
+    }
+
+    fn result(self, seen: Result<Replay, NoRound>, is_confirmed: bool) -> CheckResult {
+        let Self { settings, frames, exit, protocol_revision, .. } = self;
+        let result = CheckResult { protocol_revision, frames, ..CheckResult::new(Outcome::Passed) };
+        let because =
+            |outcome: Outcome, reason: Reason| CheckResult { outcome, reason: Some(reason), ..result.clone() };
+        let exited = |exit: Finding| CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result.clone() };
+        match (seen, exit) {
+            (Err(NoRound::Unavailable(found)), _) => CheckResult::unavailable(*found),
+            (Ok(Replay::Foreign(replay)), _) => {
+                let is_certain = is_confirmed && settings.promises(replay.place.isolation);
+                let found = finding(&replay, is_certain, is_confirmed);
+                let outcome = if is_certain { Outcome::Failed } else { Outcome::Warned };
+                let exchanges = vec![replay.stream.exchange, replay.exchange];
+                CheckResult { outcome, findings: vec![found], exchanges, ..result }
+            }
+            (Ok(_) | Err(_), Some(exit)) => exited(exit),
+            (Err(NoRound::Skipped(reason)), None) => because(Outcome::Skipped, reason),
+            (Err(NoRound::Inconclusive(reason)), None) => because(Outcome::Inconclusive, reason),
+            (Ok(Replay::Own(title)), None) => {
+                let note = format!("the stream of `{title}` was resumed in its own session, and nowhere else");
+                because(Outcome::Passed, Reason::Measured(note))
+            }
+            (Ok(Replay::Nothing), None) => {
+                let why = "the server sends event ids but replays nothing, not even to the session that they belong to";
+                because(Outcome::Skipped, Reason::NotApplicable(why.to_owned()))
+            }
+        }
+    }
+}
+
+/// Whether a message answers the request of this id, or reports its progress. Other places may only repeat an event id.
+fn belongs_to(message: &Value, canary: &str) -> bool {
+    message["id"] == canary || message["params"]["progressToken"] == canary
+}
+
+/// The first event id of a stream after which a message of its request came.
+fn event_id_before_end(exchange: &RawExchange, canary: &str) -> Option<String> {
+    let events = &exchange.response.events;
+    let is_of_request =
+        |event: &SseEvent| serde_json::from_slice(&event.data).is_ok_and(|message| belongs_to(&message, canary));
+    let last = events.iter().rposition(is_of_request)?;
+    events[..last].iter().filter_map(|event| event.id.clone()).find(|id| !id.is_empty())
+}
+
+/// A raw exchange as reports show it, with the last message of a request.
+fn shown(title: &str, sent: &str, exchange: &RawExchange, canary: &str) -> Exchange {
+    let messages = exchange.messages();
+    let last = messages.iter().rfind(|message| belongs_to(message, canary));
+    Exchange {
+        phase: Phase::Steps,
+        title: title.to_owned(),
+        tool: title.strip_prefix("tools/call ").map(str::to_owned),
+        sent: beginning(sent, SHOWN),
+        received: last.map(|message| beginning_of_json(message, SHOWN)).unwrap_or_default(),
+        frame: exchange.frame,
+        answer_frame: exchange.answer_frame,
+        elapsed_us: 0,
+    }
+}
+
+fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Finding {
+    let ForeignReplay { stream, place: ResumePlace { isolation, words }, exchange } = replay;
+    let message =
+        format!("a stream of one session was resumed {words}: a message about its `{}` came", stream.exchange.title);
+    let isolation = isolation.as_str();
+    let keep = "look an event id up among the streams of the session and user that send it, and answer any other one with \
+                status 400 or 404";
+    let help =
+        if is_certain { keep.to_owned() } else { format!("{keep}; have this fail with `isolation: [{isolation}]`") };
+    let reproduced =
+        if is_confirmed { "once more, in new sessions" } else { "not in new sessions, so it is a warning" };
+    Finding {
+        level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
+        severity: Some(if is_certain { Severity::Critical } else { Severity::Low }),
+        exchange: Some(1),
+        frame: exchange.answer_frame,
+        help: Some(help),
+        ..Finding::new("resumed-stream", message)
+    }
+    .with_evidence("sent", format!("GET with `Last-Event-ID: {}`, an event id of the first session", stream.event_id))
+    .with_evidence(
+        "came",
+        format!("a message about the request `{}`, which only the first session sent", stream.canary),
+    )
+    .with_evidence("reproduced", reproduced)
+}
