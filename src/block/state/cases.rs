@@ -7,7 +7,8 @@ use super::residue::{CallEnding, ResidueCheck};
 use super::resumption::ResumedStreamsCheck;
 use super::session_ids::SessionIdsCheck;
 use super::store::StoreCheck;
-use super::{IsolationKind, RESUMED_STREAMS, SESSION_IDS, STORE, StateSettings, users_of};
+use super::subscriptions::SubscriptionsCheck;
+use super::{IsolationKind, RESUMED_STREAMS, SESSION_IDS, STORE, SUBSCRIPTIONS, StateSettings, users_of};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Check, Offer};
@@ -41,6 +42,11 @@ pub(super) fn cases(
     if resumes_streams(planner, settings) {
         let body = check(ResumedStreamsCheck { settings: Arc::clone(settings) });
         cases.push(case("resumed streams", RESUMED_STREAMS, body));
+    }
+    let is_subscribed = offer.capabilities["resources"]["subscribe"] == true;
+    if is_subscribed && settings.isolation.contains(&IsolationKind::Sessions) {
+        let body = check(SubscriptionsCheck { settings: Arc::clone(settings) });
+        cases.push(case("subscriptions", SUBSCRIPTIONS, body));
     }
     for ending in CallEnding::ALL.into_iter().filter(|_| settings.residue) {
         let name = format!("{} calls", ending.as_str());

@@ -20,6 +20,7 @@ mod search;
 mod session_ids;
 mod store;
 mod store_file;
+mod subscriptions;
 mod verdict;
 pub(super) mod visit;
 
@@ -182,6 +183,9 @@ const SESSION_IDS: &str = "STATE-STALE-SESSION";
 /// The variant that streams resumed in another session judge.
 const RESUMED_STREAMS: &str = "STATE-CROSS-SESSION-LEAK";
 
+/// The variant that updates of resources judge.
+const SUBSCRIPTIONS: &str = "STATE-SUBSCRIPTION-LEAK";
+
 /// The variant that a damaged data file judges.
 const STORE: &str = "STATE-CORRUPT-STORE";
 
@@ -209,7 +213,8 @@ impl CaseSource for StateSettings {
         let ids = cases::looks_at_ids(planner, self).then_some(SESSION_IDS);
         let store = self.store.iter().map(|_| STORE);
         let streams = cases::resumes_streams(planner, self).then_some(RESUMED_STREAMS);
-        isolation.chain(residue).chain(ids).chain(streams).chain(store).map(str::to_owned).collect()
+        let updates = self.isolation.contains(&IsolationKind::Sessions).then_some(SUBSCRIPTIONS);
+        isolation.chain(residue).chain(ids).chain(streams).chain(updates).chain(store).map(str::to_owned).collect()
     }
 
     fn calls(&self, tool: &str) -> bool {
