@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::hints::{Hint, HintCheck};
+use super::page_sizes::{PAGE_SIZE, PageSize, PageSizeCheck};
 use super::sides::Sides;
-use super::{ConfigSetting, ConfigSettings, HintSettings, SettingClaim, calls, limit, start, values};
+use super::{ConfigSetting, ConfigSettings, HintSettings, PageSizeSettings, SettingClaim, calls, limit, start, values};
 use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
@@ -15,6 +16,9 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
     let mut cases: Vec<Case> = Vec::new();
     if let Some(hints) = &config.hints {
         cases.extend(of_hints(planner, template, hints, catalog));
+    }
+    if let Some(sizes) = &config.page_sizes {
+        cases.extend(of_page_sizes(planner, template, sizes, catalog));
     }
     for setting in &config.settings {
         let named = ToolSelection::Named(setting.listed_tools());
@@ -48,6 +52,32 @@ fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, c
         let why = "no selected tool declares `readOnlyHint: true` or `idempotentHint: true`".to_owned();
         let body = Body::Skipped(Reason::NotApplicable(why));
         cases.push(planner.case(&format!("{}: hints", template.name), None, hints.span, body));
+    }
+    cases
+}
+
+fn of_page_sizes(
+    planner: &Planner<'_>,
+    template: &Case,
+    sizes: &Arc<PageSizeSettings>,
+    catalog: &Catalog,
+) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &sizes.tools, catalog);
+    let unknown = cases.len();
+    for tool in catalog.tools.iter().filter(|tool| sizes.tools.selects(&tool.name)) {
+        let Some(size) = PageSize::of(tool, &sizes.parameters) else { continue };
+        let name = format!("{}: {} keeps to `{}`", template.name, tool.name, size.name);
+        let body = Body::Check(Arc::new(PageSizeCheck { settings: Arc::clone(sizes), tool: tool.name.clone(), size }));
+        let mut case = planner.case(&name, None, sizes.span, body);
+        case.probes.clone_from(&template.probes);
+        case.variants.insert(PAGE_SIZE.to_owned());
+        cases.push(case);
+    }
+    if cases.len() == unknown {
+        let why = "no selected tool has a whole number as a parameter for the size of a page, such as `limit`; name others \
+                   under `parameters`";
+        let body = Body::Skipped(Reason::NotApplicable(why.to_owned()));
+        cases.push(planner.case(&format!("{}: page sizes", template.name), None, sizes.span, body));
     }
     cases
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::spellings::ValueKind;
-use super::{CallClaim, ConfigSetting, ConfigSettings, HintSettings, LimitClaim, SettingClaim, ValueClaim};
+use super::{
+    CallClaim, ConfigSetting, ConfigSettings, HintSettings, LimitClaim, PageSizeSettings, SettingClaim, ValueClaim,
+};
 use crate::plan::CaseSource;
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Node, Value};
@@ -24,6 +26,11 @@ pub(super) static KEYS: Object = Object {
             "Calls tools with `readOnlyHint: true`, which must change nothing, and tools with `idempotentHint: true` twice, \
              the second time without effect.",
         ),
+        key(
+            "page_sizes",
+            Shape::Either(&[Shape::Flag, Shape::Object(&PAGE_SIZES)]),
+            "Asks tools with a parameter such as `limit` or `page_size` for few items, of which they must not return more.",
+        ),
         key("settings", Shape::NonEmpty(&Shape::List(&Shape::Object(&SETTING))), "Settings, and what they claim."),
     ]],
 };
@@ -42,6 +49,21 @@ static HINTS: Object = Object {
             "watch",
             Shape::NonEmpty(&Shape::List(&Shape::Text)),
             "Folders and files whose content must not change either, relative to the suite's file.",
+        ),
+        key("time", Shape::Timeout, "The time for each tool.").default("60s"),
+    ]],
+};
+
+static PAGE_SIZES: Object = Object {
+    name: "page_sizes",
+    doc: "Which tools are asked for pages, and which of their parameters is the size.",
+    keys: &[&[
+        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `list_*`."),
+        key(
+            "parameters",
+            Shape::NonEmpty(&Shape::List(&Shape::Text)),
+            "Names of parameters that are page sizes, beside those that are known, such as `limit`, `page_size`, `per_page` \
+             and `max_results`; with `count`, which is known, too, there are only warnings unless it is named here.",
         ),
         key("time", Shape::Timeout, "The time for each tool.").default("60s"),
     ]],
@@ -162,15 +184,22 @@ static LIMIT: Object = Object {
 };
 
 pub(super) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let (hints, settings) = match &node.value {
-        Value::Bool(true) => (Some(node), None),
-        Value::List(_) => (None, Some(node)),
-        Value::Map(_) => (node.get("hints").filter(|hints| hints.flag() != Some(false)), node.get("settings")),
+    let chosen = |key: &str| node.get(key).filter(|chosen| chosen.flag() != Some(false));
+    let (hints, page_sizes, settings) = match &node.value {
+        Value::Bool(true) => (Some(node), None, None),
+        Value::List(_) => (None, None, Some(node)),
+        Value::Map(_) => (chosen("hints"), chosen("page_sizes"), node.get("settings")),
         Value::Null | Value::Bool(false) | Value::Number(_) | Value::Text(_) => return None,
     };
+    if hints.is_none() && page_sizes.is_none() && settings.is_none() {
+        let message = "nothing is checked, so nothing can fail".to_owned();
+        let help = "write `hints: true`, `page_sizes: true` or `settings`, or leave `config` out";
+        reader.report(Diagnostic::error("missing-expectation", message, node.span).with_help(help.to_owned()));
+    }
     let settings = settings.map(Node::items).unwrap_or_default();
     Some(Arc::new(ConfigSettings {
         hints: hints.map(|hints| Arc::new(read_hints(hints))),
+        page_sizes: page_sizes.map(|sizes| Arc::new(read_page_sizes(sizes))),
         settings: settings.iter().filter_map(|node| read_setting(node, reader)).map(Arc::new).collect(),
     }))
 }
@@ -182,6 +211,15 @@ fn read_hints(node: &Node) -> HintSettings {
         ignore: tool_selection(node.get("ignore")),
         watch: texts(node.get("watch")),
         time: HINTS.duration(node, "time").unwrap_or_default(),
+    }
+}
+
+fn read_page_sizes(node: &Node) -> PageSizeSettings {
+    PageSizeSettings {
+        span: node.span,
+        tools: selected_tools(node, "tools"),
+        parameters: texts(node.get("parameters")).into_iter().map(|name| name.value).collect(),
+        time: PAGE_SIZES.duration(node, "time").unwrap_or_default(),
     }
 }
 
@@ -221,6 +259,7 @@ fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<ConfigSetti
         name: name.value,
         skip: skip_reason(node.get("skip")),
         with: node.get("with").map(|with| read_added(with, must_not_start)),
+        with_span: node.get("with").map(|with| with.span),
         claims,
         time: SETTING.duration(node, "time").unwrap_or_default(),
     })

@@ -1,7 +1,8 @@
 //! `config:`, what tools declare of themselves and what servers are configured to do, each seen to hold.
 //!
 //! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
-//! shows ([`shown_state`]) and what is in folders ([`watched_files`]). The other checks start a server without a setting
+//! shows ([`shown_state`]) and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
+//! of a page. The other checks start a server without a setting
 //! and with it ([`sides`]): [`calls`] looks at calls that a setting refuses or changes, [`values`] at values that it
 //! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
 //! server may start.
@@ -13,6 +14,7 @@ mod cases;
 mod grammar;
 mod hints;
 mod limit;
+mod page_sizes;
 mod shown_state;
 mod sides;
 mod spellings;
@@ -30,8 +32,8 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
-use crate::source::{Located, Node, Span};
-use crate::suite::{AddedSettings, Step, SuiteSettings, ToolSelection};
+use crate::source::{Diagnostic, Located, Node, Span};
+use crate::suite::{AddedSettings, Server, Step, Suite, SuiteSettings, ToolSelection};
 
 pub(super) static KIND: Kind = Kind {
     key: key(
@@ -53,6 +55,7 @@ pub(super) static KIND: Kind = Kind {
 #[derive(Debug, Clone)]
 struct ConfigSettings {
     hints: Option<Arc<HintSettings>>,
+    page_sizes: Option<Arc<PageSizeSettings>>,
     settings: Vec<Arc<ConfigSetting>>,
 }
 
@@ -69,6 +72,17 @@ struct HintSettings {
     time: Duration,
 }
 
+/// The tools whose page sizes are checked, and how.
+#[derive(Debug, Clone)]
+struct PageSizeSettings {
+    span: Span,
+    tools: ToolSelection,
+    /// Names of parameters that are page sizes.
+    parameters: Vec<String>,
+    /// The time for each tool.
+    time: Duration,
+}
+
 /// A setting, and what it claims.
 #[derive(Debug, Clone)]
 struct ConfigSetting {
@@ -78,6 +92,8 @@ struct ConfigSetting {
     skip: Option<String>,
     /// The addition to the start of the server; `None` if the server has the setting already.
     with: Option<AddedSettings>,
+    /// Where that is written.
+    with_span: Option<Span>,
     claims: Vec<SettingClaim>,
     /// The time for each claim.
     time: Duration,
@@ -174,7 +190,21 @@ impl SettingClaim {
     }
 }
 
-impl SuiteSettings for ConfigSettings {}
+impl SuiteSettings for ConfigSettings {
+    fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
+        // A suite without servers gets them from the command line, or from one that includes it.
+        if suite.servers.is_empty() || suite.servers.values().any(Server::is_started) {
+            return;
+        }
+        for setting in self.settings.iter().filter(|setting| setting.skip.is_none()) {
+            let Some(span) = setting.with_span else { continue };
+            let message = "`with` adds to the start of a server, and mcprove starts none of this suite with a command";
+            let help = "give the server's `command`; for the demo server `command: [mcprove, serve, demo]`, in place of \
+                        `builtin: demo`";
+            found.push(Diagnostic::error("misplaced-key", message, span).with_help(help.to_owned()));
+        }
+    }
+}
 
 impl CaseSource for ConfigSettings {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
@@ -186,11 +216,13 @@ impl CaseSource for ConfigSettings {
         let of_settings = self.settings.iter().filter(|setting| setting.skip.is_none() && is_started);
         let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(SettingClaim::judges));
         let hinted = self.hints.iter().flat_map(|_| hints::Hint::ALL.map(hints::Hint::judges));
-        claimed.chain(hinted).map(str::to_owned).collect()
+        let sized = self.page_sizes.iter().map(|_| page_sizes::PAGE_SIZE);
+        claimed.chain(hinted).chain(sized).map(str::to_owned).collect()
     }
 
     fn calls(&self, tool: &str) -> bool {
-        self.hints.as_ref().is_some_and(|hints| hints.tools.selects(tool))
+        let is_hinted = self.hints.as_ref().is_some_and(|hints| hints.tools.selects(tool));
+        is_hinted || self.page_sizes.as_ref().is_some_and(|sizes| sizes.tools.selects(tool))
     }
 
     fn added_settings(&self) -> Vec<&AddedSettings> {
