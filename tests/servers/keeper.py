@@ -53,7 +53,9 @@ class Flood(Exception):
     """The answer is messages without an end."""
 
 
-FLOOD = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x" * 99999}})
+# Many small values take more memory than a long text.
+DATA = {"level": "info", "data": [0] * 50_000}
+FLOOD = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": DATA})
 
 
 class Session:

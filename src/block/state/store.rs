@@ -167,6 +167,10 @@ impl StoreStudy<'_> {
         if let Some(exit) = self.search.round.exit() {
             return Err(NotJudged::Other(Box::new(CheckResult::found(Outcome::Failed, vec![exit]))));
         }
+        if let (true, Some(failed)) = (self.search.seen.reads.is_empty(), self.search.round.failed()) {
+            let why = format!("a request got no answer, and no text could be read back: {}", failed.message);
+            return Err(NotJudged::inconclusive(why));
+        }
         if self.search.seen.reads.is_empty() {
             return Err(NotJudged::skipped(
                 "no text that was written could be read back, so no loss of one could be seen",

@@ -72,11 +72,11 @@ impl NothingSeen<'_> {
         if let (None, Some(left)) = (self.writers().next(), self.left_alone()) {
             return Some((Outcome::Skipped, left.reason.skip_reason(&left.tool, self.config_source)));
         }
-        if seen.written.is_empty() && !seen.silent.is_empty() {
+        if seen.read_back.is_empty() && !seen.silent.is_empty() {
             return inconclusive(format!("no answer came in time from {}", names(&seen.silent)));
         }
-        if let (true, Some(failure)) = (seen.written.is_empty(), &seen.failure) {
-            return inconclusive(format!("no call was answered: {failure}"));
+        if let (true, Some(failure)) = (seen.read_back.is_empty(), &seen.failure) {
+            return inconclusive(format!("a request got no answer, and no text could be read back: {failure}"));
         }
         if seen.written.is_empty() {
             return skipped("no tool takes a text that can be looked for");
