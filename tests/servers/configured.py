@@ -5,7 +5,8 @@ three seconds. Variables: `READ_ONLY`, and `PORT`, which must be a number.
 
 FAULT: `none`; `ignores` every setting; `writes`, although it refuses; `prefix`, compares only the beginnings of paths;
 `exact`, compares only what is written; `default`, takes an invalid port for none, and `warns` says so; `logs` what is
-looked up in `data/`, or `keeps` it; `repeats` what is idempotent; `counts` calls; `hangs`, `ends` or `floods` in `add`.
+looked up in `data/`, the `first` one alone, or `keeps` it; `repeats` what is idempotent; `counts` calls; `hangs`, `ends` or
+`floods` in `add`.
 """
 
 import json
@@ -98,6 +99,9 @@ def call(name, text):
         return {"title": text}
     if name == "look_up" and FAULT == "logs":
         with open("data/log", "a") as file:
+            file.write("looked up\n")
+    if name == "look_up" and FAULT == "first" and not os.path.exists("data/first"):
+        with open("data/first", "w") as file:
             file.write("looked up\n")
     if name == "look_up" and FAULT == "keeps":
         ENTRIES.append("looked up")

@@ -73,6 +73,16 @@ enum HintedChange {
     Files(Vec<PathBuf>),
 }
 
+impl HintedChange {
+    /// The change in words.
+    fn text(&self) -> String {
+        match self {
+            Self::Shown(change) => format!("{} has changed", change.place),
+            Self::Files(paths) => format!("`{}` has changed", paths[0].display()),
+        }
+    }
+}
+
 /// The observations at one call.
 struct Look {
     result: CheckResult,
@@ -87,9 +97,7 @@ async fn judge(check: &HintCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(look) => look,
         Err(result) => return *result,
     };
-    if first.change.is_none() {
-        return first.unchanged();
-    }
+    let Some(first_change) = &first.change else { return first.unchanged() };
     let again = match look(check, context, deadline, CLOCK).await {
         Ok(again) => again,
         Err(result) => return *result,
@@ -98,7 +106,15 @@ async fn judge(check: &HintCheck, context: &CheckContext<'_>) -> CheckResult {
         let found = finding(check, change, &again.result);
         return CheckResult { outcome: Outcome::Failed, findings: vec![found], ..again.result };
     }
-    let why = "something changed once, and not when the same was done again; nothing follows from that".to_owned();
+    let advice = match first_change {
+        HintedChange::Shown(_) => "name tools whose answers may differ after any call under `ignore`",
+        HintedChange::Files(_) => "leave files that change by themselves out of `watch`",
+    };
+    let why = format!(
+        "after a call of `{}` {}, but not after the same call in a new session, so nothing follows; {advice}",
+        check.tool,
+        first_change.text()
+    );
     CheckResult { reason: Some(Reason::NotEvaluated(why)), outcome: Outcome::Inconclusive, ..again.result }
 }
 
@@ -271,10 +287,7 @@ async fn files(check: &HintCheck, context: &CheckContext<'_>) -> Result<WatchedF
 
 fn finding(check: &HintCheck, change: &HintedChange, result: &CheckResult) -> Finding {
     let (tool, exchange) = (&check.tool, result.exchanges.len().checked_sub(1));
-    let what = match change {
-        HintedChange::Shown(change) => format!("{} has changed", change.place),
-        HintedChange::Files(paths) => format!("`{}` has changed", paths[0].display()),
-    };
+    let what = change.text();
     let (code, message, help) = match check.hint {
         Hint::ReadOnly => (
             "read-only-tool-writes",

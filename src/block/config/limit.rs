@@ -50,7 +50,14 @@ async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> R
     for number in 1..=claim.calls {
         let answer = call(sides, session, claim, number).await?;
         if !answer.is_served {
-            return Err(sides.refused_with(&answer));
+            return Err(Stopped::Inconclusive(format!(
+                "with the setting, call {number} of the {} that `calls` allows is refused, so it cannot be told where the \
+                 limit is: {} is answered {}; say with `calls` how many are served by a server that has served none yet, \
+                 and if it keeps its data, start it with a store of its own",
+                claim.calls,
+                sides.told(&answer),
+                sides.received(&answer)
+            )));
         }
     }
     let mut last_served = None;
