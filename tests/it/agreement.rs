@@ -45,6 +45,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("missing-expectation", "", "whether any step of a test expects something"),
     ("missing-file", "", "other files"),
     ("missing-key", "a set of arguments", "a JSON Schema in the suite"),
+    ("missing-key", "takes a server with two users", "the servers of the suite"),
     ("missing-key", "the hint", "hints whose names end in `_tool`"),
     ("missing-snapshot", "", "other files"),
     ("no-boundary", "", "the servers of a flow's steps"),

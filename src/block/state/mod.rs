@@ -37,7 +37,7 @@ use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Node, Span, Value};
 use crate::suite::{
-    BlockReader, Server, SuiteSettings, TOOLS, Target, ToolSelection, selected_tools, texts, tool_selection,
+    BlockReader, Server, Suite, SuiteSettings, TOOLS, Target, ToolSelection, selected_tools, texts, tool_selection,
 };
 
 pub(super) static KIND: Kind = Kind {
@@ -98,6 +98,8 @@ struct StateSettings {
     isolation: BTreeSet<IsolationKind>,
     /// The kinds that the suite names, so that the server promises them.
     promised: BTreeSet<IsolationKind>,
+    /// Where `users` is written under `isolation`.
+    users: Option<Span>,
     shared: ToolSelection,
     tools: ToolSelection,
     /// Whether calls that end without effect are made.
@@ -159,6 +161,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
         span: node.span,
         isolation: if looks_by_default { [IsolationKind::Sessions].into() } else { promised.clone() },
         promised,
+        users: written.iter().find(|word| word.value == IsolationKind::Users.as_str()).map(|word| word.span),
         shared: tool_selection(node.get("shared")),
         tools: selected_tools(node, "tools"),
         residue,
@@ -167,7 +170,19 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
     }))
 }
 
-impl SuiteSettings for StateSettings {}
+impl SuiteSettings for StateSettings {
+    fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
+        let Some(span) = self.users else { return };
+        // A suite without servers gets them from the command line, or from one that includes it.
+        if suite.servers.is_empty() || suite.servers.values().any(|server| users_of(server) > 1) {
+            return;
+        }
+        let message = "`isolation: [users]` takes a server with two users, and the suite has none";
+        let help = "give a server with a `url` the credentials of two users, for example `users: { ann: { auth: { bearer: \
+                    \"{{ env.ANN_TOKEN }}\" } }, bob: { auth: { bearer: \"{{ env.BOB_TOKEN }}\" } } }`";
+        found.push(Diagnostic::error("missing-key", message, span).with_help(help.to_owned()));
+    }
+}
 
 /// How many users the suite names for a server.
 fn users_of(server: &Server) -> usize {
