@@ -24,6 +24,6 @@ pub use self::minimise::{Minimised, minimised};
 pub use self::regression::regression;
 pub use self::replay::{ReplayResult, ReplayStage, replay};
 pub use self::rerun::rerun;
-pub use self::restore::{Restored, restored, wanted};
+pub use self::restore::{Restored, restored, unset_secrets, wanted};
 pub use self::start::ServerStart;
 pub use self::stored::{FORMAT, FindingPlace, Stored, json_schema};

@@ -40,6 +40,13 @@ pub fn wanted(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeM
     whole
 }
 
+/// The variables without a value from which the server of a finding takes secrets.
+pub fn unset_secrets(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let known = wanted(stored, environment);
+    let read = stored.start.variables_read().into_iter();
+    read.filter(|name| name.starts_with(RESTORED_FROM) && !known.contains_key(name)).collect()
+}
+
 /// A sequence with its secrets from the environment.
 pub fn restored(reproduction: &Reproduction, environment: &BTreeMap<String, String>) -> Restored {
     let secrets: RefCell<BTreeSet<String>> = RefCell::default();

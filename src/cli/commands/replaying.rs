@@ -14,7 +14,9 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
-use crate::findings::{self, Minimised, ReplayResult, ReplayStage, Stored, minimised, regression, restored, wanted};
+use crate::findings::{
+    self, Minimised, ReplayResult, ReplayStage, Stored, minimised, regression, restored, unset_secrets, wanted,
+};
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::report::Ticker;
 use crate::runner::{Fresh, Options, Stop};
@@ -312,7 +314,16 @@ impl FindingReplay<'_> {
     }
 
     fn not_played(&self, stored: &Stored, reason: &str) -> NotPlayed {
-        self.console.error(format!("finding {} cannot be replayed: {reason}", stored.id), None);
+        let unset = unset_secrets(stored, &self.console.environment.variables);
+        let names: Vec<String> = unset.iter().map(|name| format!("`{name}`")).collect();
+        let help = format!(
+            "set {} to the values that the suite has in their places, such as the token of a user: `start` in \
+             `findings/{}.json` shows where each one stands",
+            names.join(" and "),
+            stored.id
+        );
+        let help = (!unset.is_empty()).then_some(help.as_str());
+        self.console.error(format!("finding {} cannot be replayed: {reason}", stored.id), help);
         NotPlayed::Failed
     }
 
