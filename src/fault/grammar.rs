@@ -86,7 +86,7 @@ static MESSAGE: &[Key] = &[
 ];
 
 static CONDITION: Object = Object {
-    name: "a condition",
+    name: "a fault's condition",
     doc: "Conditions of a request and its answer; all keys must hold, and one item of each list. A wanted text between slashes, such as `/^a/`, is a regular expression.",
     keys: &[
         MESSAGE,
