@@ -77,6 +77,8 @@ pub(super) struct RelatedExchange {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chance {
     pub(super) share: f64,
+    /// How many in a row are struck, on average; `None` if each is drawn by itself.
+    pub(super) burst: Option<f64>,
     pub(super) fault: String,
     pub(super) server: String,
     pub(super) seed: u64,
@@ -155,7 +157,18 @@ impl Turn {
 impl Match {
     /// Whether the exchange at that index is one of those that are meant.
     pub fn holds(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
-        self.matches(at, history) && (self.turn.is_any() || self.turn.comes(self.number(at, history)))
+        let is_counted = !self.turn.is_any() || self.burst().is_some();
+        self.matches(at, history) && (!is_counted || self.is_turn(self.number(at, history)))
+    }
+
+    /// Whether the one with that number is within a burst.
+    fn is_in_burst(&self, number: u64) -> bool {
+        let Some((chance, length)) = self.burst() else { return true };
+        let mut is_in = None;
+        for number in 1..=number {
+            is_in = Some(chance.next_of_burst(length, is_in, number));
+        }
+        is_in.unwrap_or_default()
     }
 
     fn matches(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
@@ -205,6 +218,10 @@ impl Match {
         let ReplyContent::Message(message) = &reply.content else { return false };
         message["method"].as_str().is_some_and(|method| self.is_about_sent(method))
             && self.is_answered(slice::from_ref(reply), Some(0))
+    }
+
+    fn is_turn(&self, number: u64) -> bool {
+        self.turn.comes(number) && self.is_in_burst(number)
     }
 
     /// How many have matched by then, this one among them.
@@ -320,6 +337,12 @@ impl Match {
                 }))
     }
 
+    /// The share of those that are struck together; `None` if each is drawn by itself.
+    pub(super) fn burst(&self) -> Option<(&Chance, f64)> {
+        let chance = self.chance.as_ref()?;
+        chance.burst.map(|length| (chance, length))
+    }
+
     fn is_among_others(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
         let earlier = |other: &RelatedExchange| (0..at).rev().any(|index| other.holds(index, at, history));
         self.after.as_deref().is_none_or(earlier)
@@ -332,7 +355,7 @@ impl Match {
 
     /// Whether the draw hits; `occurrence` is how often the same was asked before.
     pub(super) fn is_drawn(&self, parsed: &ParsedMessage<'_>, occurrence: u32) -> bool {
-        let Some(chance) = &self.chance else { return true };
+        let Some(chance) = self.chance.as_ref().filter(|chance| chance.burst.is_none()) else { return true };
         let key = FaultDrawKey {
             fault: &chance.fault,
             server: &chance.server,
@@ -404,6 +427,28 @@ impl RelatedExchange {
             SearchScope::Run => true,
         };
         is_near && self.is.holds(index, history)
+    }
+}
+
+impl Chance {
+    /// Whether the next one is within a burst, given whether the one before it was; a chain with two states whose share in
+    /// bursts is `share`, and whose bursts are `length` long on average.
+    pub(super) fn next_of_burst(&self, length: f64, before: Option<bool>, number: u64) -> bool {
+        let key = FaultDrawKey {
+            fault: &self.fault,
+            server: &self.server,
+            method: "burst",
+            tool: "",
+            arguments: &Value::Null,
+            occurrence: u32::try_from(number).unwrap_or(u32::MAX),
+        };
+        let chance = match before {
+            _ if self.share >= 1.0 => 1.0,
+            None => self.share,
+            Some(true) => 1.0 - 1.0 / length,
+            Some(false) => self.share / (length * (1.0 - self.share)),
+        };
+        draw(self.seed, &key) < chance
     }
 }
 

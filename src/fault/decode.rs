@@ -6,15 +6,17 @@
 use super::condition::{Chance, Match, MessageCondition, RelatedExchange, Turn};
 use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
-use super::grammar::{EFFECT, FAULTS};
+use super::grammar::{EFFECT, PLAN, PLANS};
 use super::message_path::MessagePath;
 use super::path_reader::{PathReader, listed, lower_case};
+use super::preset::decode_named;
 use super::words::{
     AnswerCondition, AnswerSource, ArgumentFit, Carrier, CountScope, ExchangeOwner, IdEdit, KindCondition, LateReply,
     Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind, ValueEdit,
 };
 use super::written::Written;
 use super::{Fault, Hearing};
+use crate::source::grammar::Shape;
 use crate::source::{
     Diagnostic, Node, SourceId, Sources, Value, did_you_mean, grammar, nearest, parse, parse_duration,
 };
@@ -55,7 +57,7 @@ const METHODS: [&str; 29] = [
 /// The keys that change something.
 const CHANGES: [&str; 4] = ["hears", "answers", "before", "after"];
 
-/// Reads a file that holds the faults of one server and nothing else.
+/// Reads a plan: a file that holds the faults of one server and nothing else.
 pub fn load(sources: &Sources, source: SourceId) -> Result<Vec<Fault>, Vec<Diagnostic>> {
     let node = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let mut found = Vec::new();
@@ -65,23 +67,31 @@ pub fn load(sources: &Sources, source: SourceId) -> Result<Vec<Fault>, Vec<Diagn
 
 /// Reads the faults of one server, their shape included; what is wrong is added to `found`.
 pub fn decode_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
-    found.extend(grammar::check(node, &FAULTS));
+    if node.get("faults").is_some() {
+        found.extend(grammar::check(node, &Shape::Object(&PLAN)));
+        let seed = node.get("seed").and_then(Node::whole).unwrap_or_default();
+        let faults = node.get("faults").map(|faults| decode_items(faults, found)).unwrap_or_default();
+        return faults.into_iter().map(|fault| fault.with_draws(seed, "")).collect();
+    }
+    found.extend(grammar::check(node, &PLANS));
+    decode_items(node, found)
+}
+
+fn decode_items(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     if matches!(node.value, Value::List(_)) && node.items().is_empty() {
         found.push(Diagnostic::error("empty-list", "no faults are listed", node.span));
     }
     let one = matches!(node.value, Value::Map(_)).then_some(node);
     let mut faults = Vec::new();
     for (number, node) in one.into_iter().chain(node.items()).enumerate() {
-        let name = node.get("name").and_then(Node::text).map_or_else(|| format!("fault {}", number + 1), str::to_owned);
-        if node.entries().is_empty() && matches!(node.value, Value::Map(_)) {
-            found.push(Diagnostic::error("missing-key", NOTHING, node.span).with_help(ADD.to_owned()));
-        }
-        faults.extend(decode(&name, node, found));
+        let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+        let name = text("name").or_else(|| text("type")).unwrap_or_else(|| format!("number {}", number + 1));
+        faults.extend(decode_named(&name, node, found));
     }
     faults
 }
 
-const NOTHING: &str = "the fault changes nothing";
+pub(super) const NOTHING: &str = "the fault changes nothing";
 const ADD: &str = "add `answers`, `hears`, `before` or `after`";
 
 /// Reads the fault whose keys a mapping has beside its own; `None` where it has none of them, or mistakes.
@@ -142,7 +152,7 @@ impl FaultReader<'_> {
             after: self.elsewhere(node.get("after")),
             unless_after: self.elsewhere(node.get("unless_after")),
             before: self.elsewhere(node.get("before")),
-            chance: node.get("share").and_then(|share| self.chance(share)),
+            chance: node.get("share").and_then(|share| self.chance(share)).map(|chance| self.burst(chance, node)),
             turn: Turn {
                 nth: number("nth"),
                 from: number("from"),
@@ -230,7 +240,19 @@ impl FaultReader<'_> {
                     .with_help("a share lies between 0 and 1; `0.2` is every fifth".to_owned()),
             );
         }
-        Some(Chance { share, fault: self.name.to_owned(), server: String::new(), seed: 0 })
+        Some(Chance { share, burst: None, fault: self.name.to_owned(), server: String::new(), seed: 0 })
+    }
+
+    /// The chance with the length of its bursts.
+    fn burst(&mut self, chance: Chance, node: &Node) -> Chance {
+        let Some(burst) = node.get("burst") else { return chance };
+        let Value::Number(number) = &burst.value else { return chance };
+        let length = number.as_f64().unwrap_or(f64::NAN);
+        self.found.extend(
+            burst_mistake(chance.share, length)
+                .map(|(message, help)| Diagnostic::error("bad-number", message, burst.span).with_help(help)),
+        );
+        Chance { burst: Some(length), ..chance }
     }
 
     fn paths(&mut self) -> PathReader<'_> {
@@ -315,6 +337,7 @@ impl FaultReader<'_> {
             "text" => FaultEffect::Text(self.written(value)?),
             "failure" => FaultEffect::Failure(text?.to_owned()),
             "delay" => FaultEffect::Delay(parse_duration(text?)?),
+            "jitter" => FaultEffect::Jitter(parse_duration(text?)?),
             "slow" => FaultEffect::Slow(parse_duration(text?)?),
             "stderr" => FaultEffect::Stderr(text?.to_owned()),
             "reid" => FaultEffect::Reid(text.and_then(IdEdit::from_word)?),
@@ -351,6 +374,20 @@ impl FaultReader<'_> {
         }
         Some(Copies { list, with, times: u32::try_from(times.min(most)).unwrap_or(1) })
     }
+}
+
+/// Why there are no bursts of that length with that share, and what to do; `None` where there are.
+pub(super) fn burst_mistake(share: f64, length: f64) -> Option<(String, String)> {
+    if !(1.0..=1_000_000.0).contains(&length) {
+        let message = format!("`{length}` is no length of bursts");
+        return Some((message, "write a number from 1 to 1000000".to_owned()));
+    }
+    // Above it, every pause between two bursts would have to be shorter than one exchange.
+    let most = length / (length + 1.0);
+    (share > most && share < 1.0).then(|| {
+        let message = format!("bursts of {length} cannot strike a share of {share}");
+        (message, format!("write a share of at most {most:.3}, or 1, or longer bursts"))
+    })
 }
 
 fn word<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Option<T> {

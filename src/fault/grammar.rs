@@ -1,19 +1,33 @@
 //! The grammar of faults in YAML as data: the tables check files, become their JSON Schema and the reference.
 
+use super::preset::TYPED;
 use super::words::{
     AnswerCondition, AnswerSource, ArgumentFit, Carrier, CountScope, ExchangeOwner, IdEdit, KindCondition, LateReply,
     Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
-/// The faults of one server: several, or one alone.
-pub const FAULTS: Shape = Shape::Either(&[Shape::List(&Shape::Object(&WHOLE)), Shape::Object(&WHOLE)]);
+/// The faults of one server: a plan, several, or one alone.
+pub(super) const PLANS: Shape =
+    Shape::Either(&[Shape::List(&Shape::Object(&WHOLE)), Shape::Object(&WHOLE), Shape::Object(&PLAN)]);
+
+/// A plan: faults with a seed. Plans of mcp-chaos are such plans.
+pub(super) static PLAN: Object = Object {
+    name: "a plan",
+    doc: "Faults, and the seed of what is drawn.",
+    keys: &[&[
+        required("faults", Shape::List(&Shape::Object(&WHOLE)), "The faults."),
+        key("seed", Shape::Whole, "The seed of what is drawn.").default("0"),
+        key("name", Shape::Text, "A name for people."),
+        key("description", Shape::Text, "A description for people."),
+    ]],
+};
 
 /// A fault on its own.
 pub static WHOLE: Object = Object {
     name: "a fault",
     doc: "One thing that a server does wrong: the messages to change, and the changes to the request and to the answer.",
-    keys: &[FAULT],
+    keys: &[&[key("name", Shape::Text, "Its name in logs.")], TYPED, FAULT],
 };
 
 /// The keys of a fault; whatever holds one has them beside its own.
@@ -86,7 +100,7 @@ static MESSAGE: &[Key] = &[
 ];
 
 static CONDITION: Object = Object {
-    name: "a fault's condition",
+    name: "a fault condition",
     doc: "Conditions of a request and its answer; all keys must hold, and one item of each list. A wanted text between slashes, such as `/^a/`, is a regular expression.",
     keys: &[
         MESSAGE,
@@ -144,6 +158,12 @@ static CONDITION: Object = Object {
                 "The share of matching exchanges that are changed, from 0 to 1; the selection depends on the \
                  requests, not on their order.",
             ),
+            key(
+                "burst",
+                Shape::Number,
+                "How many matching exchanges are changed in a row, on average; `share` is the share in all.",
+            )
+            .beside(&["share"]),
             key("nth", Shape::Range(1, u64::MAX), "Only the one with this number, counted from 1."),
             key(
                 "from",
@@ -238,6 +258,7 @@ pub(super) static EFFECT: Object = Object {
         ],
         &[
             key("delay", Shape::Duration, "Delays the answer and the messages after it."),
+            key("jitter", Shape::Duration, "Delays them by up to this much more; how much depends on the request."),
             key(
                 "slow",
                 Shape::Duration,

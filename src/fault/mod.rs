@@ -28,7 +28,7 @@ pub use self::condition::{Match, MatchedSubjects};
 pub use self::decode::{decode, decode_all, decode_match, load};
 pub use self::draw::{FaultDrawKey, draw};
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
-pub use self::grammar::{FAULT, FAULTS, MATCH, WHOLE};
+pub use self::grammar::{FAULT, MATCH, WHOLE};
 pub use self::message_path::MessagePath;
 pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;

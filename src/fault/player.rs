@@ -67,6 +67,8 @@ struct FaultMemory {
 
     /// How often each fault met what it is about, by scope.
     counts: BTreeMap<(usize, String), u64>,
+    /// The faults that are within a burst, or not.
+    bursts: BTreeMap<usize, bool>,
     /// The last request and answer of each method, by scope.
     earlier: BTreeMap<String, Map<String, Value>>,
 }
@@ -531,11 +533,20 @@ impl FaultPlayer {
     /// Counts one more; gives the number if it is that one's turn.
     fn count(&self, at: usize, scope: &str) -> Option<u64> {
         let turn = self.faults[at].on.turn;
-        let scope = if turn.of_server { String::new() } else { scope.to_owned() };
+        let is_of_server = turn.of_server || self.faults[at].on.burst().is_some();
+        let scope = if is_of_server { String::new() } else { scope.to_owned() };
         let mut memory = self.memory();
         let count = memory.counts.entry((at, scope)).or_default();
         *count += 1;
-        turn.comes(*count).then_some(*count)
+        let count = *count;
+        let mut is_struck = turn.comes(count);
+        if let Some((chance, length)) = self.faults[at].on.burst() {
+            let before = memory.bursts.get(&at).copied();
+            let is_in = chance.next_of_burst(length, before, count);
+            memory.bursts.insert(at, is_in);
+            is_struck &= is_in;
+        }
+        is_struck.then_some(count)
     }
 
     fn names(&self, request: &LiveRequest, count: u64) -> Names {

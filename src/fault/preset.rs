@@ -1,10 +1,16 @@
 //! Faults with a name of their own: `type: lost_response` instead of the lines that make it.
 
-use super::decode::{decode, decode_match};
+use std::time::Duration;
+
+use super::condition::Chance;
+use super::decode::{NOTHING, burst_mistake, decode, decode_match};
 use super::effect::FaultEffect;
+use super::message_path::MessagePath;
+use super::path_reader::listed;
+use super::words::ValueEdit;
 use super::{FAULT, Fault};
 use crate::source::grammar::{Key, Object, Shape, key, required};
-use crate::source::{Diagnostic, Node, SourceFile, Sources, parse, parse_duration};
+use crate::source::{Diagnostic, Node, SourceFile, Sources, Value, parse, parse_duration};
 
 /// A type of faults: its name, what it does, and how it is written.
 struct Preset {
@@ -53,13 +59,38 @@ const PRESETS: [Preset; PRESET_NAMES.len()] = [
     },
     Preset {
         name: "schema_drift",
-        doc: "structured content breaks its declared schema",
-        yaml: "answers: { misshape: type }",
+        doc: "the values of structured content have other types",
+        yaml: "answers: { retype: result.structuredContent.* }",
     },
     Preset { name: "garbage", doc: "bytes that are no text come instead of the answer", yaml: "answers: garbage" },
     Preset { name: "truncated", doc: "half of the answer comes, as a line", yaml: "answers: truncate" },
     Preset { name: "torn", doc: "half of the answer comes, and the server ends", yaml: "answers: torn" },
-    Preset { name: "crash", doc: "the server ends instead of answering", yaml: "answers: end" },
+    Preset {
+        name: "drop_tool",
+        doc: "the tool is not listed any more, and its calls are refused unheard",
+        yaml: "{ hears: nothing, answers: { error: { code: -32000, message: \"tool '{{ params.name }}' unavailable\" } } }",
+    },
+    Preset {
+        name: "registry_inconsistency",
+        doc: "the tool is listed, and its calls are refused unheard as those of an unknown tool",
+        yaml: "{ hears: nothing, answers: { error: { code: -32602, message: \"Unknown tool: {{ params.name }}\" } } }",
+    },
+    Preset {
+        name: "error_injection",
+        doc: "as `error`, for 2 % of the calls unless `rate` says otherwise",
+        yaml: "{ on: { share: 0.02 }, answers: { error: { code: -32000, message: injected error } } }",
+    },
+    Preset {
+        name: "burst_error",
+        doc: "the same in bursts, of 8 calls unless `burst_len` says otherwise",
+        yaml: "{ on: { share: 0.02, burst: 8 }, answers: { error: { code: -32000, message: injected burst error } } }",
+    },
+    Preset {
+        name: "server_degradation",
+        doc: "episodes of 20 calls in which all fail, 8 % of the calls unless `episode_rate` and `episode_len` say otherwise",
+        yaml: "{ on: { share: 0.08, burst: 20 }, answers: { error: { code: -32000, message: the server is degraded } } }",
+    },
+    Preset { name: "crash", doc: "the server ends instead of answering", yaml: "answers: { end: { status: 1 } }" },
 ];
 
 const PRESET_NAMES: &[&str] = &[
@@ -76,6 +107,11 @@ const PRESET_NAMES: &[&str] = &[
     "garbage",
     "truncated",
     "torn",
+    "drop_tool",
+    "registry_inconsistency",
+    "error_injection",
+    "burst_error",
+    "server_degradation",
     "crash",
 ];
 
@@ -83,24 +119,35 @@ const PRESET_NAMES: &[&str] = &[
 pub static NAMED: Object = Object {
     name: "a named fault",
     doc: "One thing that goes wrong between the client and its server, by a type or in the [language of faults](fault-language.md).",
-    keys: &[&[required("name", Shape::Text, "The name by which `inject` means it.")], KINDS, FAULT],
+    keys: &[&[required("name", Shape::Text, "The name by which `inject` means it.")], TYPED, FAULT],
 };
 
 /// A fault where it is injected, without a name.
 pub static UNNAMED: Object = Object {
     name: "an injected fault",
     doc: "A fault of one test, by a type or in the [language of faults](fault-language.md).",
-    keys: &[KINDS, FAULT],
+    keys: &[TYPED, FAULT],
 };
 
-static KINDS: &[Key] = &[
+pub(super) static TYPED: &[Key] = &[
     key("type", Shape::Choice(PRESET_NAMES), "A type of faults, instead of `hears`, `answers`, `before` and `after`."),
     key(
         "tools",
         Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
         "The tools whose calls it strikes; `*` stands for any letters.",
     ),
+    key("share", Shape::Number, "The share of those calls that it strikes, from 0 to 1.").beside(&["type"]),
+    key("burst", Shape::Number, "How many calls it strikes in a row, on average.").beside(&["share", "type"]),
     key("added", Shape::Duration, "The delay that the type `latency` adds.").beside(&["type"]),
+    key("jitter", Shape::Duration, "The delay that the type `latency` adds at most beyond `added`.").beside(&["type"]),
+    // The words of mcp-chaos.
+    key("added_ms", Shape::Number, "As `added`, in milliseconds.").beside(&["type"]).without(&["added"]),
+    key("jitter_ms", Shape::Number, "As `jitter`, in milliseconds.").beside(&["type"]).without(&["jitter"]),
+    key("probability", Shape::Number, "As `share`.").beside(&["type"]).without(&["share"]),
+    key("rate", Shape::Number, "As `share`.").beside(&["type"]).without(&["share", "probability"]),
+    key("burst_len", Shape::Number, "As `burst`.").beside(&["type"]).without(&["burst"]),
+    key("episode_rate", Shape::Number, "As `share`.").beside(&["type"]).without(&["share", "rate"]),
+    key("episode_len", Shape::Number, "As `burst`.").beside(&["type"]).without(&["burst", "burst_len"]),
 ];
 
 /// The types with what they do, as a table in Markdown.
@@ -109,46 +156,68 @@ pub fn types() -> String {
     format!("| type | what happens | written out |\n| --- | --- | --- |\n{}", rows.collect::<String>())
 }
 
-/// Reads a fault of [`NAMED`] or [`UNNAMED`], whose shape was checked; what is wrong is added to `found`.
-pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fault> {
+/// Reads a fault of [`NAMED`] or [`UNNAMED`], whose shape was checked; some types are several faults of one name. What is
+/// wrong is added to `found`.
+pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     let written = ["hears", "answers", "before", "after"].iter().find_map(|key| node.get(key));
-    let mut fault = match node.get("type") {
-        Some(kind) => {
-            if let Some(written) = written {
-                let message = "a fault has a type, or says what happens, not both";
-                found.push(
-                    Diagnostic::error("two-ways", message, written.span).with_other(kind.span, "the type is here"),
-                );
-            }
-            let preset = PRESETS.iter().find(|preset| Some(preset.name) == kind.text())?;
-            let mut fault = preset.fault(name);
-            if let Some(on) = node.get("on") {
-                fault.on = decode_match(name, on, found);
-            }
-            fault
-        }
-        None if written.is_none() && node.get("on").is_none() => {
+    let Some(kind) = node.get("type") else {
+        if node.entries().iter().all(|(key, _)| key.value == "name" || key.value == "tools") {
             found.push(
-                Diagnostic::error("missing-key", "the fault changes nothing", node.span)
+                Diagnostic::error("missing-key", NOTHING, node.span)
                     .with_help("add a `type`, or `answers`, `hears`, `before` or `after`".to_owned()),
             );
-            return None;
+            return Vec::new();
         }
-        None => decode(name, node, found)?,
+        let Some(mut fault) = decode(name, node, found) else { return Vec::new() };
+        fault.strike_only(&tools(node));
+        return vec![fault];
     };
-    fault.strike_only(node.get("tools"));
-    fault.add_delay(node.get("added"), found);
-    Some(fault)
+    if let Some(written) = written {
+        let message = "a fault has a type, or says what happens, not both";
+        found.push(Diagnostic::error("two-ways", message, written.span).with_other(kind.span, "the type is here"));
+    }
+    let Some(preset) = PRESETS.iter().find(|preset| Some(preset.name) == kind.text()) else { return Vec::new() };
+    let mut fault = preset.fault(name);
+    if let Some(on) = node.get("on") {
+        fault.on = decode_match(name, on, found);
+    }
+    let tools = tools(node);
+    fault.strike_only(&tools);
+    fault.draw(name, node, found);
+    fault.add_delay(node, found);
+    let unlisted = (preset.name == "drop_tool").then(|| unlisted(name, &tools));
+    [Some(fault), unlisted].into_iter().flatten().collect()
+}
+
+/// The patterns of tools that a fault is about.
+fn tools(node: &Node) -> Vec<String> {
+    listed(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect()
+}
+
+/// The fault that tools are not listed.
+fn unlisted(name: &str, tools: &[String]) -> Fault {
+    let mut fault = preset_of(name, "{ on: { method: tools/list }, answers: { remove: 'result.tools[*]' } }");
+    let places = tools.iter().filter(|tool| !tool.contains('*')).map(|tool| format!("result.tools[name={tool}]"));
+    let places: Vec<_> = places.filter_map(|place| MessagePath::parse(&place).ok()).collect();
+    if !tools.is_empty() {
+        fault.answers = vec![FaultEffect::Edit(ValueEdit::Remove, places)];
+    }
+    fault
+}
+
+/// A fault that is written here, and is sound.
+fn preset_of(name: &str, yaml: &str) -> Fault {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("<type of faults>", yaml));
+    let mut found = Vec::new();
+    let node = parse(&sources, source).unwrap_or_else(|mistake| panic!("{yaml}: {mistake:?}"));
+    let fault = decode(name, &node, &mut found).filter(|_| found.is_empty());
+    fault.unwrap_or_else(|| panic!("{yaml}: {found:?}"))
 }
 
 impl Preset {
     fn fault(&self, name: &str) -> Fault {
-        let mut sources = Sources::default();
-        let source = sources.add(SourceFile::new("<type of faults>", self.yaml));
-        let mut found = Vec::new();
-        let node = parse(&sources, source).unwrap_or_else(|mistake| panic!("{}: {mistake:?}", self.name));
-        let fault = decode(name, &node, &mut found).filter(|_| found.is_empty());
-        let mut fault = fault.unwrap_or_else(|| panic!("{}: {found:?}", self.name));
+        let mut fault = preset_of(name, self.yaml);
         // Handshakes and lists are not what a suite is about.
         fault.on.message.methods = vec!["tools/call".to_owned()];
         fault
@@ -157,27 +226,70 @@ impl Preset {
 
 impl Fault {
     /// Narrows the fault to calls of some tools.
-    fn strike_only(&mut self, tools: Option<&Node>) {
-        let Some(tools) = tools else { return };
-        self.on.message.tools =
-            super::path_reader::listed(Some(tools)).filter_map(Node::text).map(str::to_owned).collect();
-    }
-
-    fn add_delay(&mut self, added: Option<&Node>, found: &mut Vec<Diagnostic>) {
-        let Some(added) = added else { return };
-        let delay = self
-            .answers
-            .iter_mut()
-            .find_map(|effect| if let FaultEffect::Delay(delay) = effect { Some(delay) } else { None });
-        match (delay, added.text().and_then(parse_duration)) {
-            (Some(delay), Some(by)) => *delay = by,
-            (None, _) => {
-                let message = "`added` is the delay of `type: latency`, and this type has none";
-                found.push(Diagnostic::error("useless-key", message, added.span));
-            }
-            (Some(_), None) => {}
+    fn strike_only(&mut self, tools: &[String]) {
+        if !tools.is_empty() {
+            self.on.message.tools = tools.to_vec();
         }
     }
+
+    /// Takes over the share and the bursts that stand beside a type.
+    fn draw(&mut self, name: &str, node: &Node, found: &mut Vec<Diagnostic>) {
+        let share = ["share", "probability", "rate", "episode_rate"].iter().find_map(|key| node.get(key));
+        let burst = ["burst", "burst_len", "episode_len"].iter().find_map(|key| node.get(key));
+        let number = |node: Option<&Node>| node.and_then(number);
+        let old = self.on.chance.take();
+        let (old_share, old_burst) = old.map_or((None, None), |old| (Some(old.share), old.burst));
+        let Some(drawn) = number(share).or(old_share) else { return };
+        let length = number(burst).or(old_burst);
+        if let Some(wrong) = share.filter(|_| !(0.0..=1.0).contains(&drawn)) {
+            found.push(
+                Diagnostic::error("bad-number", format!("`{drawn}` is no share"), wrong.span)
+                    .with_help("a share lies between 0 and 1; `0.2` is every fifth".to_owned()),
+            );
+        } else if let (Some(length), Some(place)) = (length, burst.or(share)) {
+            let mistake = burst_mistake(drawn, length);
+            found.extend(
+                mistake.map(|(message, help)| Diagnostic::error("bad-number", message, place.span).with_help(help)),
+            );
+        }
+        let (fault, server) = (name.to_owned(), String::new());
+        self.on.chance = Some(Chance { share: drawn, burst: length, fault, server, seed: 0 });
+    }
+
+    /// Takes over the delay and the jitter that stand beside a type.
+    fn add_delay(&mut self, node: &Node, found: &mut Vec<Diagnostic>) {
+        let is_delay = |effect: &FaultEffect| matches!(effect, FaultEffect::Delay(_));
+        for (key, in_ms) in [("added", "added_ms"), ("jitter", "jitter_ms")] {
+            let Some(given) = node.get(key).or(node.get(in_ms)) else { continue };
+            if !self.answers.iter().any(is_delay) {
+                let message = format!("`{key}` is a delay of `type: latency`, and this type has none");
+                found.push(Diagnostic::error("useless-key", message, given.span));
+                continue;
+            }
+            let by = match number(given) {
+                Some(ms) if (0.0..=86_400_000.0).contains(&ms) => Some(Duration::from_secs_f64(ms / 1000.0)),
+                Some(ms) => {
+                    let help = "write milliseconds from 0 to 86400000".to_owned();
+                    found.push(
+                        Diagnostic::error("bad-number", format!("`{ms}` is no delay"), given.span).with_help(help),
+                    );
+                    None
+                }
+                None => given.text().and_then(parse_duration),
+            };
+            let Some(by) = by else { continue };
+            if key == "jitter" {
+                self.answers.push(FaultEffect::Jitter(by));
+            } else {
+                self.answers.retain(|effect| !is_delay(effect));
+                self.answers.insert(0, FaultEffect::Delay(by));
+            }
+        }
+    }
+}
+
+fn number(node: &Node) -> Option<f64> {
+    if let Value::Number(number) = &node.value { number.as_f64() } else { None }
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use crate::fault::{FaultPlayer, Strike};
 use crate::plan::Case;
 use crate::suite::Step;
 
+/// The ways in which an answer is lost.
+const LOSSES: [FailureClass; 3] = [FailureClass::Timeout, FailureClass::ProcessExited, FailureClass::ConnectionLost];
+
 /// How many changes a finding lists.
 const MOST_LISTED: usize = 8;
 
@@ -60,7 +63,7 @@ pub(super) fn is_lost(
     result: Result<Option<StepResponse>, Finding>,
 ) -> Result<Option<StepResponse>, Finding> {
     match result {
-        Err(found) if found.code == FailureClass::Timeout.as_str() => Ok(None),
+        Err(found) if LOSSES.iter().any(|loss| found.code == loss.as_str()) => Ok(None),
         Err(found) => Err(found),
         Ok(_) => {
             let name = step.name.as_deref().unwrap_or("the request");

@@ -13,6 +13,7 @@ use crate::fault::{self, Fault};
 use crate::source::{SourceFile, Sources};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 const PING_2: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
 const PONG_2: &str = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
 const NOPE: &str = r#"{"jsonrpc":"2.0","id":"a","method":"nope"}"#;
@@ -91,6 +92,39 @@ const OVER_HTTP: &[OverHttp] = &[
     ("{ on: { method: tools/call }, after: [{ params: { progress: 3 } }], answers: { event_id: same } }", "POST", &[], EXPORT, "progress 1 2 3"),
     ("{ on: { sends: notifications/progress }, answers: nothing }", "POST", &[], EXPORT, "progress"),
 ];
+
+/// A plan with the eight types of mcp-chaos: what each says is what comes.
+#[tokio::test]
+async fn plans_of_mcp_chaos_do_what_they_say() {
+    let call = |tool: &str, args: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{args}}}}}"#)
+    };
+    let (add, list) = (call("add", r#"{"a":1,"b":2}"#), r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let add: &'static str = add.leak();
+    let refused =
+        |message: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-32000,"message":"{message}"}}}}"#);
+    for (fault, sent, expected) in [
+        ("{ type: latency, added_ms: 1, jitter_ms: 1.5 }", add, r#""structuredContent":{"sum":3}"#.to_owned()),
+        ("{ type: drop_tool, tools: [add] }", add, refused("tool 'add' unavailable")),
+        (
+            "{ type: schema_drift, tools: [add], probability: 1.0 }",
+            add,
+            r#""structuredContent":{"sum":"3"}"#.to_owned(),
+        ),
+        ("{ type: partial_result }", add, r#""text":"{\\"su""#.to_owned()),
+        ("{ type: registry_inconsistency, tools: [add] }", add, "Unknown tool: add".to_owned()),
+        ("{ type: error_injection, rate: 1 }", add, refused("injected error")),
+        ("{ type: error_injection, rate: 0 }", add, r#""sum":3"#.to_owned()),
+        ("{ type: burst_error, rate: 1, burst_len: 8.0 }", add, refused("injected burst error")),
+        ("{ type: server_degradation, episode_rate: 1.0, episode_len: 20.0 }", add, refused("the server is degraded")),
+    ] {
+        let plan: &'static str = format!("{{ seed: 1, faults: [{fault}] }}").leak();
+        let seen = converse(plan, &[HELLO, DONE, sent]).await;
+        assert!(seen.len() == 2 && seen.iter().any(|line| line.contains(&expected)), "{fault}: {seen:?}");
+    }
+    let seen = converse("{ faults: [{ type: drop_tool, tools: [add] }] }", &[HELLO, DONE, list]).await;
+    assert!(!seen[1].contains("\"name\":\"add\"") && seen[1].contains("\"name\":\"echo\""), "{seen:?}");
+}
 
 #[tokio::test]
 async fn faults_show_over_http() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{EffectContext, answer, borrow, edit};
+use crate::fault::draw::{FaultDrawKey, draw};
 use crate::fault::exchange::{MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use crate::fault::parsed_message::{MessageKind, ParsedMessage};
 use crate::fault::path_condition::fits;
@@ -115,6 +116,19 @@ pub(super) fn delay(by: Duration, work: &mut EffectContext<'_>) {
     if let Some(at) = work.answer() {
         work.replies[at..].iter_mut().for_each(|reply| reply.after += by);
     }
+}
+
+/// Delays the answer by a part of this, which depends on what was asked and how often.
+pub(super) fn jitter(by: Duration, work: &mut EffectContext<'_>) {
+    let key = FaultDrawKey {
+        fault: "jitter",
+        server: "",
+        method: work.parsed.method.as_deref().unwrap_or_default(),
+        tool: work.parsed.tool().unwrap_or_default(),
+        arguments: &work.parsed.params,
+        occurrence: work.exchange.occurrence,
+    };
+    delay(by.mul_f64(draw(0, &key)), work);
 }
 
 /// Puts something before or after the answer; last where there is none.

@@ -55,6 +55,8 @@ pub(super) enum FaultEffect {
     Text(Written),
     Misshape(SchemaBreach),
     Delay(Duration),
+    /// Delays it by up to this much more.
+    Jitter(Duration),
     /// Delays the answer, but not beyond the timeout of the request.
     Slow(Duration),
     Stderr(String),
@@ -128,6 +130,7 @@ impl FaultEffect {
             Self::Failure(text) => return answer::fail(work, text),
             Self::Misshape(breach) => return shape::misshape(*breach, work),
             Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
+            Self::Jitter(by) => frame::jitter(*by, work),
             Self::Stderr(text) => frame::stderr(text, work),
             Self::Reid(how) => return frame::reid(*how, work),
             Self::Swallow(method) => frame::swallow(method, work),

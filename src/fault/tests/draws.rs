@@ -56,3 +56,24 @@ fn the_same_calls_are_struck_in_any_order() {
     assert_ne!(in_order, struck(&calls, &[&slow.clone().with_draws(4, "s")]));
     assert_eq!(struck(&calls, &[&never]).len() + 200, struck(&calls, &[&all]).len());
 }
+
+/// The share of bursts is the one that was asked for, and their length is, too.
+#[test]
+fn bursts_strike_their_share() {
+    for (share, length) in [(0.1, 1.0), (0.1, 8.0), (0.5, 4.0), (0.8, 4.0), (1.0, 4.0)] {
+        let yaml = format!("on: {{ share: {share}, burst: {length} }}\nanswers: [never]");
+        let fault = fault(&yaml).unwrap_or_else(|shown| panic!("{shown}"));
+        let (chance, length) = fault.on.burst().unwrap();
+        let mut states = Vec::new();
+        for number in 1..=200_000 {
+            states.push(chance.next_of_burst(length, states.last().copied(), number));
+        }
+        let struck = states.iter().filter(|state| **state).count();
+        let bursts = 1 + states.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        let (found, mean) = (struck as f64 / 200_000.0, struck as f64 / bursts as f64);
+        assert!((found - share).abs() < 0.02, "{found} of {share} in bursts of {length}");
+        assert!(share >= 1.0 || (mean / length - 1.0).abs() < 0.1, "{mean} of {length} at {share}");
+    }
+    assert!(fault("on: { share: 0.9, burst: 4 }\nanswers: [never]").unwrap_err().contains("at most 0.800"));
+}

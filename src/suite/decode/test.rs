@@ -11,15 +11,15 @@ use crate::source::{Diagnostic, Node, did_you_mean, grammar};
 use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// The faults of a suite by name.
-pub(crate) type NamedFaults = BTreeMap<String, Fault>;
+pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
 
 /// Reads the faults that a suite names.
 pub(crate) fn named_faults(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> NamedFaults {
     let mut faults = NamedFaults::new();
     for node in node.map(Node::items).unwrap_or_default() {
         let Some(name) = node.get("name").and_then(Node::located_text) else { continue };
-        let Some(fault) = decode_named(&name.value, node, found) else { continue };
-        if faults.insert(name.value.clone(), fault).is_some() {
+        let named = decode_named(&name.value, node, found);
+        if faults.insert(name.value.clone(), named).is_some() {
             let message = format!("two faults are called `{}`", name.value);
             found.push(Diagnostic::error("duplicate-name", message, name.span));
         }
@@ -40,7 +40,7 @@ fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnosti
             continue;
         };
         if let Some(fault) = faults.get(name) {
-            injected.push(fault.clone());
+            injected.extend(fault.iter().cloned());
             continue;
         }
         let message = format!("there is no fault `{name}`");

@@ -90,7 +90,7 @@ pub static STEP_KEYS: &[Key] = &[
     key(
         "unanswered",
         Shape::Flag,
-        "Expects that no answer comes within `timeout`, because an injected fault loses it.",
+        "Expects that no answer comes within `timeout`, because an injected fault loses it or ends the server.",
     )
     .beside(&["call", "read", "prompt", "complete", "request"])
     .without(&["cancel", "capture", "snapshot"]),
