@@ -111,7 +111,7 @@ async fn plans_of_mcp_chaos_do_what_they_say() {
             add,
             r#""structuredContent":{"sum":"3"}"#.to_owned(),
         ),
-        ("{ type: partial_result }", add, r#""text":"{\\"su""#.to_owned()),
+        ("{ type: partial_result }", add, r#""text":"{\"su""#.to_owned()),
         ("{ type: registry_inconsistency, tools: [add] }", add, "Unknown tool: add".to_owned()),
         ("{ type: error_injection, rate: 1 }", add, refused("injected error")),
         ("{ type: error_injection, rate: 0 }", add, r#""sum":3"#.to_owned()),
