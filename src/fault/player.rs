@@ -21,7 +21,7 @@ use super::words::{Carrier, PlainEffect};
 use super::written::{answer_names, request_names};
 use super::{Fault, Hearing, Match, Written};
 use crate::source::template::Names;
-use crate::wire::{Catalog, HttpHead, Tool, canonical};
+use crate::wire::{Catalog, HttpHead, Tool, canonical, is_served};
 
 /// Applies the faults of one server to all its conversations.
 #[derive(Debug)]
@@ -52,6 +52,15 @@ pub struct Strike {
     pub changes: Vec<String>,
 }
 
+/// A request that passed, and what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassedCall {
+    /// Whether a fault changed it or its answer.
+    pub is_struck: bool,
+    /// Whether it was answered with a result that reports no failure; `false` as long as nothing came.
+    pub is_served: bool,
+}
+
 /// The most strikes and exchanges that are kept.
 const MOST_KEPT: usize = 10_000;
 
@@ -64,6 +73,8 @@ struct FaultMemory {
     catalog: Catalog,
     exchanges: Vec<MessageExchange>,
     strikes: Vec<Strike>,
+    /// The calls of tools, in the order in which they were sent.
+    calls: Vec<PassedCall>,
 
     /// How often each fault met what it is about, by scope.
     counts: BTreeMap<(usize, String), u64>,
@@ -78,6 +89,8 @@ struct FaultMemory {
 pub struct LiveRequest {
     exchange: MessageExchange,
     kind: MessageKind,
+    /// Which of the calls it is; nothing for what calls no tool.
+    call: Option<usize>,
     /// The session or conversation that it belongs to.
     pub scope: String,
     /// The request of HTTP that brought it.
@@ -167,7 +180,7 @@ impl LiveRequest {
         let kind =
             if head.is_none() && parsed.kind == MessageKind::Empty { MessageKind::Unparsable } else { parsed.kind };
         let exchange = MessageExchange { owner: String::new(), session: 0, occurrence: 0, sent, replies: Vec::new() };
-        Self { exchange, kind, scope, head }
+        Self { exchange, kind, call: None, scope, head }
     }
 
     /// The same as a message of a case; nobody's without.
@@ -190,7 +203,7 @@ impl LiveRequest {
     pub fn moment(kind: MessageKind, scope: String) -> Self {
         let sent = ClientMessage::Raw(Vec::new());
         let exchange = MessageExchange { owner: String::new(), session: 0, occurrence: 0, sent, replies: Vec::new() };
-        Self { exchange, kind, scope, head: None }
+        Self { exchange, kind, call: None, scope, head: None }
     }
 
     /// The kind of message.
@@ -250,6 +263,11 @@ impl FaultPlayer {
         self.memory().strikes.clone()
     }
 
+    /// The calls of tools that passed, in the order in which they were sent.
+    pub fn calls(&self) -> Vec<PassedCall> {
+        self.memory().calls.clone()
+    }
+
     /// The names of the faults that changed nothing so far, in declared order.
     pub fn idle(&self) -> Vec<&str> {
         let memory = self.memory();
@@ -266,7 +284,11 @@ impl FaultPlayer {
 
     /// Finds the faults that match a message of the client; without `everywhere` only those that name an address.
     pub fn match_request(&self, mut request: LiveRequest, everywhere: bool) -> LiveExchange {
-        if self.faults.is_empty() || self.is_healed.load(Ordering::Relaxed) {
+        if self.faults.is_empty() {
+            return LiveExchange { request, matched: Vec::new() };
+        }
+        self.take_in(&mut request);
+        if self.is_healed.load(Ordering::Relaxed) {
             return LiveExchange { request, matched: Vec::new() };
         }
         let occurrence = self.count_the_same(&mut request);
@@ -358,7 +380,9 @@ impl FaultPlayer {
         if let Some(reply) = replies.first() {
             names.extend(answer_names(reply));
         }
-        self.changed(Some(&exchange.request), replies, &hits, &names)
+        let changed = self.changed(Some(&exchange.request), replies, &hits, &names);
+        self.conclude(&exchange.request, &changed.own);
+        changed
     }
 
     /// What is sent instead of a message that the server sends by itself, during an exchange if that is known.
@@ -491,9 +515,37 @@ impl FaultPlayer {
         changed
     }
 
+    /// Notes a call of a tool.
+    fn take_in(&self, request: &mut LiveRequest) {
+        let mut memory = self.memory();
+        if request.exchange.tool().is_some() && memory.calls.len() < MOST_KEPT {
+            request.call = Some(memory.calls.len());
+            memory.calls.push(PassedCall { is_struck: false, is_served: false });
+        }
+    }
+
+    /// Notes what came of a call in the end.
+    fn conclude(&self, request: &LiveRequest, own: &[ServerReply]) {
+        let is_served = own.iter().any(|reply| match &reply.content {
+            ReplyContent::Message(message) => is_served(message),
+            ReplyContent::Bytes(_)
+            | ReplyContent::Torn(_)
+            | ReplyContent::Stderr(_)
+            | ReplyContent::Stalled
+            | ReplyContent::Ended(_) => false,
+        });
+        let mut memory = self.memory();
+        if let Some(call) = request.call.and_then(|at| memory.calls.get_mut(at)) {
+            call.is_served = is_served;
+        }
+    }
+
     /// Remembers that a fault changed something.
     fn struck(&self, fault: &Fault, request: &LiveRequest, changes: Vec<String>) {
         let mut memory = self.memory();
+        if let Some(call) = request.call.filter(|_| !changes.is_empty()).and_then(|at| memory.calls.get_mut(at)) {
+            call.is_struck = true;
+        }
         if !changes.is_empty() && memory.strikes.len() < MOST_KEPT {
             memory.strikes.push(Strike { fault: fault.name.clone(), asked: request.asked(), changes });
         }

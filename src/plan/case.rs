@@ -9,7 +9,7 @@ use crate::event::Reason;
 use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Answers, Handshake, Protocol, Rule, Step, Suite, Test};
+use crate::suite::{Action, Answers, Handshake, Protocol, Recovery, Rule, Step, Suite, Test};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -114,6 +114,8 @@ pub struct Case {
     pub handshake: Handshake,
     /// The faults that strike its messages.
     pub inject: Arc<[Fault]>,
+    /// How soon the server must recover from them.
+    pub recovery: Option<Recovery>,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
     /// Whether nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.

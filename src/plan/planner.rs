@@ -85,6 +85,7 @@ impl Planner<'_> {
             case.probes.insert("fault-recovery".to_owned());
             case.session = SessionNeed::Own;
             case.inject = test.inject.clone().into();
+            case.recovery = test.recovery;
         }
         self.take_judges(test, &mut case);
         case
@@ -170,6 +171,7 @@ impl Planner<'_> {
             session,
             handshake: Handshake::Perform,
             inject: Arc::default(),
+            recovery: None,
             rule: None,
             is_derived: false,
             known: None,

@@ -4,9 +4,9 @@ use super::exchange::StepResponse;
 use super::finding;
 use super::target::TargetSessions;
 use crate::event::{CheckResult, FailureClass, Finding, Outcome};
-use crate::fault::{FaultPlayer, Strike};
+use crate::fault::{FaultPlayer, PassedCall, Strike};
 use crate::plan::Case;
-use crate::suite::Step;
+use crate::suite::{Recovery, Step};
 
 /// The ways in which an answer is lost.
 const LOSSES: [FailureClass; 3] = [FailureClass::Timeout, FailureClass::ProcessExited, FailureClass::ConnectionLost];
@@ -36,10 +36,66 @@ pub(super) fn judge(
             finding::at(found, &target.plan.sources, case.span, "this case")
         }));
     }
+    if let Some(recovery) = case.recovery.filter(|_| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
+        let found = unrecovered(&faults.calls(), recovery);
+        if let Some(found) = found {
+            result.outcome = Outcome::Failed;
+            result.findings.push(finding::at(found, &target.plan.sources, recovery.span, "this recovery"));
+        }
+    }
     if let Some(first) = result.findings.first_mut().filter(|_| !told.is_empty()) {
         first.evidence.push(("injected".to_owned(), told));
     }
     result
+}
+
+/// Why the server did not recover as it should; calls are told in the order in which they were sent.
+fn unrecovered(calls: &[PassedCall], recovery: Recovery) -> Option<Finding> {
+    let fail = |code, message: String, help: &str| {
+        Some(Finding { help: Some(help.to_owned()), ..Finding::new(code, message) })
+    };
+    let struck = |call: &PassedCall| call.is_struck;
+    let (Some(first), Some(last)) = (calls.iter().position(struck), calls.iter().rposition(struck)) else {
+        let message = "no call of a tool was struck, so nothing had to recover".to_owned();
+        return fail("nothing-to-recover", message, "let the fault strike a call of a tool");
+    };
+    if let Some(most) = recovery.detected
+        && !calls[first..].iter().take(most).any(|call| !call.is_served)
+    {
+        let message = format!("the fault did not show within {} of the first struck one", of_calls(most));
+        return fail(
+            "fault-undetected",
+            message,
+            "a wrong answer that looks right is the worst: look at what was injected",
+        );
+    }
+    let later = &calls[last + 1..];
+    let served = later.iter().position(|call| call.is_served);
+    match served {
+        Some(at) if at < recovery.within => None,
+        Some(at) => {
+            let message =
+                format!("only call {} after the last struck one was served, not one of {}", at + 1, recovery.within);
+            fail("not-recovered", message, "the server goes on failing after the fault: look at its state")
+        }
+        None if later.is_empty() => {
+            let message =
+                "no call followed the last struck one, so nobody knows whether the server recovered".to_owned();
+            fail("not-recovered", message, "add calls after the faults, in `steps` or `verify`")
+        }
+        None if later.len() < recovery.within => {
+            let message = format!("{} followed the last struck one, and none was served", of_calls(later.len()));
+            fail("not-recovered", message, "add calls after the faults, in `steps` or `verify`")
+        }
+        None => {
+            let message = format!("none of {} after the last struck one was served", of_calls(recovery.within));
+            fail("not-recovered", message, "the server goes on failing after the fault: look at its state")
+        }
+    }
+}
+
+fn of_calls(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "call" } else { "calls" })
 }
 
 /// What the faults changed, one line for each message.

@@ -8,7 +8,7 @@ use super::{retries, rule, texts};
 use crate::fault::{Fault, decode_named};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node, did_you_mean, grammar};
-use crate::suite::model::{ForEach, Loop, Step, Test};
+use crate::suite::model::{ForEach, Loop, Recovery, Step, Test};
 
 /// The faults of a suite by name.
 pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
@@ -48,6 +48,11 @@ fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnosti
         found.push(Diagnostic::error("unknown-name", message, node.span).with_help(help));
     }
     injected
+}
+
+fn recovery(node: &Node) -> Option<Recovery> {
+    let calls = |key: &str| node.get(key).and_then(Node::whole).and_then(|calls| usize::try_from(calls).ok());
+    Some(Recovery { detected: calls("detected"), within: calls("within")?, span: node.span })
 }
 
 /// The steps after the faults have ended; the first ends them.
@@ -91,6 +96,7 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
         probes: &[],
         retries: retries(node),
         inject: injected(node.get("inject"), faults, found),
+        recovery: node.get("recovery").and_then(recovery),
         verify: verified(node, found),
     })
 }

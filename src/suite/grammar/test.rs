@@ -1,7 +1,7 @@
 //! Tests.
 
 use crate::fault::UNNAMED;
-use crate::source::grammar::{Key, Shape, alternative, key, required};
+use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 
 use super::server::{ANSWERS, RETRIES};
 use super::step::STEP;
@@ -47,9 +47,32 @@ pub static TEST_KEYS: &[Key] = &[
         "Faults that strike the messages of this test: names of `faults`, or faults of its own. The test gets a session of its own, and fails if a fault changes nothing.",
     ),
     key(
+        "recovery",
+        Shape::Object(&RECOVERY),
+        "How soon calls of tools must fail visibly after a fault, and be served again after the last one.",
+    )
+    .beside(&["inject"]),
+    key(
         "verify",
         Shape::List(&Shape::Object(&STEP)),
         "Steps after the faults have ended, which check what really happened.",
     )
     .beside(&["inject"]),
 ];
+
+static RECOVERY: Object = Object {
+    name: "a recovery",
+    doc: "Numbers of calls of tools, as they were sent and answered.",
+    keys: &[&[
+        key(
+            "detected",
+            Shape::Range(1, 1000),
+            "Of so many calls from the first struck one on, at least one must fail or get no answer.",
+        ),
+        required(
+            "within",
+            Shape::Range(1, 1000),
+            "Of so many calls after the last struck one, at least one must be served.",
+        ),
+    ]],
+};

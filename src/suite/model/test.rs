@@ -57,6 +57,8 @@ pub struct Test {
     pub retries: Option<u32>,
     /// The faults that strike its messages.
     pub inject: Vec<Fault>,
+    /// How soon the server must recover from them.
+    pub recovery: Option<Recovery>,
     /// Steps after the faults have ended.
     pub verify: Vec<Step>,
 }
@@ -66,6 +68,17 @@ impl Test {
     pub fn is_particular(&self) -> bool {
         self.rule.is_some() || self.property.is_some() || !self.needs.is_empty()
     }
+}
+
+/// How soon a server must recover from injected faults, in calls of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovery {
+    /// Of how many calls from the first struck one on one must fail.
+    pub detected: Option<usize>,
+    /// Of how many calls after the last struck one one must be served.
+    pub within: usize,
+    /// Where it is written.
+    pub span: Span,
 }
 
 /// Whether a session begins with a handshake.
