@@ -121,6 +121,11 @@ impl Fault {
         &self.name
     }
 
+    /// Whether every message is one that a correct server may send, as far as the protocol goes.
+    pub fn keeps_protocol(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty() && self.answers.iter().all(FaultEffect::keeps_protocol)
+    }
+
     /// The condition on exchanges.
     pub fn on(&self) -> &Match {
         &self.on

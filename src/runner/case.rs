@@ -25,7 +25,7 @@ use crate::diagnosis;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason, StepProblem,
 };
-use crate::fault::FaultPlayer;
+use crate::fault::{Fault, FaultPlayer};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{Body, Case, Script, SessionNeed};
 use crate::session::OwnedViolation;
@@ -253,7 +253,8 @@ impl CaseRun<'_> {
                 target.close_own(&opened.session, case).await
             };
             found.extend(end.violations);
-            if run.faults.is_none() {
+            // A broken message may be the fault's.
+            if case.inject.iter().all(Fault::keeps_protocol) {
                 add_violations(&mut result, &found, &frames);
             }
             // A step that expects the end, a restart, and whoever stops the run have reasons of their own.

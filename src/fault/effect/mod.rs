@@ -108,6 +108,19 @@ impl FaultEffect {
         )
     }
 
+    /// Whether what it leaves is still the protocol.
+    pub(super) fn keeps_protocol(&self) -> bool {
+        matches!(
+            self,
+            Self::Plain(PlainEffect::Never | PlainEffect::Stall | PlainEffect::End)
+                | Self::Delay(_)
+                | Self::Jitter(_)
+                | Self::Slow(_)
+                | Self::Failure(_)
+                | Self::End(_)
+        )
+    }
+
     /// Carries the effect out; the error says why there is nothing to make it from, as half a sentence.
     pub(super) fn act(&self, work: &mut EffectContext<'_>) -> Result<(), String> {
         match self {
