@@ -14,7 +14,7 @@ use crate::transport::{
 };
 use crate::wire::HttpHead;
 
-/// What is known of the message that is answered.
+/// The context of the message that is answered.
 #[derive(Clone, Copy)]
 pub struct RequestContext {
     pub frame: u32,
@@ -37,7 +37,7 @@ impl RequestContext {
     }
 }
 
-/// What was asked, in a few words.
+/// The request in a few words.
 pub fn asked_text(asked: &ClientMessage) -> String {
     match asked {
         ClientMessage::Raw(bytes) => format!("raw bytes, {} of them", bytes.len()),

@@ -102,7 +102,7 @@ impl LinkFaults {
         LiveRequest::new(bytes, self.scope.clone(), head).of_case(owner)
     }
 
-    /// What comes instead of a message of the server.
+    /// The items that come instead of a message of the server.
     fn received(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Vec<Scheduled> {
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
         let Ok(json) = serde_json::from_slice::<Value>(bytes) else { return vec![at_once(original)] };
@@ -143,7 +143,7 @@ impl LinkFaults {
         named.or(self.pending.len().checked_sub(1))
     }
 
-    /// What comes over the transport.
+    /// The items that come over the transport.
     fn encoded(&mut self, changed: ChangedMessage, context: RequestContext) -> Vec<Scheduled> {
         if changed.never {
             return Vec::new();

@@ -51,7 +51,7 @@ pub struct Fault {
     name: String,
     /// The exchanges that it changes.
     on: Match,
-    /// What the server receives instead; a recording is of a server that received what was sent.
+    /// The message that the server receives instead; a recorded server received what was sent.
     hears: Hearing,
     /// The effects on the replies, in order.
     answers: Vec<FaultEffect>,

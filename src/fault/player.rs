@@ -32,7 +32,7 @@ pub struct FaultPlayer {
     is_healed: AtomicBool,
 }
 
-/// What faults must know; what none of them needs is not kept.
+/// The knowledge that faults need; the rest is not kept.
 #[derive(Debug, Clone, Copy)]
 struct Needs {
     /// How often the same was asked before.
@@ -41,7 +41,7 @@ struct Needs {
     history: bool,
 }
 
-/// What a fault changed of one message.
+/// The change of one message by a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strike {
     /// The name of the fault.
@@ -69,7 +69,7 @@ struct FaultMemory {
     conversations: u64,
     /// How often the same was asked, by scope and in all.
     asked: BTreeMap<(String, String), u32>,
-    /// What the server offers, as far as it was listed.
+    /// The offer of the server, as far as it was listed.
     catalog: Catalog,
     exchanges: Vec<MessageExchange>,
     strikes: Vec<Strike>,
@@ -113,7 +113,7 @@ struct MatchedFault {
     count: Option<u64>,
 }
 
-/// What is sent in the place of one message, or of none.
+/// The messages that are sent in the place of one message, or of none.
 #[derive(Debug, Default)]
 pub struct ChangedMessage {
     /// Messages that come first.
@@ -190,7 +190,7 @@ impl LiveRequest {
         self
     }
 
-    /// What was asked, in a few words.
+    /// The request in a few words.
     fn asked(&self) -> String {
         match (self.method(), self.exchange.tool()) {
             (Some(method), Some(tool)) => format!("{method} {tool}"),
@@ -258,7 +258,7 @@ impl FaultPlayer {
         self.is_healed.store(true, Ordering::Relaxed);
     }
 
-    /// What the faults changed so far, in order.
+    /// The changes by faults so far, in order.
     pub fn strikes(&self) -> Vec<Strike> {
         self.memory().strikes.clone()
     }
@@ -359,7 +359,7 @@ impl FaultPlayer {
         headers.collect()
     }
 
-    /// What is sent instead of `answer`, which is `None` if there was none.
+    /// Changes an answer, which is `None` if there was none.
     pub fn answer(&self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
         // What is remembered is what came before this answer.
         let mut names = self.names(&exchange.request, 0);
@@ -385,7 +385,7 @@ impl FaultPlayer {
         changed
     }
 
-    /// What is sent instead of a message that the server sends by itself, during an exchange if that is known.
+    /// Changes a message that the server sends by itself, during an exchange if that is known.
     pub fn sent(&self, exchange: Option<&LiveExchange>, scope: &str, reply: ServerReply) -> ChangedMessage {
         let method =
             if let ReplyContent::Message(message) = &reply.content { message["method"].as_str() } else { None };
@@ -569,7 +569,7 @@ impl FaultPlayer {
         next("")
     }
 
-    /// What is known of the server and of earlier exchanges, with this one as the last.
+    /// The offer of the server, and earlier exchanges with this one as the last.
     fn known(&self, request: &LiveRequest) -> (Catalog, Vec<MessageExchange>) {
         let memory = self.memory();
         let mut exchanges = memory.exchanges.clone();

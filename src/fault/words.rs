@@ -35,7 +35,7 @@ words! {
         Malformed = "malformed",
         /// No JSON.
         Unparsable = "unparsable",
-        /// What a raw step sent, whatever it is.
+        /// The text of a raw step, whatever it is.
         Raw = "raw",
         /// The start of a session over streams.
         Start = "start",
@@ -45,7 +45,7 @@ words! {
 }
 
 words! {
-    /// What is counted together.
+    /// The scope of a count.
     CountScope {
         /// A conversation over streams, or a session over HTTP.
         Session = "session",

@@ -1,4 +1,4 @@
-//! What faults that a test injects come to: each must change something, and what it changed stands beside what fails.
+//! The faults that a test injects: each must change something, and its changes stand beside the failure.
 
 use super::exchange::StepResponse;
 use super::finding;
@@ -98,7 +98,7 @@ fn of_calls(count: usize) -> String {
     format!("{count} {}", if count == 1 { "call" } else { "calls" })
 }
 
-/// What the faults changed, one line for each message.
+/// The changes by faults, one line for each message.
 fn told(strikes: &[Strike]) -> String {
     let mut lines: Vec<String> = strikes
         .iter()
@@ -113,7 +113,7 @@ fn told(strikes: &[Strike]) -> String {
     lines.join("\n")
 }
 
-/// What becomes of a step whose answer is to be lost.
+/// The result of a step whose answer is to be lost.
 pub(super) fn is_lost(
     step: &Step,
     result: Result<Option<StepResponse>, Finding>,

@@ -14,12 +14,12 @@ pub trait Interceptor: Send + 'static {
     fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled>;
 }
 
-/// What becomes of a sent message.
+/// The messages that a sent message becomes.
 #[derive(Debug, Default)]
 pub struct Passed {
-    /// What goes on to the server.
+    /// Messages that go on to the server.
     pub onward: Vec<Outgoing>,
-    /// What the client gets for it, beside what the server sends.
+    /// Items for the client, beside those of the server.
     pub back: Vec<Scheduled>,
 }
 

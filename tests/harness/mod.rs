@@ -321,6 +321,8 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "unanswered: [NUMBER] of [NUMBER] calls; [NUMBER] answers",
         ),
         (r"seen again, with \d+ calls".to_owned(), "seen again, with [NUMBER] calls"),
+        // Which tools a walk misses depends on who walks at the same time.
+        (r"(missing|too often): `\w+`(, `\w+`)*".to_owned(), "$1: [TOOLS]"),
         (r"walks: \d+ of \d+ at a time".to_owned(), "walks: [NUMBER] of [NUMBER] at a time"),
         (r"\d+( starts of servers in all, .*\n  ✗ (?:killed|early|late))".to_owned(), "[NUMBER]$1"),
         (r#"(\\?")n\d\d(\\?")"#.to_owned(), "${1}n[NUMBER]$2"),

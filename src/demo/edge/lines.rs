@@ -138,7 +138,7 @@ impl EdgeProxy {
         }
     }
 
-    /// What is sent instead of a line of the correct server.
+    /// Changes a line of the correct server.
     fn rewrite_reply(&self, line: &[u8]) -> ChangedMessage {
         let message: Option<Value> = serde_json::from_slice(line).ok();
         let of = |content: ReplyContent| ServerReply { after: Duration::ZERO, content, http: None };

@@ -1,4 +1,4 @@
-//! What clients see of servers with faults at their edge: over streams every line, over HTTP every response.
+//! Servers with faults at their edge, as clients see them: over streams every line, over HTTP every response.
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ pub struct Step {
     pub cancel: Option<Cancel>,
 }
 
-/// What a request waits for.
+/// The end of a request: an answer or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Awaited {
     /// An answer.
