@@ -12,6 +12,8 @@ pub mod block;
 #[doc(hidden)]
 pub mod carrier;
 #[doc(hidden)]
+pub mod chaos;
+#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod coverage;

@@ -26,7 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["reproduce"],
     &["block", "demo"],
     &["runner", "report"],
-    &["prove", "findings", "testing"],
+    &["chaos", "prove", "findings", "testing"],
     &["cli"],
 ];
 

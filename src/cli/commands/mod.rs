@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and a function that does it.
 
 mod adhoc;
+pub(super) mod chaos;
 pub(super) mod check;
 pub(super) mod ci;
 pub(super) mod completions;
