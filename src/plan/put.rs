@@ -95,7 +95,11 @@ impl Parameter<'_> {
     /// Valid arguments with a value in its place, as the parameter takes it: alone, or as the only item of a list.
     pub(crate) fn with(&self, value: &Json) -> Option<Json> {
         let schema = with_definitions(self.schema, self.root);
-        let value = [value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))?;
+        self.put([value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))?)
+    }
+
+    /// Valid arguments with a value in its place, whatever its schema says.
+    pub(crate) fn put(&self, value: Json) -> Option<Json> {
         let mut args = self.base.clone();
         let owner = args.pointer_mut(&self.owner).and_then(Json::as_object_mut)?;
         owner.insert(self.name.to_owned(), value);

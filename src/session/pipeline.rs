@@ -5,6 +5,7 @@
 //! that were made ready. What answers mean is for whoever listens.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -32,6 +33,23 @@ const MAX_REMEMBERED: usize = 256;
 #[derive(Debug, Clone)]
 pub struct PreparedCall {
     head: Vec<u8>,
+}
+
+impl PreparedCall {
+    /// The call as a line, without its line break; `arguments` is JSON.
+    pub fn line(&self, id: &Value, arguments: &str) -> Vec<u8> {
+        let mut line = Vec::new();
+        self.write(&mut line, id, arguments.as_bytes());
+        line
+    }
+
+    fn write(&self, line: &mut Vec<u8>, id: &dyn Display, arguments: &[u8]) {
+        // Memory takes everything.
+        let _ = write!(line, "{{\"jsonrpc\":\"2.0\",\"id\":{id}");
+        line.extend_from_slice(&self.head);
+        line.extend_from_slice(arguments);
+        line.extend_from_slice(b"}}");
+    }
 }
 
 /// An event of a pipeline.
@@ -135,11 +153,7 @@ impl Pipeline<'_> {
         let mut state = self.session.peer.lock();
         let Id::Number(number) = state.fresh_id() else { return };
         let begin = self.batch.len();
-        // Memory takes everything.
-        let _ = write!(self.batch, "{{\"jsonrpc\":\"2.0\",\"id\":{number}");
-        self.batch.extend_from_slice(&prepared.head);
-        self.batch.extend_from_slice(arguments);
-        self.batch.extend_from_slice(b"}}");
+        prepared.write(&mut self.batch, &number, arguments);
         let line = &self.batch[begin..];
         if let Some(pattern) = &self.pattern {
             let at = state.elapsed();

@@ -106,6 +106,51 @@ fn each_fault_fails_its_case_and_no_other() {
     assert_eq!(leftovers(&scene), [""; 0]);
 }
 
+/// A fault of `tests/servers/heavy.py`, the tool whose case shows it, and the code of its finding.
+const HEAVY_FAULTS: [[&str; 3]; 7] = [
+    ["pattern", "find", "blocked-by-argument"],
+    ["schema", "greet", "blocked-by-argument"],
+    ["nested", "count", "crashed-by-argument"],
+    ["long", "find", "crashed-by-argument"],
+    ["wide", "count", "crashed-by-argument"],
+    ["expand", "title", "expanded-argument"],
+    // Not again in a fresh server, so nobody is accused.
+    ["once", "count", ""],
+];
+
+#[test]
+fn heavy_arguments_use_up_faulty_servers_only() {
+    let scene = Scene::copied("cases/security-probes", "security-heavy");
+    let suite = |fault: &str, tool: &str| {
+        format!(
+            "suite: Heavy\nservers:\n  {fault}: {{ command: [python3, ../../servers/heavy.py, {fault}], protocol: \
+             2025-11-25 }}\nrun_options: {{ request_timeout: 4s }}\nsecurity: {{ scan: false, packs: [exhaustion], tools: \
+             [{tool}] }}\n"
+        )
+    };
+    scene.write("heavy-careful.yml", &suite("careful", "'*'"));
+    for [fault, tool, _] in HEAVY_FAULTS {
+        scene.write(&format!("heavy-{fault}.yml"), &suite(fault, tool));
+    }
+    let cases = cases(&scene, "mcprove run 'heavy-*.yml' --parallel 2 --filter 'name(/^security: /)'");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let verdicts: BTreeSet<String> = cases
+        .iter()
+        .map(|case| {
+            let id = text(&case["case"]["id"]);
+            let server = id.rsplit('@').next().unwrap().split('/').next().unwrap();
+            let tool = text(&case["case"]["name"]).replace("security: heavy arguments: ", "");
+            format!("{server}: {tool}: {} {}", text(&case["outcome"]), text(&case["findings"][0]["code"]))
+        })
+        .collect();
+    let careful = ["count", "find", "greet", "title"].map(|tool| format!("careful: {tool}: passed "));
+    let expected = HEAVY_FAULTS.iter().map(|[fault, tool, code]| {
+        let outcome = if code.is_empty() { "inconclusive" } else { "failed" };
+        format!("{fault}: {tool}: {outcome} {code}")
+    });
+    assert_eq!(verdicts, expected.chain(careful).collect());
+}
+
 #[test]
 fn an_interrupted_run_leaves_no_canary() {
     let scene = Scene::copied("cases/security-probes", "security-interrupted");

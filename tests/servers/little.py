@@ -59,7 +59,7 @@ class Server:
     def hear(self, line):
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.write({"id": None, **self.error(-32700, "Parse error")})
         if not self.is_message(message):
             return self.write({"id": None, **self.error(-32600, "Invalid request")})

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::environment::EnvironmentCheck;
 use super::execution::ExecutionCheck;
+use super::exhaustion::ExhaustionCheck;
 use super::fetching::{FetchCheck, is_address};
 use super::path::{PathCheck, is_path};
 use super::{AttackPack, SecuritySettings};
@@ -60,6 +61,7 @@ fn check_of_tool(settings: &Arc<SecuritySettings>, pack: AttackPack, tool: &Tool
         AttackPack::Ssrf if !settings.fetches.selects(&name) && parameters.iter().any(is_address) => {
             Some(Arc::new(FetchCheck { settings, tool: name }))
         }
+        AttackPack::Exhaustion => Some(Arc::new(ExhaustionCheck { settings, tool: name })),
         AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf | AttackPack::Secrets => None,
     }
 }
@@ -76,6 +78,6 @@ fn check_of_server(
             Some(("resources", Arc::new(PathCheck { settings, tool: None })))
         }
         AttackPack::Secrets => Some(("", Arc::new(EnvironmentCheck { settings }))),
-        AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf => None,
+        AttackPack::Exhaustion | AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf => None,
     }
 }

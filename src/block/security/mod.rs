@@ -3,14 +3,17 @@
 //!
 //! The packs are included as `include:` would include them; their cases have the probe `security` besides. [`cases`] plans
 //! a case of each probe for every tool that it is about. [`path`] looks for ways out of a folder, [`execution`] for
-//! arguments that are executed, [`fetching`] for addresses that are followed, and [`environment`] for a secret that shows.
+//! arguments that are executed, [`fetching`] for addresses that are followed, [`exhaustion`] for arguments that use up the
+//! server, and [`environment`] for a secret that shows.
 //! A probe finds something only where it sees an effect that nothing else has: a canary comes back, a file appears in a
 //! folder that was fresh ([`outside`]), a visitor asks a [`listener`] for a path that nobody else knows.
 
 mod cases;
 mod environment;
 mod execution;
+mod exhaustion;
 mod fetching;
+mod heavy;
 mod listener;
 mod outside;
 mod path;
@@ -49,9 +52,10 @@ static KEYS: Object = Object {
             .default("true"),
         key(
             "packs",
-            Shape::Set(&Shape::Choice(&["injection", "path-traversal", "secrets", "ssrf"])),
+            Shape::Set(&Shape::Choice(&["exhaustion", "injection", "path-traversal", "secrets", "ssrf"])),
             "The attacks; by default `injection`, `path-traversal` and `secrets`. `ssrf` gives addresses of this machine \
-             to tools that take addresses, and warns of those that follow them.",
+             to tools that take addresses, and warns of those that follow them. `exhaustion` sends arguments that use up \
+             a careless server, so that others who use it notice.",
         ),
         key(
             "root",
@@ -83,6 +87,7 @@ const SCAN: &str = "builtin:packs/prompt-injection";
 /// Attacks of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AttackPack {
+    Exhaustion,
     Injection,
     PathTraversal,
     Secrets,
@@ -90,11 +95,12 @@ enum AttackPack {
 }
 
 impl AttackPack {
-    const ALL: [Self; 4] = [Self::Injection, Self::PathTraversal, Self::Secrets, Self::Ssrf];
+    const ALL: [Self; 5] = [Self::Exhaustion, Self::Injection, Self::PathTraversal, Self::Secrets, Self::Ssrf];
 
     /// The word in suites.
     fn as_str(self) -> &'static str {
         match self {
+            Self::Exhaustion => "exhaustion",
             Self::Injection => "injection",
             Self::PathTraversal => "path-traversal",
             Self::Secrets => "secrets",
@@ -105,6 +111,7 @@ impl AttackPack {
     /// The built-in suite with its properties.
     fn suite(self) -> Option<&'static str> {
         match self {
+            Self::Exhaustion => Some("builtin:packs/large-payload"),
             Self::Injection => Some("builtin:packs/injection"),
             Self::PathTraversal => Some("builtin:packs/path-traversal"),
             Self::Secrets => Some("builtin:packs/secrets-leakage"),
@@ -115,6 +122,7 @@ impl AttackPack {
     /// The name of its probe in names of cases.
     fn title(self) -> &'static str {
         match self {
+            Self::Exhaustion => "heavy arguments",
             Self::Injection => "executed arguments",
             Self::PathTraversal => "ways out of the folder",
             Self::Secrets => "environment",
@@ -125,6 +133,7 @@ impl AttackPack {
     /// The variants that its probe judges.
     fn judges(self) -> &'static [&'static str] {
         match self {
+            Self::Exhaustion => &["SECURITY-INPUT-HANG", "SECURITY-INPUT-CRASH"],
             Self::Injection => &["SECURITY-COMMAND-INJECTION", "SECURITY-ARGUMENT-INJECTION"],
             Self::PathTraversal => &["SECURITY-PATH-ESCAPE"],
             Self::Secrets => &["SECURITY-SECRET-LEAK"],
@@ -165,7 +174,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
     }
     let asked = texts(node.get("packs"));
     let is_asked = |pack: &AttackPack| {
-        let is_default = asked.is_empty() && *pack != AttackPack::Ssrf;
+        let is_default = asked.is_empty() && ![AttackPack::Exhaustion, AttackPack::Ssrf].contains(pack);
         is_default || asked.iter().any(|word| word.value == pack.as_str())
     };
     let packs: BTreeSet<AttackPack> = AttackPack::ALL.into_iter().filter(is_asked).collect();

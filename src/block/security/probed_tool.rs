@@ -1,6 +1,8 @@
 //! A tool with a session of its own, and the hostile calls that it gets. Every call ends within the time of the case, and
 //! there are never more than so many.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -11,7 +13,10 @@ use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};
 use crate::plan::witness::filled_arguments;
-use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
+use crate::reproduce::Player;
+use crate::session::{
+    Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
+};
 use crate::source::duration_text;
 use crate::wire::Tool;
 
@@ -27,7 +32,7 @@ pub(super) struct ProbedTool<'a> {
     session: Session,
     /// The tool, or what is tried instead, as messages name it.
     subject: String,
-    time: std::time::Duration,
+    time: Duration,
     deadline: Instant,
     /// Valid arguments, of which one is replaced in hostile calls.
     pub(super) base: Value,
@@ -42,6 +47,16 @@ pub(super) struct ProbedTool<'a> {
 struct ProvenFinding {
     finding: Finding,
     reply: Option<SessionReply>,
+}
+
+/// What comes of a heavy call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeavyReply {
+    /// An answer of so many bytes; a refusal of the whole message counts as one.
+    Answer(usize),
+    Silence,
+    /// The server ended, or closed its output.
+    Exit,
 }
 
 /// Why no further call is made.
@@ -133,6 +148,66 @@ impl<'a> ProbedTool<'a> {
         self.request("tools/call", json!({"name": self.subject, "arguments": arguments})).await
     }
 
+    /// Calls the tool with arguments that are written as JSON, and waits so long; the size of what is answered.
+    pub(super) async fn call_written(
+        &mut self,
+        arguments: &str,
+        wait: Option<Duration>,
+    ) -> Result<HeavyReply, ProbeHalt> {
+        let whole = self.whole_timeout()?;
+        let timeout = wait.unwrap_or(whole).min(whole);
+        let id = format!("mcprove-heavy-{}", self.calls);
+        let line = self.session.prepare_call(&self.subject).line(&json!(id), arguments);
+        let message = RawMessage {
+            owner: self.context.owner,
+            pieces: vec![[line.as_slice(), b"\n"].concat()],
+            lines: vec![line],
+            awaited: Awaited::Ids(vec![id.into()]),
+            timeout: Some(timeout),
+            watch: timeout,
+        };
+        let size = |reply: RawReply| reply.answers.iter().map(|answer| answer.to_string().len()).sum();
+        Ok(self
+            .session
+            .send_raw(message)
+            .await
+            .map_or_else(|failure| self.lost(&failure), |reply| HeavyReply::Answer(size(reply))))
+    }
+
+    /// Asks for a sign of life.
+    pub(super) async fn ping(&mut self) -> Result<HeavyReply, ProbeHalt> {
+        let timeout = self.whole_timeout()?;
+        let player = Player { session: &self.session, owner: self.context.owner, timeout };
+        Ok(player.ping().await.map_or_else(|failure| self.lost(&failure), |()| HeavyReply::Answer(0)))
+    }
+
+    fn lost(&self, failure: &CallFailure) -> HeavyReply {
+        match failure.reason {
+            FailureReason::Timeout(_) => HeavyReply::Silence,
+            FailureReason::Exited(_) => HeavyReply::Exit,
+            FailureReason::Protocol(_)
+            | FailureReason::NotRead(_)
+            | FailureReason::RefusedWhole(_)
+            | FailureReason::Http(_) => {
+                if self.session.is_open() {
+                    HeavyReply::Answer(0)
+                } else {
+                    HeavyReply::Exit
+                }
+            }
+        }
+    }
+
+    /// The time for one request, which must not be cut short where silence is evidence.
+    fn whole_timeout(&mut self) -> Result<Duration, ProbeHalt> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left < self.context.request_timeout || self.calls >= MOST_CALLS {
+            return Err(ProbeHalt::OutOfBounds);
+        }
+        self.calls += 1;
+        Ok(self.context.request_timeout)
+    }
+
     /// Calls the tool with valid arguments, which become those of later calls if they are served.
     pub(super) async fn call_validly(&mut self, arguments: Value) -> Result<bool, ProbeHalt> {
         let reply = self.call(&arguments).await?;
@@ -210,7 +285,7 @@ impl<'a> ProbedTool<'a> {
             if let Some(mut finding) = finding {
                 finding.exchange = reply.and_then(|_| result.exchanges.len().checked_sub(1));
                 let is_must = finding.level == RequirementLevel::Must;
-                finding.severity = Some(if is_must { Severity::Critical } else { Severity::Medium });
+                finding.severity.get_or_insert(if is_must { Severity::Critical } else { Severity::Medium });
                 result.findings.push(finding);
             }
         }

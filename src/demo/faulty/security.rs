@@ -2,19 +2,23 @@
 //! only do what a probe looks for: they create files that do not exist yet, and read what they should not.
 
 use std::fs::{self, File};
+use std::future::pending;
 use std::io::Write;
 use std::path::Path;
 
-use rmcp::model::{ContentBlock, ReadResourceResult, ResourceContents};
+use rmcp::model::{ClientRequest, ContentBlock, ErrorData, ReadResourceResult, ResourceContents, ServerResult};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::hooks::{CallResult, Hooks, Pending, SOUND, ToolCall, describe, is_failure};
+use super::hooks::{CallResult, HookedRequest, Hooks, Pending, SOUND, ToolCall, describe, is_failure};
 use super::server_fault::FaultMemory;
 
 /// How many bytes of a page are read.
 const PAGE: u64 = 64 * 1024;
+
+/// How deep a message may be nested.
+const DEEPEST: usize = 500;
 
 pub(super) const HOOKS: &[(&str, Hooks)] = &[
     (
@@ -78,6 +82,19 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
         },
     ),
     ("SECURITY-AUTH-BYPASS", Hooks { checks_tokens: false, ..SOUND }),
+    ("SECURITY-INPUT-HANG", Hooks { request: Some(stall_at_nested_repetitions), ..SOUND }),
+    (
+        "SECURITY-INPUT-CRASH",
+        Hooks {
+            heard: |memory, line| {
+                if depth(line) > DEEPEST {
+                    memory.crash();
+                }
+                None
+            },
+            ..SOUND
+        },
+    ),
     ("SECURITY-UNDECLARED-EFFECT", Hooks { call: Some(create_one_more), ..SOUND }),
 ];
 
@@ -114,6 +131,38 @@ fn carry_out_commands(memory: &FaultMemory, tool: &str, arguments: &mut Value) {
             create(&memory.environment.folder.join(path.trim()), "");
         }
     }
+}
+
+/// Waits for ever from the first pattern on that an engine with backtracking would never be done with.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only calls have arguments")]
+fn stall_at_nested_repetitions(request: HookedRequest<'_>) -> Pending<'_, Result<ServerResult, ErrorData>> {
+    Box::pin(async move {
+        let query = match &request.asked {
+            ClientRequest::CallToolRequest(call) if call.params.name == "search_users" => {
+                call.params.arguments.as_ref().and_then(|arguments| arguments.get("query")?.as_str())
+            }
+            _ => None,
+        };
+        let query = query.unwrap_or_default();
+        if ["+)+", "+)*", "*)+", "*)*"].iter().any(|nested| query.contains(nested)) {
+            request.memory.count_call();
+        }
+        if request.memory.calls() > 0 { pending().await } else { request.proceed().await }
+    })
+}
+
+/// How many lists and objects are within one another in a message.
+fn depth(line: &[u8]) -> usize {
+    let mut depth = 0_usize;
+    let each = line.iter().map(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth
+    });
+    each.max().unwrap_or_default()
 }
 
 /// Creates a file; one that is there stays as it is.

@@ -88,7 +88,7 @@ impl ServerFault {
 
     /// Crashes the server.
     pub(in crate::demo) fn crash(&self) {
-        self.memory.crashed.send_replace(true);
+        self.memory.crash();
     }
 
     /// Receives a line of the client, or the body of a POST; returns a line that answers it before the server does.
@@ -174,9 +174,14 @@ impl ServerFault {
 }
 
 impl FaultMemory {
+    /// Crashes the server.
+    pub(super) fn crash(&self) {
+        self.crashed.send_replace(true);
+    }
+
     /// Crashes the server. Nothing is answered any more.
     pub(super) async fn fall_over<T>(&self) -> T {
-        self.crashed.send_replace(true);
+        self.crash();
         pending().await
     }
 

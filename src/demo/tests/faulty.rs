@@ -158,6 +158,7 @@ fn script(era: Era, text: &str, folder: &Path) -> Vec<(String, Vec<String>)> {
         let (title, lines) = block.split_once('\n').unwrap();
         let folder = folder.display().to_string().replace('\\', "/");
         let lines = lines.lines().map(|line| line.replace("FOLDER", &folder).replace("LONG", &"long ".repeat(500)));
+        let lines = lines.map(|line| line.replace("DEEP", &format!("{}{}", "[".repeat(600), "]".repeat(600))));
         let lines = lines.map(|line| match serde_json::from_str::<Value>(&line) {
             Ok(message) if era == Era::Modern && message["method"] != "initialize" => with_meta(message),
             Ok(mut message) => {

@@ -21,9 +21,9 @@ fn load(text: &str) -> Result<Registry, String> {
 #[test]
 fn counts_are_the_published_ones() {
     let registry = Registry::builtin();
-    assert_eq!((registry.families.len(), registry.leaves().count(), registry.variants().count()), (8, 18, 75));
+    assert_eq!((registry.families.len(), registry.leaves().count(), registry.variants().count()), (8, 18, 77));
     let ids: BTreeSet<&str> = registry.variants().map(|variant| variant.id.as_str()).collect();
-    assert_eq!(ids.len(), 75);
+    assert_eq!(ids.len(), 77);
     let weights: f64 = registry.families.iter().map(|family| family.weight).sum();
     assert!((weights - 837.0).abs() < 1e-9, "{weights}");
 }
@@ -49,7 +49,7 @@ fn leaves_have_their_variants_and_probes() {
     4 FAULT-PROVIDER-SCHEMA-REJECTED agent
     3 FAULT-PROVIDER-TOOL-SELECTION agent,tool-selection
     4 FAULT-SECURITY-TOOL-INJECTION security
-    9 FAULT-SECURITY-TRUST-BOUNDARY trust-boundary,security
+    11 FAULT-SECURITY-TRUST-BOUNDARY trust-boundary,security
     3 FAULT-TIMEOUT-HANG fault-recovery
     2 FAULT-TIMEOUT-SLOW fault-recovery
     8 FAULT-CONFIG-READONLY-IGNORED exec-policy

@@ -1,0 +1,182 @@
+//! Arguments of bounded size that use up the server: one call after which nobody is answered, with which the server ends,
+//! or whose answer is a thousand times larger.
+//!
+//! Time alone is no evidence, and neither is one call without an answer: a server that still answers a ping is not
+//! accused. What is seen is tried once more in a fresh server, after a valid call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::SecuritySettings;
+use super::heavy::{HeavyArguments, heavy_arguments};
+use super::probed_tool::{HeavyReply, MOST_PARAMETERS, ProbeHalt, ProbedTool};
+use crate::event::{CheckResult, Finding, Outcome, Severity};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::source::beginning;
+
+/// An answer is expanded if it is larger than this, in bytes, and so many times as large as the call.
+const LARGE_ANSWER: usize = 1 << 20;
+const LARGE_FACTOR: usize = 100;
+
+/// How long an answer is awaited to a message that a parser may not take at all, before a ping is sent.
+const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
+
+/// How much of the arguments is shown, in characters.
+const SHOWN: usize = 200;
+
+/// A tool, and arguments that use up a careless server.
+#[derive(Debug)]
+pub(super) struct ExhaustionCheck {
+    pub(super) settings: Arc<SecuritySettings>,
+    pub(super) tool: String,
+}
+
+impl Check for ExhaustionCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { run(self, &context).await })
+    }
+}
+
+/// What a call did to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ExhaustionEffect {
+    /// Neither the call nor a later ping is answered.
+    Silence,
+    Exit,
+    LargeAnswer,
+}
+
+impl ExhaustionEffect {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Silence => "blocked-by-argument",
+            Self::Exit => "crashed-by-argument",
+            Self::LargeAnswer => "expanded-argument",
+        }
+    }
+
+    /// What one call of the tool does.
+    fn sentence(self, tool: &str) -> String {
+        match self {
+            Self::Silence => format!("after one call of `{tool}`, the server answers nobody any more"),
+            Self::Exit => format!("one call of `{tool}` ends the server"),
+            Self::LargeAnswer => format!("one call of `{tool}` is answered with a hundred times its size, and more"),
+        }
+    }
+
+    /// The observation.
+    fn evidence(self) -> &'static str {
+        match self {
+            Self::Silence => "no answer in time, not even to a ping",
+            Self::Exit => "the server ended during the call",
+            Self::LargeAnswer => "the answer is larger than 1 MiB",
+        }
+    }
+
+    fn help(self) -> &'static str {
+        match self {
+            Self::Silence => {
+                "match patterns with an engine that does not backtrack or with a time limit, and limit the size of arguments"
+            }
+            Self::Exit => "limit the depth and the size of arguments, and answer larger ones with an error",
+            Self::LargeAnswer => "read documents without entities and aliases, or limit what they expand to",
+        }
+    }
+}
+
+async fn run(check: &ExhaustionCheck, context: &CheckContext<'_>) -> CheckResult {
+    let begin = || ProbedTool::begin(context, &check.settings, &check.tool);
+    let mut probed = match begin().await {
+        Ok(probed) => probed,
+        Err(result) => return *result,
+    };
+    let (heavy, effect) = match send_all(&mut probed).await {
+        Ok(SearchEnd::Effect(heavy, effect)) => (heavy, effect),
+        Ok(SearchEnd::NoPing) => {
+            let result = probed.end(None, "").await;
+            let why = "the server answers no ping, so nothing shows whether it still answers others".to_owned();
+            return if result.outcome == Outcome::Passed { CheckResult::inconclusive(why) } else { result };
+        }
+        Ok(SearchEnd::NoEffect) => return probed.end(None, "the server answered a call or a ping after each").await,
+        Err(halt) => return probed.end(Some(halt), "").await,
+    };
+    // How that server ends is what the second one is to confirm.
+    let _ = probed.end(None, "").await;
+    let mut probed = match begin().await {
+        Ok(probed) => probed,
+        Err(result) => return *result,
+    };
+    match observe_after_valid_call(&mut probed, &heavy).await {
+        Ok(Some(again)) if again == effect => {
+            probed.note(finding(&check.tool, &heavy, effect), None);
+            probed.end(None, "").await
+        }
+        Ok(_) => {
+            let result = probed.end(None, "").await;
+            let why = format!("{}, but not in a fresh server: {}", effect.sentence(&check.tool), heavy.cause());
+            if result.outcome == Outcome::Passed { CheckResult::inconclusive(why) } else { result }
+        }
+        Err(halt) => probed.end(Some(halt), "").await,
+    }
+}
+
+/// How a search ends.
+enum SearchEnd {
+    NoEffect,
+    /// The server does not answer pings, also before anything heavy.
+    NoPing,
+    Effect(HeavyArguments, ExhaustionEffect),
+}
+
+/// Sends all arguments until one has an effect.
+async fn send_all(probed: &mut ProbedTool<'_>) -> Result<SearchEnd, ProbeHalt> {
+    let base = probed.base.clone();
+    let Some(tool) = probed.context.catalog.tool(&probed.subject()) else { return Ok(SearchEnd::NoEffect) };
+    if !probed.call_validly(base).await? {
+        return Ok(SearchEnd::NoEffect);
+    }
+    if probed.ping().await? == HeavyReply::Silence {
+        return Ok(SearchEnd::NoPing);
+    }
+    for heavy in heavy_arguments(tool.input_schema(), &probed.base, MOST_PARAMETERS) {
+        if let Some(effect) = observe(probed, &heavy).await? {
+            return Ok(SearchEnd::Effect(heavy, effect));
+        }
+    }
+    Ok(SearchEnd::NoEffect)
+}
+
+async fn observe_after_valid_call(
+    probed: &mut ProbedTool<'_>,
+    heavy: &HeavyArguments,
+) -> Result<Option<ExhaustionEffect>, ProbeHalt> {
+    let base = probed.base.clone();
+    if probed.call_validly(base).await? { observe(probed, heavy).await } else { Ok(None) }
+}
+
+/// Sends the arguments, and looks at what becomes of the server. An error, a refusal and a late answer are no effects.
+async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<Option<ExhaustionEffect>, ProbeHalt> {
+    let wait = heavy.is_unreadable.then_some(UNREADABLE_WAIT);
+    let reply = probed.call_written(&heavy.text, wait).await?;
+    let sign_of_life = if reply == HeavyReply::Exit { reply } else { probed.ping().await? };
+    Ok(match (reply, sign_of_life) {
+        (_, HeavyReply::Exit) => Some(ExhaustionEffect::Exit),
+        (HeavyReply::Silence, HeavyReply::Silence) => Some(ExhaustionEffect::Silence),
+        (HeavyReply::Answer(size), _) => {
+            let is_large = size > LARGE_ANSWER && size > LARGE_FACTOR * heavy.text.len();
+            is_large.then_some(ExhaustionEffect::LargeAnswer)
+        }
+        (HeavyReply::Silence | HeavyReply::Exit, _) => None,
+    })
+}
+
+fn finding(tool: &str, heavy: &HeavyArguments, effect: ExhaustionEffect) -> Finding {
+    let message = format!("{}: {}", effect.sentence(tool), heavy.cause());
+    let mut found = Finding::new(effect.code(), message)
+        .with_evidence("arguments", beginning(&heavy.text, SHOWN))
+        .with_evidence("size", format!("{} bytes", heavy.text.len()))
+        .with_evidence("effect", format!("{}; and again in a fresh server", effect.evidence()));
+    found.help = Some(effect.help().to_owned());
+    found.severity = Some(Severity::High);
+    found
+}
