@@ -37,7 +37,9 @@ mod tests {
     /// Newcombe (1998), "Two-sided confidence intervals for the single proportion", table I, method 3.
     #[test]
     fn intervals_are_the_published_ones() {
-        for (hits, of, low, high) in [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)] {
+        for (hits, of, low, high) in
+            [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
+        {
             let interval = Interval::wilson(hits, of);
             assert!((interval.low - low).abs() < 5e-5 && (interval.high - high).abs() < 5e-5, "{interval:?}");
         }

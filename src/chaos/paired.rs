@@ -23,14 +23,30 @@ pub struct PairedRow {
 }
 
 const ROWS: [(&str, &str, Patterns); 8] = [
-    ("none", "a call that fails fails its task", Patterns { retries: 0, degrades: false, breaks: false, hedges: false }),
-    ("one retry", "a failed call is made again once", Patterns { retries: 1, degrades: false, breaks: false, hedges: false }),
+    (
+        "none",
+        "a call that fails fails its task",
+        Patterns { retries: 0, degrades: false, breaks: false, hedges: false },
+    ),
+    (
+        "one retry",
+        "a failed call is made again once",
+        Patterns { retries: 1, degrades: false, breaks: false, hedges: false },
+    ),
     ("two retries", "… up to twice", Patterns { retries: 2, degrades: false, breaks: false, hedges: false }),
     ("degradation", "2 of 8 calls may fail", Patterns { retries: 0, degrades: true, breaks: false, hedges: false }),
-    ("breaker", "a tool that fails is left alone", Patterns { retries: 0, degrades: false, breaks: true, hedges: false }),
+    (
+        "breaker",
+        "a tool that fails is left alone",
+        Patterns { retries: 0, degrades: false, breaks: true, hedges: false },
+    ),
     ("hedging", "every call is made twice", Patterns { retries: 0, degrades: false, breaks: false, hedges: true }),
     ("retries, degradation", "both", Patterns { retries: 2, degrades: true, breaks: false, hedges: false }),
-    ("all but hedging", "retries, degradation, breaker", Patterns { retries: 2, degrades: true, breaks: true, hedges: false }),
+    (
+        "all but hedging",
+        "retries, degradation, breaker",
+        Patterns { retries: 2, degrades: true, breaks: true, hedges: false },
+    ),
 ];
 
 /// Every pattern under the same faults, with the seeds from 0 to `seeds`.
@@ -86,14 +102,8 @@ fn call(patterns: Patterns, seed: u32, place: (usize, usize)) -> (bool, u64) {
 fn fails(seed: u32, (task, slot): (usize, usize), attempt: u32) -> bool {
     let tool = TOOLS[slot % TOOLS.len()];
     let place = json!(task * FAN_OUT + slot);
-    let key = FaultDrawKey {
-        fault: "error",
-        server: "",
-        method: "tools/call",
-        tool,
-        arguments: &place,
-        occurrence: attempt,
-    };
+    let key =
+        FaultDrawKey { fault: "error", server: "", method: "tools/call", tool, arguments: &place, occurrence: attempt };
     draw(u64::from(seed), &key) < ERROR_RATE
 }
 

@@ -9,7 +9,8 @@ use super::{ERROR_RATE, FAN_OUT, PairedRow, PublishedRow, TASKS};
 /// Both tables as text, at most 80 columns wide.
 pub fn text(seed: u32, published: &[PublishedRow], seeds: u32, paired: &[PairedRow]) -> String {
     let percent = ERROR_RATE * 100.0;
-    let mut text = format!("{TASKS} tasks of {FAN_OUT} calls, {percent} % of the calls fail; no server, no network\n\n");
+    let mut text =
+        format!("{TASKS} tasks of {FAN_OUT} calls, {percent} % of the calls fail; no server, no network\n\n");
     let _ = writeln!(text, "As mcp-chaos publishes it, seed {seed}");
     let _ = writeln!(text, "  {:22} {:>5} {:>6} {:>6} {:>6}   {:>6}", "", "TCAF", "TCSR", "ETA", "blast", "calls");
     for row in published {
