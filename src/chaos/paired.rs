@@ -114,7 +114,7 @@ mod tests {
     /// The figures lie where the formula has them: 1 - (1 - e)^n.
     #[test]
     fn intervals_hold_the_analytic_figures() {
-        let rows = paired(60);
+        let rows = paired(100);
         let share = |name: &str| rows.iter().find(|row| row.name == name).unwrap().blast_radius;
         for (name, expected) in [
             ("none", 1.0 - 0.98_f64.powi(8)),

@@ -119,7 +119,7 @@ fn settings_decide_what_can_occur() {
         |over: &str, at: &str| Planned { settings: [(over.to_owned(), at.to_owned())].into(), ..Planned::default() };
     let variants = |planned: &Planned| exercised(Registry::builtin(), planned, &JudgedVariants::default()).variants.of;
     let all = variants(&Planned::default());
-    assert_eq!(all, 75 - 7);
+    assert_eq!(all, 77 - 7);
     let on_stdio = variants(&over("stdio", "2025-11-25"));
     assert_eq!(all - on_stdio, 4, "STALE-SESSION, HTTP-CONTRACT, AUTH-BYPASS and DNS-REBINDING need HTTP");
     assert_eq!(on_stdio - variants(&over("stdio", "2026-07-28")), 1);
