@@ -1,6 +1,6 @@
 //! A simulator of tool calls under faults: what patterns of resilience are worth, without a server and without a network.
 //!
-//! [`published`] repeats the demonstration of mcp-chaos draw by draw; [`paired`] asks the same with the same faults for every
+//! `published` repeats the demonstration of mcp-chaos draw by draw; `paired` asks the same with the same faults for every
 //! pattern and with many seeds. Deterministic: the same arguments give the same figures everywhere.
 
 mod interval;

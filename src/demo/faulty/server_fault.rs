@@ -21,7 +21,7 @@ use crate::fault::Fault;
 /// The fault of a server, if it has one.
 ///
 /// All conversations of a server share it. Whatever carries bytes asks `answer_at_once`, and ends when
-/// [`ServerFault::crashed`] does. The faults of an [`Edge`] stand around all of it.
+/// [`ServerFault::crashed`] does. The faults at its edge stand around all of it.
 pub struct ServerFault {
     hooks: &'static Hooks,
     memory: FaultMemory,
