@@ -21,6 +21,9 @@ const LARGE_FACTOR: usize = 100;
 /// How long an answer is awaited to a message that a parser may not take at all, before a ping is sent.
 const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
 
+/// How many more pings a silent server gets, each with the time of a request.
+const PATIENCE: usize = 5;
+
 /// How much of the arguments is shown, in characters.
 const SHOWN: usize = 200;
 
@@ -158,12 +161,19 @@ async fn observe_after_valid_call(
 async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<Option<ExhaustionEffect>, ProbeHalt> {
     let wait = heavy.is_unreadable.then_some(UNREADABLE_WAIT);
     let reply = probed.call_written(&heavy.text, wait).await?;
-    let sign_of_life = if reply == HeavyReply::Exit { reply } else { probed.ping().await? };
+    let mut sign_of_life = if reply == HeavyReply::Exit { reply } else { probed.ping().await? };
+    // A server that does one thing at a time and is slow about it is not lost: it is given time to come back.
+    for _ in 0..PATIENCE {
+        if (reply, sign_of_life) != (HeavyReply::Silence, HeavyReply::Silence) {
+            break;
+        }
+        sign_of_life = probed.ping().await?;
+    }
     Ok(match (reply, sign_of_life) {
         (_, HeavyReply::Exit) => Some(ExhaustionEffect::Exit),
         (HeavyReply::Silence, HeavyReply::Silence) => Some(ExhaustionEffect::Silence),
         (HeavyReply::Answer(size), _) => {
-            let is_large = size > LARGE_ANSWER && size > LARGE_FACTOR * heavy.text.len();
+            let is_large = heavy.expands && size > LARGE_ANSWER && size > LARGE_FACTOR * heavy.text.len();
             is_large.then_some(ExhaustionEffect::LargeAnswer)
         }
         (HeavyReply::Silence | HeavyReply::Exit, _) => None,

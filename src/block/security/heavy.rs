@@ -55,6 +55,8 @@ pub(super) struct HeavyArguments {
     pub(super) text: String,
     /// Whether a parser may refuse the whole message, and the server answer nothing.
     pub(super) is_unreadable: bool,
+    /// Whether it is a document whose entities or aliases expand: only then says a large answer anything.
+    pub(super) expands: bool,
 }
 
 impl HeavyArguments {
@@ -71,31 +73,29 @@ impl HeavyArguments {
 pub(super) fn heavy_arguments(schema: &Value, base: &Value, most_parameters: usize) -> Vec<HeavyArguments> {
     let mut all = Vec::new();
     for parameter in parameters(schema, base).iter().take(most_parameters) {
-        let mut add = |kind: String, arguments: Option<Value>| {
+        let mut add = |kind: String, arguments: Option<Value>, expands: bool| {
             let text = arguments.map(|arguments| arguments.to_string());
             let parameter = Some(parameter.name().to_owned());
-            all.extend(text.map(|text| HeavyArguments { parameter, kind, text, is_unreadable: false }));
+            all.extend(text.map(|text| HeavyArguments { parameter, kind, text, is_unreadable: false, expands }));
         };
         for pattern in PATTERNS.iter().filter(|_| has_word(parameter, &PATTERN_WORDS)) {
             let kind = format!("the pattern `{pattern}`, which backtracks");
-            add(
-                kind,
-                with_subject(schema, base, parameter.name()).and_then(|parameter| parameter.with(&json!(pattern))),
-            );
+            let matched = with_subject(schema, base, parameter.name());
+            add(kind, matched.and_then(|parameter| parameter.with(&json!(pattern))), false);
         }
         for text in REPEATABLE.iter().filter(|_| is_checked_by_nested_quantifiers(parameter.schema())) {
             let kind = format!("a text of {REPEATED} times `{text}` that the schema's `pattern` matches only nearly");
-            add(kind, parameter.put(json!(format!("{}!", text.repeat(REPEATED)))));
+            add(kind, parameter.put(json!(format!("{}!", text.repeat(REPEATED)))), false);
         }
         for (kind, document) in documents(parameter) {
-            add(kind, parameter.with(&json!(document)));
+            add(kind, parameter.with(&json!(document)), true);
         }
-        add(format!("a text of {LONG} characters"), parameter.with(&json!("x".repeat(LONG))));
+        add(format!("a text of {LONG} characters"), parameter.with(&json!("x".repeat(LONG))), false);
         if parameter.schema()["type"] == "array" {
             let lists =
                 [(0..WIDE).map(|at| json!(format!("x{at}"))).collect(), (0..WIDE).map(|at| json!(at)).collect()];
             let fitting = lists.into_iter().find_map(|list: Vec<Value>| parameter.with(&json!(list)));
-            add(format!("a list of {WIDE} items"), fitting);
+            add(format!("a list of {WIDE} items"), fitting, false);
         }
         let lists = parameter.with(&json!([[[[MARK]]]]));
         let objects = parameter.with(&json!({"a": {"a": {"a": {"a": MARK}}}}));
@@ -122,6 +122,7 @@ fn nested(parameter: Option<&str>, sample: &Value) -> Vec<HeavyArguments> {
             kind: format!("{what} within {what}, {depth} deep"),
             text: sample.replace(&mark, &deep),
             is_unreadable: true,
+            expands: false,
         }
     };
     DEEP.into_iter().map(of).collect()
