@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::arrival::{MarkerArrival, MarkerSearch};
-use super::{FlowAction, FlowStep, TrustBoundary};
+use super::{FlowAction, FlowStep, TrustBoundary, sampling};
 use crate::event::Finding;
 use crate::plan::{CheckContext, FreshServers};
 use crate::session::{Session, SessionReply, SessionRequest};
@@ -27,6 +27,10 @@ pub(super) struct FlowExchange {
     pub(super) is_served: bool,
     /// The marker in what was sent to the protected server.
     pub(super) arrival: Option<MarkerArrival>,
+    /// The marker in a prompt with which the protected server instructs the client's model.
+    pub(super) prompt: Option<MarkerArrival>,
+    /// Whether the server that is not trusted asks the client for the context of all servers.
+    pub(super) wants_foreign_context: bool,
     /// Whether the step is one of a tool that makes a text harmless.
     pub(super) is_sanitiser: bool,
 }
@@ -114,7 +118,12 @@ impl TextFlow<'_> {
             session.request(request).await.map_err(|failure| FlowStop::Broken(Box::new(Finding::from(&failure))))?;
         let tool = matches!(step.action, FlowAction::Call { .. }).then_some(subject.as_str());
         let is_sanitiser = tool.is_some_and(|tool| self.boundary.sanitised_by.selects(tool));
+        let is_untrusted = step.server.value == self.boundary.from.value;
+        let asked = sampling::requests(&session.frames(), reply.frame, reply.answer_frame);
+        let search = self.search.as_ref().filter(|_| !is_untrusted);
         Ok(FlowExchange {
+            prompt: asked.iter().find_map(|params| sampling::in_system_prompt(search?, params)),
+            wants_foreign_context: is_untrusted && asked.iter().any(sampling::wants_foreign_context),
             title: format!("{method} {subject}"),
             server: step.server.value.clone(),
             is_served: reply.is_served(),

@@ -8,6 +8,7 @@
 mod arrival;
 mod cases;
 mod flow;
+mod sampling;
 mod shadowing;
 mod verdict;
 

@@ -6,7 +6,7 @@ use super::TrustBoundary;
 use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
 use crate::block::canary::RandomCanaries;
 use crate::block::evidence::exchange;
-use crate::event::{CheckResult, Finding, Outcome, Reason, Severity, UNTRUSTED_TEXT};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity, UNTRUSTED_TEXT};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning_of_json;
 
@@ -76,6 +76,12 @@ fn judge(boundary: &TrustBoundary, run: &FlowRun) -> CheckResult {
     {
         return CheckResult::found(Outcome::Failed, finding(boundary, run, at, crossed).into_iter().collect());
     }
+    if let Some((at, prompting)) = run.exchanges.iter().enumerate().find(|(_, one)| one.prompt.is_some()) {
+        return CheckResult::found(Outcome::Failed, prompted(boundary, at, prompting).into_iter().collect());
+    }
+    if let Some((at, asking)) = run.exchanges.iter().enumerate().find(|(_, one)| one.wants_foreign_context) {
+        return CheckResult::found(Outcome::Warned, vec![foreign_context(boundary, at, asking)]);
+    }
     if run.marked == 0 {
         let why = format!("no answer of `{from}` has a text, so nothing could be marked");
         return CheckResult::inconclusive(why);
@@ -120,6 +126,44 @@ fn finding(boundary: &TrustBoundary, run: &FlowRun, at: usize, crossed: &FlowExc
         found = found.with_evidence("came from", answer);
     }
     Some(found)
+}
+
+fn prompted(boundary: &TrustBoundary, at: usize, prompting: &FlowExchange) -> Option<Finding> {
+    let arrival = prompting.prompt.as_ref()?;
+    let from = &boundary.from.value;
+    let message = format!(
+        "`{}` of `{}` instructs the client's model with a text of `{from}`, which is not trusted: `{}` has its marker",
+        prompting.title, prompting.server, arrival.path
+    );
+    Some(
+        Finding {
+            exchange: Some(at),
+            frame: Some(prompting.reply.frame),
+            path: Some(arrival.path.clone()),
+            severity: Some(Severity::High),
+            help: Some("keep `systemPrompt` free of texts of others; a message can hold them".to_owned()),
+            ..Finding::new(UNTRUSTED_TEXT, message)
+        }
+        .with_evidence("arrived", arrival.form)
+        .with_evidence("sent as", &*arrival.quote),
+    )
+}
+
+/// A warning: the specification says that servers should not, where the client did not declare it.
+fn foreign_context(boundary: &TrustBoundary, at: usize, asking: &FlowExchange) -> Finding {
+    let from = &boundary.from.value;
+    let message =
+        format!("`{}` of `{from}`, which is not trusted, asks the client for the context of all servers", asking.title);
+    Finding {
+        exchange: Some(at),
+        frame: Some(asking.reply.frame),
+        path: Some("params.includeContext".to_owned()),
+        level: RequirementLevel::Should,
+        severity: Some(Severity::Medium),
+        help: Some("leave `includeContext` out of requests for sampling, since no client has to grant it".to_owned()),
+        ..Finding::new("foreign-context", message)
+    }
+    .with_evidence("request", "`sampling/createMessage` with `includeContext: allServers`")
 }
 
 /// A result with the steps that led to it.
