@@ -8,6 +8,7 @@ use super::environment::EnvironmentCheck;
 use super::execution::ExecutionCheck;
 use super::exhaustion::ExhaustionCheck;
 use super::fetching::{FetchCheck, is_address};
+use super::instructions::InstructionsCheck;
 use super::path::{PathCheck, is_path};
 use super::{AttackPack, SecuritySettings};
 use crate::block::torture::cases::kept;
@@ -24,13 +25,18 @@ pub(super) fn cases(
 ) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
     cases.extend(planner.unknown_tools(template, &settings.fetches, catalog));
-    let case = |pack: AttackPack, subject: &str, body: Body| {
-        let name = [&template.name, pack.title(), subject].map(str::to_owned).join(": ");
+    let titled = |title: &str, subject: &str, judges: &[&str], body: Body| {
+        let name = [&template.name, title, subject].map(str::to_owned).join(": ");
         let mut case = planner.case(name.trim_end_matches(": "), None, settings.span, body);
         case.probes.clone_from(&template.probes);
-        case.variants.extend(pack.judges().iter().map(|variant| (*variant).to_owned()));
+        case.variants.extend(judges.iter().map(|variant| (*variant).to_owned()));
         case
     };
+    let case = |pack: AttackPack, subject: &str, body| titled(pack.title(), subject, pack.judges(), body);
+    if settings.scans {
+        let check = Body::Check(Arc::new(InstructionsCheck));
+        cases.push(titled("instructions of the server", "", &["SECURITY-TOOL-POISONING"], check));
+    }
     for pack in settings.probed() {
         let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         cases.extend(tools.filter_map(|tool| {

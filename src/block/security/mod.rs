@@ -4,7 +4,7 @@
 //! The packs are included as `include:` would include them; their cases have the probe `security` besides. [`cases`] plans
 //! a case of each probe for every tool that it is about. [`path`] looks for ways out of a folder, [`execution`] for
 //! arguments that are executed, [`fetching`] for addresses that are followed, [`exhaustion`] for arguments that use up the
-//! server, and [`environment`] for a secret that shows.
+//! server, and [`environment`] for a secret that shows; [`instructions`] reads how the server introduces itself.
 //! A probe finds something only where it sees an effect that nothing else has: a canary comes back, a file appears in a
 //! folder that was fresh ([`outside`]), a visitor asks a [`listener`] for a path that nobody else knows.
 
@@ -14,6 +14,7 @@ mod execution;
 mod exhaustion;
 mod fetching;
 mod heavy;
+mod instructions;
 mod listener;
 mod outside;
 mod path;
@@ -48,7 +49,8 @@ static KEYS: Object = Object {
     doc: "Known attacks on the server, and searches of its answers; `security: true` makes all of them that need no \
           further word.",
     keys: &[&[
-        key("scan", Shape::Flag, "Whether to look for instructions to the model, as the pack `prompt-injection` does.")
+        key("scan", Shape::Flag, "Whether to look for instructions to the model, as the pack `prompt-injection` does, and in the `instructions` of \
+             the server.")
             .default("true"),
         key(
             "packs",
@@ -146,6 +148,8 @@ impl AttackPack {
 #[derive(Debug, Clone)]
 struct SecuritySettings {
     span: Span,
+    /// Whether texts are searched for instructions to the model.
+    scans: bool,
     packs: BTreeSet<AttackPack>,
     /// The folder that tools may use, unfilled.
     root: Option<Node>,
@@ -185,6 +189,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
     }
     Some(Arc::new(SecuritySettings {
         span: node.span,
+        scans: has_scan,
         packs,
         root: node.get("root").cloned(),
         forbids_loopback: KEYS.value(node, "forbid_loopback").and_then(|flag| flag.flag()) == Some(true),

@@ -1,0 +1,57 @@
+//! The instructions that a server gives at its start, and its own name and description: clients show them to the model
+//! before anything else. The pack behind `scan` reads everything that a request lists or returns.
+
+use serde_json::Value;
+
+use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
+use crate::injection::{self, TextOrigin};
+use crate::plan::{BoxFuture, Check, CheckContext};
+
+/// The members of the server's introduction that a model may read.
+const MEMBERS: [&str; 2] = ["instructions", "serverInfo"];
+
+/// The introduction of a server, which must not instruct the model behind its user's back.
+#[derive(Debug)]
+pub(super) struct InstructionsCheck;
+
+impl Check for InstructionsCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move { run(&context).await })
+    }
+}
+
+async fn run(context: &CheckContext<'_>) -> CheckResult {
+    let session = match context.servers.open().await {
+        Ok(session) => session,
+        Err(found) => return CheckResult::unavailable(found),
+    };
+    let introduction = session.server.result.clone();
+    let protocol_revision = session.server.revision.to_string();
+    let exit = context.servers.close(session).await;
+    let findings: Vec<Finding> = MEMBERS.iter().filter_map(|member| finding(member, &introduction[*member])).collect();
+    let result = match exit {
+        _ if !findings.is_empty() => CheckResult::found(Outcome::Failed, findings),
+        Some(exit) => CheckResult::found(Outcome::Failed, vec![exit]),
+        None => {
+            let has_any = introduction["instructions"].is_string();
+            let says =
+                if has_any { "`instructions` and `serverInfo` were read" } else { "there are no `instructions`" };
+            CheckResult::because(Outcome::Passed, Reason::Measured(says.to_owned()))
+        }
+    };
+    CheckResult { protocol_revision, ..result }
+}
+
+fn finding(member: &str, value: &Value) -> Option<Finding> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let found = injection::find(&text, TextOrigin::Declared)?;
+    Some(
+        Finding {
+            path: Some(format!("result.{member}")),
+            severity: Some(Severity::High),
+            help: Some("take out what the user is not to see; instructions say what the server is for".to_owned()),
+            ..Finding::new("no-instructions", format!("`{member}` of the server {}", found.says))
+        }
+        .with_evidence("text", found.quote),
+    )
+}
