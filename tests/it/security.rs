@@ -48,8 +48,8 @@ arguments:
 /// A suite for the server with a fault, of which only some tools are attacked.
 fn suite(fault: &str, tools: &str) -> String {
     format!(
-        "suite: Notes\nservers:\n  {fault}: {{ command: [python3, ../../servers/notes.py, files, {fault}], scratch: true \
-         }}\nsecurity:\n  scan: false\n  root: files\n  packs: [injection, path-traversal, secrets, ssrf]\n  \
+        "suite: Notes\nservers:\n  {fault}: {{ command: [python3, ../../servers/notes.py, files, {fault}], scratch: true, \
+         env: {{ NOTES_TOKEN: correct-horse-battery }}, secrets: [NOTES_TOKEN] }}\nsecurity:\n  scan: false\n  root: files\n  packs: [injection, path-traversal, secrets, ssrf]\n  \
          forbid_loopback: true\n  tools: [{tools}]\n{ARGUMENTS}"
     )
 }
@@ -94,6 +94,10 @@ fn each_fault_fails_its_case_and_no_other() {
             "passed" => careful += usize::from(server == "careful"),
             outcome => {
                 let finding = &case["findings"][0];
+                // The suite's own secret shows where the environment does, and appears nowhere.
+                let also = if name == "environment" { Value::from("leaked-secret") } else { Value::Null };
+                assert_eq!(case["findings"][1]["code"], also, "{id}");
+                assert!(!case.to_string().contains("correct-horse"), "{id}");
                 let why = if finding.is_null() { &case["reason"] } else { &finding["code"] };
                 failed.insert(format!("{server}: {name}: {outcome} {}", why.as_str().unwrap_or_default()));
             }

@@ -1,4 +1,5 @@
-//! A secret in the server's environment, which nothing that the server sends may show.
+//! Secrets that nothing that the server sends may show: a variable that only this server is started with, and those that
+//! the suite gives it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::SecuritySettings;
+use super::secrets::{self, KnownSecret};
 use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::plan::generated::text_node;
@@ -43,15 +45,19 @@ impl Check for EnvironmentCheck {
 }
 
 async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResult {
-    let secret = RandomCanaries::new().make();
-    if !context.suite.servers[context.server_name].is_started() {
+    let span = check.settings.span;
+    let mut added = AddedSettings::default();
+    let mut secrets = KnownSecret::of_suite(context);
+    if context.suite.servers[context.server_name].is_started() {
+        let canary = RandomCanaries::new().make();
+        added.env.push((Located { value: VARIABLE.to_owned(), span }, text_node(&canary, span)));
+        secrets.insert(0, KnownSecret::canary(VARIABLE, canary));
+    }
+    if secrets.is_empty() {
         return CheckResult::not_applicable(
-            "the server is not started by a command, so it gets no variable".to_owned(),
+            "the server is not started by a command, so it gets no variable, and no credentials either".to_owned(),
         );
     }
-    let span = check.settings.span;
-    let variable = Located { value: VARIABLE.to_owned(), span };
-    let added = AddedSettings { env: vec![(variable, text_node(&secret, span))], ..AddedSettings::default() };
     let session = match context.servers.open_with(&added).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
@@ -69,12 +75,13 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     let protocol_revision = session.server.revision.to_string();
     let frames = session.frames();
     let exit = context.servers.close(session).await;
-    let redactor = Redactor::new([secret]);
-    let shows = |frame: &&Frame| frame.direction == Direction::Received && redactor.text(&frame.text()) != frame.text();
-    let result = if let Some(frame) = frames.iter().find(shows) {
-        let mut result = CheckResult::found(Outcome::Failed, vec![finding(frame, &frames, &redactor)]);
-        result.frames.push(frame.seq);
-        result
+    let redactor = secrets::redactor(&secrets);
+    let shown: Vec<(&KnownSecret, &Frame)> =
+        secrets.iter().filter_map(|secret| Some((secret, secret.first_shown(&frames)?))).collect();
+    let result = if !shown.is_empty() {
+        let findings = shown.iter().map(|(secret, frame)| finding(secret, frame, &frames, &redactor)).collect();
+        let frames = shown.iter().map(|(_, frame)| frame.seq).collect();
+        CheckResult { frames, ..CheckResult::found(Outcome::Failed, findings) }
     } else if let Some(failure) = ended {
         CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
     } else if let Some(found) = exit {
@@ -82,7 +89,9 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     } else if served == 0 {
         CheckResult::inconclusive("the server served no call, so nothing of its environment could show".to_owned())
     } else {
-        let reason = format!("{calls} calls, {served} of them served, and no message shows the variable `{VARIABLE}`");
+        let places: Vec<&str> = secrets.iter().map(|secret| secret.place.as_str()).collect();
+        let places = places.join(", ");
+        let reason = format!("{calls} calls, {served} of them served, and no message shows {places}");
         CheckResult { reason: Some(Reason::Measured(reason)), ..CheckResult::new(Outcome::Passed) }
     };
     CheckResult { protocol_revision, ..result }
@@ -98,17 +107,23 @@ fn with_unknown_texts(mut arguments: Value) -> Value {
     arguments
 }
 
-fn finding(frame: &Frame, frames: &[Frame], redactor: &Redactor) -> Finding {
+fn finding(secret: &KnownSecret, frame: &Frame, frames: &[Frame], redactor: &Redactor) -> Finding {
     let place = match frame.channel {
         Channel::Stderr => "standard error".to_owned(),
         Channel::Protocol | Channel::Http => place_of(frame, frames),
     };
-    let mut found = Finding::new("leaked-environment", format!("{place} shows a secret of the server's environment"))
-        .with_evidence("variable", VARIABLE)
+    let (code, severity, what) = if secret.is_canary {
+        ("leaked-environment", Severity::Critical, "a secret of the server's environment".to_owned())
+    } else {
+        ("leaked-secret", Severity::High, format!("a secret that the suite gave the server: {}", secret.place))
+    };
+    let mut found = Finding::new(code, format!("{place} shows {what}"))
+        .with_evidence("secret", secret.place.clone())
         .with_evidence("shown", beginning(&redactor.text(&frame.text()), SHOWN));
-    found.help =
-        Some("keep the environment out of results, errors and logs; say which variables may be shown".to_owned());
-    found.severity = Some(Severity::Critical);
+    found.help = Some(
+        "keep secrets and the environment out of results, errors and logs; say which settings may be shown".to_owned(),
+    );
+    found.severity = Some(severity);
     found.frame = Some(frame.seq);
     found
 }

@@ -19,6 +19,7 @@ mod listener;
 mod outside;
 mod path;
 mod probed_tool;
+mod secrets;
 mod spelling;
 
 use std::collections::BTreeSet;

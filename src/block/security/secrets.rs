@@ -1,0 +1,70 @@
+//! Secrets that a server knows from its start or from the headers of requests, and messages that show them.
+
+use crate::plan::CheckContext;
+use crate::redact::{Redactor, is_secret};
+use crate::source::Node;
+use crate::suite::{Auth, Server, Target};
+use crate::wire::{Channel, Direction, Frame};
+
+/// Shorter values are not looked for, in characters: they appear by chance.
+const SHORTEST: usize = 8;
+
+/// A value that no message of the server may show.
+#[derive(Debug)]
+pub(super) struct KnownSecret {
+    /// The place of the value, as messages name it: "the variable `TOKEN`".
+    pub(super) place: String,
+    value: String,
+    /// Whether the value was made for this case, so that nobody else can know it.
+    pub(super) is_canary: bool,
+}
+
+impl KnownSecret {
+    /// A variable that only this server is started with.
+    pub(super) fn canary(variable: &str, value: String) -> Self {
+        Self { place: format!("the variable `{variable}`"), value, is_canary: true }
+    }
+
+    /// Those that the suite gives the server: `secrets` with their values under `env`, and credentials for its address.
+    pub(super) fn of_suite(context: &CheckContext<'_>) -> Vec<Self> {
+        let server = &context.suite.servers[context.server_name];
+        let text = |node: &Node| (context.filled)(node).and_then(|value| value.as_str().map(str::to_owned));
+        let variables = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
+        let variables =
+            variables.filter_map(|(name, node)| Some((format!("the variable `{}`", name.value), text(node)?)));
+        let all = variables.chain(credentials(server, text));
+        let all = all.filter(|(_, value)| value.chars().count() >= SHORTEST);
+        all.map(|(place, value)| Self { place, value, is_canary: false }).collect()
+    }
+
+    /// The first message of the server that shows it. A value that a request had as a parameter may come back.
+    pub(super) fn first_shown<'a>(&self, frames: &'a [Frame]) -> Option<&'a Frame> {
+        let search = Redactor::new([self.value.clone()]);
+        let is_message = |frame: &&Frame| frame.direction == Direction::Sent && frame.channel == Channel::Protocol;
+        if frames.iter().filter(is_message).any(|frame| search.is_in(&frame.text())) {
+            return None;
+        }
+        frames.iter().find(|frame| frame.direction == Direction::Received && search.is_in(&frame.text()))
+    }
+}
+
+/// Masks all of them.
+pub(super) fn redactor(secrets: &[KnownSecret]) -> Redactor {
+    Redactor::new(secrets.iter().map(|secret| secret.value.clone()))
+}
+
+/// Headers that carry credentials, without the word for their kind, such as `Bearer`, and the token of `auth`.
+fn credentials(server: &Server, text: impl Fn(&Node) -> Option<String>) -> Vec<(String, String)> {
+    let Target::Url(http) = &server.target else { return Vec::new() };
+    let headers = http.credentials.headers.iter().filter_map(|(name, node)| {
+        let value = text(node).filter(|value| is_secret(&name.value, value))?;
+        let token = value.split_once(' ').map_or(value.as_str(), |(_, token)| token).to_owned();
+        Some((format!("the header `{}`", name.value), token))
+    });
+    let token = match &http.credentials.auth {
+        Some(Auth::Bearer(token)) => text(token),
+        Some(Auth::ClientCredentials(_)) | None => None,
+    };
+    let token = token.map(|token| ("the token of `auth`".to_owned(), token));
+    headers.chain(token).collect()
+}
