@@ -9,6 +9,8 @@ mod calls;
 mod hooks;
 mod security;
 mod server_fault;
+mod shell;
+mod sql;
 mod state;
 
 use std::sync::LazyLock;

@@ -1,18 +1,22 @@
 //! The faulty servers with a hole in their security. Where a real server would hand a text to a shell or a database, these
-//! only do what a probe looks for: they create files that do not exist yet, and read what they should not.
+//! have a little one of their own (`shell`, `sql`), which creates files that do not exist yet, and does no other harm.
 
 use std::fs::{self, File};
 use std::future::pending;
 use std::io::Write;
 use std::path::Path;
 
-use rmcp::model::{ClientRequest, ContentBlock, ErrorData, ReadResourceResult, ResourceContents, ServerResult};
-use serde_json::Value;
+use rmcp::model::{
+    CallToolResult, ClientRequest, ContentBlock, ErrorData, ReadResourceResult, ResourceContents, ServerResult,
+};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::hooks::{CallResult, HookedRequest, Hooks, Pending, SOUND, ToolCall, describe, is_failure};
+use super::hooks::{CallResult, HookedRequest, Hooks, Pending, SOUND, ToolCall, describe, failure, is_failure};
 use super::server_fault::FaultMemory;
+use super::shell;
+use super::sql::{self, Row};
 
 /// How many bytes of a page are read.
 const PAGE: u64 = 64 * 1024;
@@ -39,7 +43,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
         },
     ),
     ("SECURITY-PATH-ESCAPE", Hooks { read: Some(read_any_file), ..SOUND }),
-    ("SECURITY-COMMAND-INJECTION", Hooks { arguments: carry_out_commands, ..SOUND }),
+    ("SECURITY-COMMAND-INJECTION", Hooks { arguments: print_by_shell, ..SOUND }),
     (
         "SECURITY-ARGUMENT-INJECTION",
         Hooks {
@@ -52,18 +56,7 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
             ..SOUND
         },
     ),
-    (
-        "SECURITY-SQL-INJECTION",
-        Hooks {
-            arguments: |_, _, arguments| {
-                let query = arguments["query"].as_str().unwrap_or_default().to_lowercase();
-                if query.contains("' or ") {
-                    arguments["query"] = "@".into();
-                }
-            },
-            ..SOUND
-        },
-    ),
+    ("SECURITY-SQL-INJECTION", Hooks { call: Some(search_by_statement), ..SOUND }),
     ("SECURITY-SSRF", Hooks { read: Some(fetch_any_page), ..SOUND }),
     (
         "SECURITY-SECRET-LEAK",
@@ -120,17 +113,47 @@ fn fetch_any_page<'a>(_: &'a FaultMemory, uri: &'a str) -> Pending<'a, Option<Re
     })
 }
 
-/// Carries out commands in the message as a shell would, as far as probes look for it.
-fn carry_out_commands(memory: &FaultMemory, tool: &str, arguments: &mut Value) {
+/// Has a shell print the message.
+fn print_by_shell(memory: &FaultMemory, tool: &str, arguments: &mut Value) {
     if tool != "echo" {
         return;
     }
-    let message = arguments["message"].as_str().unwrap_or_default();
-    for command in message.split(['(', ')', '`', ';', '|', '&', '\n']).skip(1) {
-        if let Some(path) = command.trim().strip_prefix("touch ") {
-            create(&memory.environment.folder.join(path.trim()), "");
-        }
+    let printed = shell::echo(arguments["message"].as_str().unwrap_or_default(), &memory.environment.folder);
+    if let Some(printed) = printed {
+        arguments["message"] = printed.into();
     }
+}
+
+/// Pastes a query with a quotation mark into a statement; without one, the search is the usual one.
+fn search_by_statement(mut call: ToolCall<'_>) -> Pending<'_, CallResult> {
+    Box::pin(async move {
+        let is_search = call.is_of("search_users");
+        let query =
+            call.request.arguments.as_mut().filter(|_| is_search).and_then(|arguments| arguments.get_mut("query"));
+        let pasted = query.and_then(|query| {
+            let condition = query.as_str().filter(|text| text.contains('\'')).map(sql::condition)?;
+            // All rows: every address has it.
+            *query = "@".into();
+            Some(condition)
+        });
+        let answer = call.proceed().await?;
+        let (Some(condition), Some(rows)) = (pasted, &answer.structured_content) else { return Ok(answer) };
+        let rows = rows["users"].as_array().cloned().unwrap_or_default();
+        let text = |row: &Value, column: &str| row[column].as_str().unwrap_or_default().to_owned();
+        // A broken statement is one without any row, too.
+        let mut held = sql::holds(&condition, Row { name: "", email: "" }).map(|_| Vec::new());
+        for row in rows {
+            let (name, email) = (text(&row, "name"), text(&row, "email"));
+            let is_found = sql::holds(&condition, Row { name: &name, email: &email });
+            if let (Ok(held), Ok(true)) = (&mut held, is_found) {
+                held.push(row);
+            }
+        }
+        Ok(match held {
+            Ok(users) => CallToolResult::structured(json!({"total": users.len(), "users": users})),
+            Err(complaint) => failure(&format!("the database says: {complaint}")),
+        })
+    })
 }
 
 /// Waits for ever from the first pattern on that an engine with backtracking would never be done with.
@@ -166,7 +189,7 @@ fn depth(line: &[u8]) -> usize {
 }
 
 /// Creates a file; one that is there stays as it is.
-fn create(path: &Path, text: &str) {
+pub(super) fn create(path: &Path, text: &str) {
     // A place where nothing can be created is none of a prober's.
     let _ = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
 }

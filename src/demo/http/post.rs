@@ -1,6 +1,6 @@
 //! Answers POST requests: reads a body of bounded size, and in it a message of one era or the other.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::Pin;
 
 use axum::body::{Body, Bytes};
@@ -35,6 +35,9 @@ pub(super) async fn answer(server: &Server, request: Request) -> Result<Response
     let body = read(body).await?;
     if let Some(answer) = server.conduct.fault.answer_at_once(&body) {
         server.sessions.say(headers, &answer);
+    }
+    if server.conduct.fault.has_crashed() {
+        return pending().await;
     }
     let message: Value = serde_json::from_slice(&body).map_err(|error| {
         let refusal = Refusal::unidentified(ErrorCode::PARSE_ERROR, format!("the body is not JSON: {error}"));

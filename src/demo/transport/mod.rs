@@ -127,6 +127,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             // A queue without a reader means that the client is gone.
             drop(self.answers.send(answer));
         }
+        if self.fault.has_crashed() {
+            return None;
+        }
         match judge_line(line) {
             Judged::Message(message) => return Some(*message),
             Judged::Batch(messages) if self.accepts_batches() && !messages.is_empty() => {
