@@ -55,6 +55,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("two-ways", "`Authorization`", "the name of a header in any case"),
     ("two-ways", "one `put`", "the values of other names"),
     ("two-ways", "a fault has a type", "a key beside any of four others"),
+    ("useless-key", "without the pack `ssrf`", "a word in the list of another key"),
     ("uneven-row", "", "the keys of another item of a list"),
     ("unknown-builtin", "", "names of built-in suites"),
     ("unknown-hint", "", "hints that rules ask for"),

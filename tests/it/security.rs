@@ -16,7 +16,7 @@ use crate::documents::split;
 use crate::harness::{Scene, is_full, is_update, root};
 
 /// A fault of `tests/servers/notes.py`, the case that fails because of it, and the code of its finding.
-const FAULTS: [[&str; 3]; 13] = [
+const FAULTS: [[&str; 3]; 14] = [
     ["dots", "ways out of the folder: read_note", "path-escape"],
     ["prefix", "ways out of the folder: read_note", "path-escape"],
     ["link", "ways out of the folder: read_note", "path-escape"],
@@ -27,14 +27,15 @@ const FAULTS: [[&str; 3]; 13] = [
     ["quiet", "executed arguments: count_word", "executed-argument"],
     ["option", "executed arguments: sort_note", "argument-as-option"],
     ["fetch", "addresses of this machine: fetch_page", "fetched-loopback"],
+    ["page", "addresses of this machine: resources", "fetched-loopback"],
     ["literal", "addresses of this machine: fetch_page", "fetched-loopback"],
     ["error", "environment", "leaked-environment"],
     ["log", "environment", "leaked-environment"],
 ];
 
-/// How many cases the careful server passes: paths of three tools and of resources, texts of six tools, addresses of one, and the
-/// environment.
-const CAREFUL: usize = 12;
+/// How many cases the careful server passes: paths of three tools and of resources, texts of six tools, addresses of one and
+/// of resources, and the environment.
+const CAREFUL: usize = 13;
 
 const ARGUMENTS: &str = "\
 arguments:

@@ -4,7 +4,7 @@
 Faults: `dots` follows any path, `prefix` compares paths as texts, `link` follows links, `encoded` decodes a path after
 it was checked, `write` checks only what it reads, `template` does not check addresses of resources, `shell` has a shell
 execute a word, `quiet` does so and shows nothing of it, `option` gives a word to a program as it is, `fetch` fetches
-any address, `literal` refuses only the plain addresses of this machine, `error` shows its environment in an error,
+any address, `page` does so for resources, `literal` refuses only the plain addresses of this machine, `error` shows its environment in an error,
 `log` writes it to standard error. `hang` answers nothing after its first call.
 """
 
@@ -24,6 +24,7 @@ from little import Refused, Server, text, tool  # noqa: E402
 
 TEXT = {"type": "string"}
 ADDRESS = "note:///"
+PAGES = "page:"
 TOOLS = [
     tool("read_note", "Returns the note at `path`.", {"path": TEXT}, ["path"]),
     {
@@ -89,16 +90,17 @@ class Notes:
             raise Refused("there is no such note")
         return ran.stdout
 
-    def fetch_page(self, url):
+    def fetch_page(self, url, fault=None):
+        fault = fault or self.fault
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname or ""
         if host == "docs.test":
             return "all about notes"
         if parts.scheme not in ("http", "https"):
             raise Refused("this is no address of a page")
-        if self.fault == "literal" and (host == "localhost" or host.startswith("127.0.0.")):
+        if fault == "literal" and (host == "localhost" or host.startswith("127.0.0.")):
             raise Refused(f"{host} is forbidden")
-        if self.fault not in ("fetch", "literal"):
+        if fault not in ("fetch", "literal"):
             self.refuse_private(host)
         try:
             with urllib.request.urlopen(url, timeout=2) as page:
@@ -130,7 +132,7 @@ class NotesServer(Server):
         if method == "resources/list":
             return {"result": {"resources": [{"uri": ADDRESS + "today.md", "name": "today"}]}}
         if method == "resources/templates/list":
-            return {"result": {"resourceTemplates": [{"uriTemplate": ADDRESS + "{path}", "name": "note"}]}}
+            return {"result": {"resourceTemplates": [{"uriTemplate": ADDRESS + "{path}", "name": "note"}, {"uriTemplate": PAGES + "{+url}", "name": "page"}]}}
         if method == "resources/read":
             return self.read(str(params.get("uri")))
         answer = super().answer(method, params)
@@ -140,6 +142,9 @@ class NotesServer(Server):
 
     def read(self, uri):
         try:
+            if uri.startswith(PAGES):
+                page = self.notes.fetch_page(uri.removeprefix(PAGES), "fetch" if self.notes.fault == "page" else "careful")
+                return {"result": {"contents": [{"uri": uri, "mimeType": "text/plain", "text": page}]}}
             path = urllib.parse.unquote(uri.removeprefix(ADDRESS)) if uri.startswith(ADDRESS) else ""
             path = self.notes.inside(path, "dots" if self.notes.fault == "template" else "")
             with open(path, encoding="utf-8") as note:

@@ -65,7 +65,7 @@ fn check_of_tool(settings: &Arc<SecuritySettings>, pack: AttackPack, tool: &Tool
             Some(Arc::new(ExecutionCheck { settings, tool: name }))
         }
         AttackPack::Ssrf if !settings.fetches.selects(&name) && parameters.iter().any(is_address) => {
-            Some(Arc::new(FetchCheck { settings, tool: name }))
+            Some(Arc::new(FetchCheck { settings, tool: Some(name) }))
         }
         AttackPack::Exhaustion => Some(Arc::new(ExhaustionCheck { settings, tool: name })),
         AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf | AttackPack::Secrets => None,
@@ -82,6 +82,9 @@ fn check_of_server(
     match pack {
         AttackPack::PathTraversal if !catalog.resource_templates.is_empty() => {
             Some(("resources", Arc::new(PathCheck { settings, tool: None })))
+        }
+        AttackPack::Ssrf if !catalog.resources.is_empty() || !catalog.resource_templates.is_empty() => {
+            Some(("resources", Arc::new(FetchCheck { settings, tool: None })))
         }
         AttackPack::Secrets => Some(("", Arc::new(EnvironmentCheck { settings }))),
         AttackPack::Exhaustion | AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf => None,

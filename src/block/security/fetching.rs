@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::listener::LoopbackListener;
@@ -55,11 +55,18 @@ const DISGUISES: [(&str, &str); 8] = [
     ("a redirect", "http://localhost:PORT/redirect/TOKEN"),
 ];
 
-/// A tool, and addresses of this machine.
+/// How many templates of resources are tried.
+const MOST_TEMPLATES: usize = 8;
+
+/// How many listed resources are read until one is served.
+const MOST_LISTED: usize = 8;
+
+/// A tool, or the resources of a server, and addresses of this machine.
 #[derive(Debug)]
 pub(super) struct FetchCheck {
     pub(super) settings: Arc<SecuritySettings>,
-    pub(super) tool: String,
+    /// `None` for resources.
+    pub(super) tool: Option<String>,
 }
 
 impl Check for FetchCheck {
@@ -68,9 +75,14 @@ impl Check for FetchCheck {
     }
 }
 
+/// Whether a name is one of addresses or machines.
+fn names_address(name: &str) -> bool {
+    words(name).iter().any(|word| ADDRESS_WORDS.contains(&word.as_str()))
+}
+
 /// Whether a parameter takes addresses, by its name, its format or its valid value.
 pub(super) fn is_address(parameter: &Parameter<'_>) -> bool {
-    let is_named = words(parameter.name()).iter().any(|word| ADDRESS_WORDS.contains(&word.as_str()));
+    let is_named = names_address(parameter.name());
     let format = parameter.schema()["format"].as_str().unwrap_or_default();
     is_named || ["uri", "url", "uri-reference", "hostname"].contains(&format) || {
         parameter.text().is_some_and(|text| text.starts_with("http://") || text.starts_with("https://"))
@@ -82,73 +94,188 @@ async fn run(check: &FetchCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(listener) => listener,
         Err(error) => return CheckResult::inconclusive(format!("no listener could be started: {error}")),
     };
-    let mut probed = match ProbedTool::begin(context, &check.settings, &check.tool).await {
+    let subject = check.tool.as_deref().unwrap_or("resources/read");
+    let mut probed = match ProbedTool::begin(context, &check.settings, subject).await {
         Ok(probed) => probed,
         Err(result) => return *result,
     };
     let forbids = check.settings.forbids_loopback;
-    let halt = fetch(&mut probed, &listener, forbids).await;
+    let mut search = FetchSearch { probed: &mut probed, listener: &listener, forbids, canaries: RandomCanaries::new() };
+    let halt = match check.tool {
+        Some(_) => search.in_tool().await,
+        None => search.in_resources().await,
+    };
     probed.end(halt.err(), "none led to this machine").await
+}
+
+/// An address of the listener, and how it is disguised.
+struct ListenerAddress {
+    disguise: &'static str,
+    url: String,
 }
 
 /// A visit of the listener.
 struct ListenerVisit {
-    disguise: &'static str,
-    url: String,
+    address: ListenerAddress,
     reply: Option<SessionReply>,
 }
 
-async fn fetch(probed: &mut ProbedTool<'_>, listener: &LoopbackListener, forbids: bool) -> Result<(), ProbeHalt> {
-    let mut canaries = RandomCanaries::new();
-    let base = probed.base.clone();
-    probed.call_validly(base).await?;
-    for parameter in probed.parameters(is_address) {
+/// Sends addresses, and looks at who comes.
+struct FetchSearch<'a, 'b> {
+    probed: &'a mut ProbedTool<'b>,
+    listener: &'a LoopbackListener,
+    forbids: bool,
+    canaries: RandomCanaries,
+}
+
+impl FetchSearch<'_, '_> {
+    async fn in_tool(&mut self) -> Result<(), ProbeHalt> {
+        let base = self.probed.base.clone();
+        self.probed.call_validly(base).await?;
+        for parameter in self.probed.parameters(is_address) {
+            let tool = self.probed.subject();
+            let params =
+                |url: &str| parameter.with(&json!(url)).map(|arguments| json!({"name": tool, "arguments": arguments}));
+            self.send_all("tools/call", params, &format!("in `{}`", parameter.name())).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the addresses themselves, and those of templates whose variables are addresses.
+    async fn in_resources(&mut self) -> Result<(), ProbeHalt> {
+        let catalog = self.probed.context.catalog;
+        for listed in catalog.resources.iter().filter_map(|resource| resource["uri"].as_str()).take(MOST_LISTED) {
+            let reply = self.probed.request("resources/read", json!({"uri": listed})).await?;
+            let is_served = reply.as_ref().is_some_and(SessionReply::is_served);
+            self.probed.note_valid(reply, is_served);
+            if is_served {
+                break;
+            }
+        }
+        self.send_all("resources/read", |url| Some(json!({"uri": url})), "as the address of a resource").await?;
+        let templates = catalog.resource_templates.iter().filter_map(|template| template["uriTemplate"].as_str());
+        let with_address = templates.filter(|template| fill(template, "").is_some());
+        for template in with_address.take(MOST_TEMPLATES) {
+            let params = |url: &str| fill(template, url).map(|uri| json!({"uri": uri}));
+            self.send_all("resources/read", params, &format!("in the template `{template}`")).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends every disguise, and reports the visits.
+    async fn send_all(
+        &mut self,
+        method: &str,
+        params: impl Fn(&str) -> Option<Value>,
+        place: &str,
+    ) -> Result<(), ProbeHalt> {
         let mut visits: Vec<ListenerVisit> = Vec::new();
         for (disguise, pattern) in DISGUISES {
-            let token = canaries.make();
-            let url = pattern.replace("PORT", &listener.port.to_string()).replace("TOKEN", &token);
-            let Some(arguments) = parameter.with(&json!(url)) else { continue };
-            let reply = probed.call(&arguments).await;
-            if listener.is_visited(&token) {
-                visits.push(ListenerVisit { disguise, url, reply: reply.as_ref().ok().cloned().flatten() });
+            let token = self.canaries.make();
+            let url = pattern.replace("PORT", &self.listener.port.to_string()).replace("TOKEN", &token);
+            let Some(params) = params(&url) else { continue };
+            let reply = self.probed.request(method, params).await;
+            if self.listener.is_visited(&token) {
+                let address = ListenerAddress { disguise, url };
+                visits.push(ListenerVisit { address, reply: reply.as_ref().ok().cloned().flatten() });
             }
             if let Err(halt) = reply {
-                report(probed, parameter.name(), visits, forbids);
+                self.report(place, visits);
                 return Err(halt);
             }
         }
-        report(probed, parameter.name(), visits, forbids);
+        self.report(place, visits);
+        Ok(())
     }
-    Ok(())
+
+    fn report(&mut self, place: &str, visits: Vec<ListenerVisit>) {
+        let ways: Vec<&str> = visits.iter().map(|visit| visit.address.disguise).collect();
+        let ways = ways.join(", ");
+        let Some(ListenerVisit { address, reply }) = visits.into_iter().next() else { return };
+        let is_bypass = address.disguise != DISGUISES[0].0 && address.disguise != DISGUISES[1].0;
+        let subject = self.probed.subject();
+        let message = if is_bypass {
+            format!("`{subject}` follows a disguised address of this machine {place}, and not the plain one")
+        } else {
+            format!("`{subject}` fetches an address of this machine {place}")
+        };
+        let mut found = Finding::new("fetched-loopback", message)
+            .with_evidence("address", address.url)
+            .with_evidence("effect", "the listener at this address was asked for the path, which nobody else knows")
+            .with_evidence("ways", ways);
+        let is_must = is_bypass || self.forbids;
+        found.help = Some(if is_must {
+            "resolve the name, and refuse addresses of this machine and of private networks before every request, also \
+             after a redirect"
+                .to_owned()
+        } else if self.probed.context.catalog.tool(&subject).is_some() {
+            format!(
+                "if it is meant to fetch anything, say `fetches: [{subject}]`; if not, have this fail with \
+                 `forbid_loopback: true`"
+            )
+        } else {
+            "have this fail with `forbid_loopback: true`, unless resources are meant to be any page".to_owned()
+        });
+        if !is_must {
+            found.level = RequirementLevel::Should;
+        }
+        self.probed.note(found, reply);
+    }
 }
 
-fn report(probed: &mut ProbedTool<'_>, parameter: &str, visits: Vec<ListenerVisit>, forbids: bool) {
-    let ways: Vec<&str> = visits.iter().map(|visit| visit.disguise).collect();
-    let Some(first) = visits.first() else { return };
-    let is_bypass = first.disguise != DISGUISES[0].0 && first.disguise != DISGUISES[1].0;
-    let subject = probed.subject();
-    let message = if is_bypass {
-        format!("`{subject}` follows a disguised address of this machine in `{parameter}`, and not the plain one")
-    } else {
-        format!("`{subject}` fetches an address of this machine in `{parameter}`")
-    };
-    let mut found = Finding::new("fetched-loopback", message)
-        .with_evidence("address", first.url.clone())
-        .with_evidence("effect", "the listener at this address was asked for the path, which nobody else knows")
-        .with_evidence("ways", ways.join(", "));
-    found.help = Some(if is_bypass || forbids {
-        "resolve the name, and refuse addresses of this machine and of private networks before every request, also after \
-         a redirect"
-            .to_owned()
-    } else {
-        format!(
-            "if it is meant to fetch anything, say `fetches: [{subject}]`; if not, have this fail with \
-             `forbid_loopback: true`"
-        )
-    });
-    if !is_bypass && !forbids {
-        found.level = RequirementLevel::Should;
+/// A template whose variables of addresses are filled with one, and all others with a letter; `None` if it has none.
+fn fill(template: &str, url: &str) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = template;
+    let mut has_address = false;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (expression, after) = after.split_once('}')?;
+        let names = expression.trim_start_matches(['+', '#', '/', '.', ';', '?', '&']);
+        let operator = &expression[..expression.len() - names.len()];
+        filled += before;
+        for (number, name) in names.split(',').map(|name| name.trim_end_matches('*')).enumerate() {
+            let is_address = names_address(name);
+            has_address |= is_address;
+            let value = match (is_address, operator) {
+                (false, _) => "x".to_owned(),
+                (true, "+" | "#") => url.to_owned(),
+                (true, _) => encoded(url),
+            };
+            filled += &match operator {
+                "?" | "&" => format!("{}{name}={value}", if number == 0 { operator } else { "&" }),
+                "/" | "." | ";" | "#" => format!("{operator}{value}"),
+                _ if number > 0 => format!(",{value}"),
+                _ => value,
+            };
+        }
+        rest = after;
     }
-    let reply = visits.into_iter().next().and_then(|visit| visit.reply);
-    probed.note(found, reply);
+    has_address.then(|| filled + rest)
+}
+
+/// A text in which everything but letters, digits and `-._~` is percent-encoded.
+fn encoded(text: &str) -> String {
+    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    text.bytes()
+        .map(|byte| if is_kept(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_with_addresses_are_filled() {
+        let url = "http://a/b";
+        for (template, expected) in [
+            ("page://{+url}", Some("page://http://a/b")),
+            ("page://{url}/text", Some("page://http%3A%2F%2Fa%2Fb/text")),
+            ("page://get{?size,page_url}", Some("page://get?size=x&page_url=http%3A%2F%2Fa%2Fb")),
+            ("users://{id}", None),
+            ("page://{url", None),
+        ] {
+            assert_eq!(fill(template, url).as_deref(), expected, "{template}");
+        }
+    }
 }

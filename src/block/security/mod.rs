@@ -30,7 +30,7 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Located, Node, Span, Value};
+use crate::source::{Diagnostic, Located, Node, Span, Value};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
 
 pub(super) static KIND: Kind = Kind {
@@ -59,6 +59,10 @@ static KEYS: Object = Object {
             "The attacks; by default `injection`, `path-traversal` and `secrets`. `ssrf` gives addresses of this machine \
              to tools that take addresses, and warns of those that follow them. `exhaustion` sends arguments that use up \
              a careless server, so that others who use it notice.",
+        )
+        .cure(
+            "choose from `exhaustion`, `injection`, `path-traversal`, `secrets` and `ssrf`; `scan: true` runs the pack \
+             `prompt-injection`, and `include: [builtin:packs/NAME]` any other",
         ),
         key(
             "root",
@@ -184,6 +188,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
     };
     let packs: BTreeSet<AttackPack> = AttackPack::ALL.into_iter().filter(is_asked).collect();
     let has_scan = KEYS.value(node, "scan").and_then(|scan| scan.flag()) == Some(true);
+    report_useless(node, &packs, reader);
     let suites = packs.iter().filter_map(|pack| pack.suite());
     for suite in has_scan.then_some(SCAN).into_iter().chain(suites) {
         reader.add_suite(&Located { value: suite.to_owned(), span: node.span }, KIND.probes);
@@ -198,6 +203,16 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
         tools: selected_tools(node, "tools"),
         time: KEYS.duration(node, "time").unwrap_or_default(),
     }))
+}
+
+/// Reports keys that are about a pack that does not run.
+fn report_useless(node: &Node, packs: &BTreeSet<AttackPack>, reader: &mut dyn BlockReader) {
+    let useless = ["forbid_loopback", "fetches"].into_iter().filter(|_| !packs.contains(&AttackPack::Ssrf));
+    for (name, value) in useless.filter_map(|name| Some((name, node.get(name)?))) {
+        let message = format!("`{name}` has no effect without the pack `ssrf`");
+        let help = "add `ssrf` to `packs`, or remove the key".to_owned();
+        reader.report(Diagnostic::error("useless-key", message, value.span).with_help(help));
+    }
 }
 
 impl SuiteSettings for SecuritySettings {}

@@ -76,7 +76,11 @@ impl Check for PathCheck {
 
 /// Whether a parameter takes paths, by its name.
 pub(super) fn is_path(parameter: &Parameter<'_>) -> bool {
-    let words = words(parameter.name());
+    is_path_name(parameter.name())
+}
+
+fn is_path_name(name: &str) -> bool {
+    let words = words(name);
     let ends = [words.first(), words.last()];
     ends.into_iter().flatten().any(|word| PATH_WORDS.contains(&word.as_str()))
 }
@@ -117,13 +121,29 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
             return if ended.outcome == Outcome::Failed { ended } else { CheckResult::inconclusive(why) };
         }
     };
-    let mut search = PathSearch { root: &root, outside, probed: &mut probed };
+    let mut search = PathSearch { root: &root, outside, is_root_served: false, probed: &mut probed };
     let halt = match check.tool {
         Some(_) => search.in_tool().await,
         None => search.in_resources().await,
     };
+    let is_root_served = search.is_root_served;
     drop(search);
-    probed.end(halt.err(), "nothing from outside of `root` came back or was touched").await
+    let result = probed.end(halt.err(), "nothing from outside of `root` came back or was touched").await;
+    if result.outcome == Outcome::Passed && !is_root_served {
+        not_the_root(subject, check.tool.is_some(), result)
+    } else {
+        result
+    }
+}
+
+/// The result where no attack had an effect, and nothing shows that the server works in the root at all.
+fn not_the_root(subject: &str, is_tool: bool, result: CheckResult) -> CheckResult {
+    let help = if is_tool { ", or give a path in it under `arguments:`" } else { "" };
+    let why = format!(
+        "`{subject}` served nothing below `root`, so that no attack shows anything; name the folder that the server \
+         uses{help}"
+    );
+    CheckResult { reason: CheckResult::inconclusive(why).reason, outcome: Outcome::Inconclusive, ..result }
 }
 
 /// The ending of a file's name: `.md`.
@@ -164,16 +184,22 @@ fn first_ending(root: &Path) -> Option<String> {
 struct PathSearch<'a, 'b> {
     root: &'a Path,
     outside: OutsideFolder,
+    /// Whether the server served a path that leads to the root.
+    is_root_served: bool,
     probed: &'a mut ProbedTool<'b>,
 }
 
 impl PathSearch<'_, '_> {
     async fn in_tool(&mut self) -> Result<(), ProbeHalt> {
         let base = self.probed.base.clone();
-        if !self.probed.call_validly(base).await? {
+        let only_reads = self.tool_only_reads();
+        let is_served = self.probed.call_validly(base).await?;
+        self.is_root_served =
+            is_served && self.probed.parameters(is_path).iter().any(|parameter| self.leads_to_root(parameter));
+        // A tool that writes would write to a file of the user's.
+        if !self.is_root_served && (only_reads || !is_served) {
             self.find_valid_call().await?;
         }
-        let only_reads = self.tool_only_reads();
         for parameter in self.probed.parameters(is_path) {
             let mut escapes = PathEscapes::default();
             for spelling in self.spellings(parameter.text(), only_reads) {
@@ -212,10 +238,26 @@ impl PathSearch<'_, '_> {
                 }
             }
             if self.probed.call_validly(arguments).await? {
+                self.is_root_served = true;
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Whether the valid value of a parameter is the root, or something in it that is there.
+    fn leads_to_root(&self, parameter: &Parameter<'_>) -> bool {
+        let Some(path) = parameter.text() else { return false };
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        // A tool that takes addresses of pages has nothing to do in the root, and refuses files for good reason.
+        if path.contains("://") {
+            return true;
+        }
+        // Where relative paths begin is the server's choice.
+        let server = self.probed.context.suite.servers.get(self.probed.context.server_name);
+        let beginnings = [Some(self.root), self.root.parent(), server.map(|server| server.folder.as_path())];
+        let mut paths = beginnings.into_iter().flatten().map(|beginning| beginning.join(path));
+        paths.any(|path| fs::canonicalize(path).is_ok_and(|found| found.starts_with(self.root)))
     }
 
     fn spellings(&self, valid: Option<&str>, only_reads: bool) -> Vec<SpelledPath> {
@@ -262,11 +304,13 @@ impl PathSearch<'_, '_> {
         let file = file.as_ref().and_then(|file| file.strip_prefix(self.root).ok()).unwrap_or(Path::new(""));
         let filled = self.template_beginnings().into_iter().map(|beginning| format!("{beginning}{}", file.display()));
         let valid: Vec<String> = listed.take(MOST_TEMPLATES).chain(filled).collect();
+        let names_paths = self.template_names_paths();
         for uri in valid {
             let reply = self.probed.request("resources/read", json!({"uri": uri})).await?;
             let is_served = reply.as_ref().is_some_and(|reply| reply.message.get("result").is_some());
             self.probed.note_valid(reply, is_served);
-            if is_served {
+            self.is_root_served |= is_served && (!names_paths || self.is_in_root(&uri));
+            if self.is_root_served {
                 break;
             }
         }
@@ -274,6 +318,21 @@ impl PathSearch<'_, '_> {
         let result = self.read_all(&mut escapes).await;
         self.report(escapes, None);
         result
+    }
+
+    /// Whether a template is about files, by its scheme or the names of its variables; others say nothing about the root.
+    fn template_names_paths(&self) -> bool {
+        let templates = self.probed.context.catalog.resource_templates.iter();
+        templates.filter_map(|template| template["uriTemplate"].as_str()).any(|template| {
+            let variables = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+            template.starts_with("file:") || variables.flat_map(|names| names.split(',')).any(is_path_name)
+        })
+    }
+
+    /// Whether an address ends with the path of something in the root.
+    fn is_in_root(&self, uri: &str) -> bool {
+        let ends = uri.match_indices('/').map(|(at, _)| &uri[at + 1..]).filter(|end| !end.trim_matches('/').is_empty());
+        ends.into_iter().any(|end| self.root.join(end.trim_start_matches('/')).exists())
     }
 
     /// The templates up to their first variable.
