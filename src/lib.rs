@@ -46,6 +46,10 @@ pub mod recorded;
 #[doc(hidden)]
 pub mod redact;
 #[doc(hidden)]
+pub mod relay;
+#[doc(hidden)]
+pub mod reliability;
+#[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
 pub mod reproduce;

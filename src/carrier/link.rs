@@ -52,18 +52,19 @@ impl LinkFaults {
         let context = RequestContext::of(&message, self.has_session_id);
         let request = self.request(&message.bytes, &message.owner, &message.headers);
         let exchange = self.player.match_request(request, true);
-        let heard = self.player.heard(&exchange, &message.bytes);
+        let heard = self.player.hear(&exchange, &message.bytes);
         let id = exchange.request.id();
         let mut onward = Vec::new();
-        if let Some(bytes) = &heard {
-            let headers = changed_headers(&message.headers, self.player.heard_headers(&exchange));
-            onward.push(Outgoing::Message(OutgoingMessage { bytes: bytes.clone(), headers, ..message }));
-            if self.player.is_heard_twice(&exchange) {
+        let is_heard = heard.bytes.is_some();
+        if let Some(bytes) = heard.bytes {
+            let headers = changed_headers(&message.headers, heard.headers);
+            onward.push(Outgoing::Message(OutgoingMessage { bytes, headers, ..message }));
+            if heard.is_twice {
                 onward.extend(onward.first().cloned());
                 self.dropped.extend(id.clone());
             }
         }
-        if let (Some(_), Some(id)) = (heard, id) {
+        if let Some(id) = id.filter(|_| is_heard) {
             self.pending.push(PendingRequest { id, exchange, context });
             return Passed { onward, back: Vec::new() };
         }
@@ -79,7 +80,7 @@ impl LinkFaults {
         let (mut is_heard, mut back) = (true, Vec::new());
         for line in lines {
             let exchange = self.player.match_request(self.request(line, &owner, &[]), true);
-            let is_line_heard = self.player.heard(&exchange, line).is_some();
+            let is_line_heard = self.player.hear(&exchange, line).bytes.is_some();
             is_heard &= is_line_heard;
             if let Some(id) = exchange.request.id().filter(|_| is_line_heard) {
                 self.pending.push(PendingRequest { id, exchange, context: RequestContext::RAW });

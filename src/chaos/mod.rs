@@ -3,13 +3,11 @@
 //! `published` repeats the demonstration of mcp-chaos draw by draw; `paired` asks the same with the same faults for every
 //! pattern and with many seeds. Deterministic: the same arguments give the same figures everywhere.
 
-mod interval;
 mod paired;
 mod pattern;
 mod published;
 mod table;
 
-pub use self::interval::Interval;
 pub use self::paired::{PairedRow, paired};
 pub use self::pattern::Patterns;
 pub use self::published::{PublishedRow, published};

@@ -4,8 +4,9 @@
 use serde_json::json;
 
 use super::pattern::WindowedBreaker;
-use super::{ERROR_RATE, FAN_OUT, Interval, Patterns, TASKS, TOOLS, is_dispensable};
+use super::{ERROR_RATE, FAN_OUT, Patterns, TASKS, TOOLS, is_dispensable};
 use crate::fault::{FaultDrawKey, draw};
+use crate::reliability::Interval;
 
 /// The figures of one pattern over all seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]

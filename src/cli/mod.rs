@@ -12,6 +12,7 @@ mod environment;
 mod exit;
 mod flags_after_dashes;
 mod kept;
+mod loopback;
 mod paths;
 mod server;
 mod state;
@@ -62,6 +63,7 @@ enum CliCommand {
     Ci(Box<commands::ci::CiArgs>),
     FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
     Chaos(commands::chaos::ChaosArgs),
+    Relay(commands::relay::RelayArgs),
     Schema(commands::schema::SchemaArgs),
     Serve(commands::serve::ServeArgs),
     Completions(commands::completions::CompletionsArgs),
@@ -86,7 +88,7 @@ impl CliCommand {
             Self::FaultCoverage(_) => "nothing was scored",
             Self::Check(_) | Self::Chaos(_) | Self::Schema(_) | Self::Completions(_) | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
-            Self::Run(_) | Self::Serve(_) => "nothing was run",
+            Self::Run(_) | Self::Serve(_) | Self::Relay(_) => "nothing was run",
             Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
             Self::Snapshot(_) => "nothing was recorded",
@@ -117,7 +119,10 @@ pub fn main() -> ExitCode {
         // Reading the registry takes as long as reading a large suite; it is used after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
-    orphans::adopt_orphans();
+    // Whatever the server of a relay leaves running stays, as it would without the relay.
+    if !matches!(command, CliCommand::Relay(_)) {
+        orphans::adopt_orphans();
+    }
     let done = match command {
         CliCommand::Run(args) => commands::run::run(&args, console),
         CliCommand::Compliance(args) => commands::compliance::compliance(*args, console),
@@ -132,6 +137,7 @@ pub fn main() -> ExitCode {
         CliCommand::Findings(args) => commands::findings::findings(&args, console),
         CliCommand::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, console),
         CliCommand::Chaos(args) => Ok(commands::chaos::chaos(&args, console)),
+        CliCommand::Relay(args) => return commands::relay::relay(&args, console),
         CliCommand::Schema(args) => Ok(commands::schema::schema(&args, console)),
         CliCommand::Serve(args) => commands::serve::serve(&args, console),
         CliCommand::Completions(args) => Ok(commands::completions::completions(&args, console)),

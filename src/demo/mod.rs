@@ -98,7 +98,7 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     match fault.edge().cloned() {
-        Some(edge) => edge::lines::serve(settings, fault, edge, (reader, writer)).await,
+        Some(edge) => edge::serve(settings, fault, edge, (reader, writer)).await,
         None => converse(settings, fault, reader, writer).await,
     }
 }

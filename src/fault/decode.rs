@@ -120,7 +120,20 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
         answers,
         before: reader.written_items(node.get("before")),
         after: reader.written_items(node.get("after")),
+        recalls: mentions_earlier(node),
     })
+}
+
+/// Whether a template may name `earlier`.
+fn mentions_earlier(node: &Node) -> bool {
+    match &node.value {
+        Value::Text(text) => text.contains("earlier"),
+        Value::List(items) => items.iter().any(mentions_earlier),
+        Value::Map(entries) => {
+            entries.iter().any(|(key, node)| key.value.contains("earlier") || mentions_earlier(node))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Reads a condition; draws are keyed with `name`.

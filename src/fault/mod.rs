@@ -32,7 +32,7 @@ pub use self::grammar::{FAULT, MATCH, WHOLE};
 pub use self::message_path::MessagePath;
 pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;
-pub use self::player::{ChangedMessage, FaultPlayer, LiveExchange, LiveRequest, PassedCall, Strike};
+pub use self::player::{ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, PassedCall, Strike};
 pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 
 use self::effect::{EffectContext, FaultEffect};
@@ -58,6 +58,8 @@ pub struct Fault {
     /// Messages before the answer, and after it.
     before: Vec<Written>,
     after: Vec<Written>,
+    /// Whether a template may name earlier requests and answers.
+    recalls: bool,
 }
 
 /// Changes to the message that the server receives.

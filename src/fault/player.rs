@@ -39,6 +39,8 @@ struct Needs {
     counts: bool,
     /// Earlier exchanges.
     history: bool,
+    /// The last request and answer of each method.
+    earlier: bool,
 }
 
 /// The change of one message by a fault.
@@ -113,6 +115,19 @@ struct MatchedFault {
     count: Option<u64>,
 }
 
+/// What the server receives of a message of the client.
+#[derive(Debug, Default)]
+pub struct HeardMessage {
+    /// The message; `None` if the server does not hear of it.
+    pub bytes: Option<Vec<u8>>,
+    /// Whether it comes a second time.
+    pub is_twice: bool,
+    /// The headers that it has instead; nothing takes one away.
+    pub headers: Vec<(String, Option<String>)>,
+    /// The names of the faults that changed it.
+    pub faults: Vec<String>,
+}
+
 /// The messages that are sent in the place of one message, or of none.
 #[derive(Debug, Default)]
 pub struct ChangedMessage {
@@ -124,6 +139,10 @@ pub struct ChangedMessage {
     pub after: Vec<Vec<u8>>,
     /// Whether a fault made it; else it is the message as it came.
     pub is_changed: bool,
+    /// The names of the faults that changed it.
+    pub faults: Vec<String>,
+    /// The names of the faults that match and found nothing to change.
+    pub idle: Vec<String>,
     /// Whether the client waits for it, forever.
     pub never: bool,
     /// Whether it also comes on the streams that clients of the session opened with GET.
@@ -216,6 +235,16 @@ impl LiveRequest {
         self.exchange.method()
     }
 
+    /// The parameters of the message; `Null` where there are none.
+    pub fn params(&self) -> &Value {
+        self.exchange.params()
+    }
+
+    /// The tool that the message calls.
+    pub fn tool(&self) -> Option<&str> {
+        self.exchange.tool()
+    }
+
     /// The id of the message, if it can stand in an answer.
     pub fn id(&self) -> Option<Value> {
         self.parsed().id.map(Cow::into_owned)
@@ -244,6 +273,7 @@ impl FaultPlayer {
         let needs = Needs {
             counts: faults.iter().any(|fault| fault.on.counts_the_same()),
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
+            earlier: faults.iter().any(|fault| fault.recalls),
         };
         Self { faults, memory: Mutex::default(), needs, is_healed: AtomicBool::new(false) }
     }
@@ -319,51 +349,49 @@ impl FaultPlayer {
         LiveExchange { request, matched }
     }
 
-    /// The message that the server receives instead of `bytes`, if any.
-    pub fn heard(&self, exchange: &LiveExchange, bytes: &[u8]) -> Option<Vec<u8>> {
+    /// What the server receives of `bytes`.
+    pub fn hear(&self, exchange: &LiveExchange, bytes: &[u8]) -> HeardMessage {
+        let mut heard = HeardMessage::default();
+        let mut struck = |fault: &Fault, changes: Vec<String>| {
+            let is_new = !changes.is_empty() && !heard.faults.contains(&fault.name);
+            heard.faults.extend(is_new.then(|| fault.name.clone()));
+            self.struck(fault, &exchange.request, changes);
+        };
         if let Some((fault, _)) = self.certain(exchange).find(|(fault, _)| fault.hears.nothing) {
-            self.struck(fault, &exchange.request, vec!["the server does not hear of it".to_owned()]);
-            return None;
+            struck(fault, vec!["the server does not hear of it".to_owned()]);
+            return heard;
         }
         let changes: Vec<_> = self.certain(exchange).filter(|(fault, _)| fault.hears.is_about_messages()).collect();
         let message = serde_json::from_slice::<Value>(bytes).ok().filter(|_| !changes.is_empty());
-        let Some(mut message) = message else { return Some(bytes.to_vec()) };
-        for (fault, count) in changes {
-            let before = message.clone();
-            fault.hears.change(&mut message, &self.names(&exchange.request, count));
-            let changes = description::of_values(&before, &message);
-            self.struck(fault, &exchange.request, changes.iter().map(|change| format!("heard as {change}")).collect());
-        }
-        Some(message.to_string().into_bytes())
-    }
-
-    /// Whether the server receives the message twice.
-    pub fn is_heard_twice(&self, exchange: &LiveExchange) -> bool {
-        let twice = self.certain(exchange).find(|(fault, _)| fault.hears.twice);
-        if let Some((fault, _)) = twice {
-            self.struck(fault, &exchange.request, vec!["the server hears of it twice".to_owned()]);
-        }
-        twice.is_some()
-    }
-
-    /// The headers that the server hears instead; nothing takes one away.
-    pub fn heard_headers(&self, exchange: &LiveExchange) -> Vec<(String, Option<String>)> {
-        let faults = self.certain(exchange).filter(|(fault, _)| !fault.hears.headers.is_empty());
-        let headers = faults.flat_map(|(fault, count)| {
+        heard.bytes = Some(match message {
+            None => bytes.to_vec(),
+            Some(original) => {
+                let mut message = original.clone();
+                for (fault, count) in changes {
+                    let before = message.clone();
+                    fault.hears.change(&mut message, &self.names(&exchange.request, count));
+                    let changes = description::of_values(&before, &message);
+                    struck(fault, changes.iter().map(|change| format!("heard as {change}")).collect());
+                }
+                if message == original { bytes.to_vec() } else { message.to_string().into_bytes() }
+            }
+        });
+        for (fault, count) in self.certain(exchange).filter(|(fault, _)| !fault.hears.headers.is_empty()) {
             let names = self.names(&exchange.request, count);
             let headers = filled_headers(&fault.hears.headers, || &names);
             let changes = headers.iter().map(|(name, _)| format!("heard with another header `{name}`"));
-            self.struck(fault, &exchange.request, changes.collect());
-            headers
-        });
-        headers.collect()
+            struck(fault, changes.collect());
+            heard.headers.extend(headers);
+        }
+        if let Some((fault, _)) = self.certain(exchange).find(|(fault, _)| fault.hears.twice) {
+            struck(fault, vec!["the server hears of it twice".to_owned()]);
+            heard.is_twice = true;
+        }
+        heard
     }
 
     /// Changes an answer, which is `None` if there was none.
     pub fn answer(&self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
-        // What is remembered is what came before this answer.
-        let mut names = self.names(&exchange.request, 0);
-        self.remember(&exchange.request, answer.as_ref());
         let replies: Vec<ServerReply> = answer.into_iter().collect();
         let hits: Vec<(usize, u64)> = exchange
             .matched
@@ -377,7 +405,10 @@ impl FaultPlayer {
                 Some((matched.fault, count))
             })
             .collect();
-        if let Some(reply) = replies.first() {
+        // What is remembered is what came before this answer.
+        let mut names = if hits.is_empty() { Names::new() } else { self.names(&exchange.request, 0) };
+        self.remember(&exchange.request, replies.first());
+        if let Some(reply) = replies.first().filter(|_| !hits.is_empty()) {
             names.extend(answer_names(reply));
         }
         let changed = self.changed(Some(&exchange.request), replies, &hits, &names);
@@ -463,7 +494,9 @@ impl FaultPlayer {
                 }
             }
         }
-        if let Some(ReplyContent::Message(message)) = answer.map(|answer| &answer.content) {
+        if let Some(ReplyContent::Message(message)) =
+            answer.map(|answer| &answer.content).filter(|_| self.needs.earlier)
+        {
             let kept = json!({ "request": request.parsed().message(), "answer": message });
             self.memory().earlier.entry(request.scope.clone()).or_default().insert(method.to_owned(), kept);
         }
@@ -481,13 +514,13 @@ impl FaultPlayer {
         if hits.is_empty() {
             return changed;
         }
-        changed.is_changed = true;
         let nothing = LiveRequest::moment(MessageKind::Empty, String::new());
         let request = request.unwrap_or(&nothing);
         let (catalog, mut exchanges) = self.known(request);
         let at_this = exchanges.len() - 1;
         exchanges[at_this].replies.clone_from(&changed.own);
         let history = ExchangeHistory { catalog: &catalog, capabilities: &Value::Null, exchanges: &exchanges };
+        let original = changed.own.clone();
         for (at, count) in hits {
             let fault = &self.faults[*at];
             let mut names = names.clone();
@@ -510,8 +543,15 @@ impl FaultPlayer {
             told.extend(
                 (beside > 0).then(|| format!("{beside} more {}", if beside == 1 { "message" } else { "messages" })),
             );
+            if !told.is_empty() {
+                changed.faults.push(fault.name.clone());
+            } else if fault.is_about_replies_alone() {
+                changed.idle.push(fault.name.clone());
+            }
             self.struck(fault, request, told);
         }
+        let is_beside = !(changed.before.is_empty() && changed.after.is_empty());
+        changed.is_changed = changed.own != original || is_beside || changed.never || changed.on_listening;
         changed
     }
 
@@ -613,6 +653,15 @@ impl FaultPlayer {
 
     fn memory(&self) -> MutexGuard<'_, FaultMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fault {
+    /// Whether all that it does shows in a reply.
+    fn is_about_replies_alone(&self) -> bool {
+        let is_elsewhere =
+            |effect: &FaultEffect| matches!(effect, FaultEffect::EventId(_) | FaultEffect::AlsoOnListening);
+        self.hears == Hearing::default() && !self.answers.is_empty() && !self.answers.iter().any(is_elsewhere)
     }
 }
 

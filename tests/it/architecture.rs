@@ -13,13 +13,13 @@ use crate::harness::{files, root};
 /// Bottom to top, as in `docs/architecture.md`. A module may use only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
     &["source"],
-    &["wire", "redact"],
+    &["wire", "redact", "reliability"],
     &["transport", "injection"],
     &["session"],
     &["schema"],
     &["generate", "matching"],
     &["fault", "lint", "drift"],
-    &["carrier", "suite", "taxonomy"],
+    &["carrier", "relay", "suite", "taxonomy"],
     &["event"],
     &["plan"],
     &["diagnosis", "coverage", "baseline", "recorded"],

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::serve_faulty::{FaultyArgs, faulty};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::loopback::loopback;
 use crate::demo::faulty::ServerFault;
 use crate::demo::{self, ServeError, Settings};
 
@@ -154,16 +155,4 @@ async fn serve_http(
         // Scripts start servers in the background, where shells have Ctrl-C ignored.
         _ = tokio::signal::ctrl_c() => Ok(()),
     }
-}
-
-/// An address that other machines cannot reach: the demo server trusts everybody.
-fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    let address: SocketAddr = address
-        .parse()
-        .map_err(|_| "invalid address; write an IP address and a port, such as `127.0.0.1:3000`".to_owned())?;
-    if !address.ip().is_loopback() {
-        return Err("other machines could reach this address, and the demo server trusts every client; use `127.0.0.1` or `[::1]`".to_owned());
-    }
-    Ok(address)
 }

@@ -12,11 +12,11 @@ use tokio::sync::watch;
 
 use super::FaultyServer;
 use super::hooks::{CallResult, HookedRequest, Hooks, SOUND, ToolCall};
-use crate::demo::edge::Edge;
 use crate::demo::schema::Schema;
 use crate::demo::settings::Settings;
 use crate::demo::store::SharedStore;
 use crate::fault::Fault;
+use crate::relay::Relay;
 
 /// The fault of a server, if it has one.
 ///
@@ -25,7 +25,7 @@ use crate::fault::Fault;
 pub struct ServerFault {
     hooks: &'static Hooks,
     memory: FaultMemory,
-    edge: Option<Arc<Edge>>,
+    edge: Option<Arc<Relay>>,
 }
 
 /// The environment of a faulty server.
@@ -64,7 +64,7 @@ impl ServerFault {
 
     /// A server that does everything right inside, with faults at its edge.
     pub fn at_edge(faults: Vec<Fault>) -> Self {
-        Self { edge: Some(Arc::new(Edge::new(faults))), ..Self::none() }
+        Self { edge: Some(Arc::new(Relay::new(faults))), ..Self::none() }
     }
 
     fn new(hooks: &'static Hooks, edge: Option<Vec<Fault>>, environment: FaultEnvironment) -> Self {
@@ -78,11 +78,11 @@ impl ServerFault {
             leaked_bytes: Mutex::default(),
             crashed: watch::Sender::new(false),
         };
-        Self { hooks, memory, edge: edge.map(|faults| Arc::new(Edge::new(faults))) }
+        Self { hooks, memory, edge: edge.map(|faults| Arc::new(Relay::new(faults))) }
     }
 
     /// The faults at the edge of the server.
-    pub(in crate::demo) fn edge(&self) -> Option<&Arc<Edge>> {
+    pub(in crate::demo) fn edge(&self) -> Option<&Arc<Relay>> {
         self.edge.as_ref()
     }
 

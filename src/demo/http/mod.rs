@@ -111,7 +111,7 @@ fn router(server: Arc<Server>) -> Router {
     let service = any(|State(server): State<Arc<Server>>, request: Request| async move {
         let sound = async |request| guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response);
         match server.conduct.fault.edge() {
-            Some(faults) => edge::http::answer(&server.conduct.fault, faults, request, sound).await,
+            Some(faults) => edge::answer(&server.conduct.fault, faults, request, sound).await,
             None => sound(request).await,
         }
     });

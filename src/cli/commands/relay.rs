@@ -1,0 +1,246 @@
+//! `mcprove relay`: faults between any client and any server, over streams and over HTTP.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+
+use super::parsing::duration;
+use super::relay_log::RelayLog;
+use super::relay_signals::RelaySignals;
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::loopback::loopback;
+use crate::fault::{self, Fault, ServerEnd};
+use crate::relay::streams::{self, StreamsEnd};
+use crate::relay::{Relay, RelayStop, ServerProcess, Upstream, UpstreamAddress};
+use crate::source::file::WRITTEN;
+
+/// Stands between a client and a server, and makes the faults of a plan happen on the way.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RelayArgs {
+    #[command(subcommand)]
+    relay: RelayTransport,
+}
+
+#[derive(Debug, Subcommand)]
+enum RelayTransport {
+    /// Starts the server, and speaks to it and to the client over standard input and output.
+    ///
+    /// The server has the environment, the folder and the standard error of the relay, and the relay ends as the server
+    /// ends: with its status, or with 128 and the number of the signal.
+    Stdio(StdioRelayArgs),
+    /// Listens for clients, and sends what they send to a server on this machine.
+    Http(HttpRelayArgs),
+}
+
+#[derive(Debug, Args)]
+struct StdioRelayArgs {
+    #[command(flatten)]
+    settings: RelaySettings,
+    /// The command that starts the server.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct HttpRelayArgs {
+    #[command(flatten)]
+    settings: RelaySettings,
+    /// The loopback address for clients; port 0 takes a free port.
+    #[arg(long, value_name = "ADDR", value_parser = loopback, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// The address of the server, such as `http://127.0.0.1:3000/mcp`.
+    #[arg(long, value_name = "URL", value_parser = UpstreamAddress::read)]
+    upstream: UpstreamAddress,
+}
+
+/// What both relays do with messages.
+#[derive(Debug, Args)]
+pub(super) struct RelaySettings {
+    /// A YAML file with the faults; without it, messages pass as they are. See docs/reference/fault-language.md.
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// Writes every change and every call of a tool to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub(super) events: Option<PathBuf>,
+    /// Serves counters for Prometheus at `/metrics` of this loopback address.
+    #[arg(long, value_name = "ADDR", value_parser = loopback)]
+    metrics: Option<SocketAddr>,
+    /// A good answer that comes later is no success in the figures.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) deadline: Option<Duration>,
+    /// Ends the relay where a fault finds nothing to change or events cannot be written, and fails if a fault changed
+    /// nothing in the end.
+    #[arg(long)]
+    strict: bool,
+    /// Writes neither changes nor figures to standard error.
+    #[arg(long)]
+    pub(super) quiet: bool,
+}
+
+impl RelaySettings {
+    fn faults(&self, console: &Console) -> Result<Vec<Fault>, Exit> {
+        let Some(file) = &self.plan else { return Ok(Vec::new()) };
+        let (sources, source) = console.read("plan", file, WRITTEN, None)?;
+        fault::load(&sources, source).map_err(|mistakes| console.refuse(&mistakes, &sources))
+    }
+
+    /// Whether anybody wants to know what passes; a relay that nobody watches only copies.
+    fn is_watched(&self) -> bool {
+        self.plan.is_some() || self.events.is_some() || self.metrics.is_some()
+    }
+}
+
+/// A relay that is ready, and its log.
+struct ReadyRelay<'a> {
+    relay: Arc<Relay>,
+    log: Option<Arc<RelayLog>>,
+    settings: &'a RelaySettings,
+    console: &'a Console,
+}
+
+impl<'a> ReadyRelay<'a> {
+    fn new(settings: &'a RelaySettings, transport: &str, console: &'a Console) -> Result<Self, Exit> {
+        let faults = settings.faults(console)?;
+        if !settings.is_watched() {
+            return Ok(Self { relay: Arc::new(Relay::new(faults)), log: None, settings, console });
+        }
+        let names: Vec<&str> = faults.iter().map(Fault::name).collect();
+        let log = Arc::new(RelayLog::new(settings, (transport, &names), console)?);
+        let relay = Relay::new(faults).watched(Arc::<RelayLog>::clone(&log), settings.strict);
+        Ok(Self { relay: Arc::new(relay), log: Some(log), settings, console })
+    }
+
+    /// Serves the counters, if anybody wants them; returns once somebody can ask.
+    async fn serve_metrics(&self) -> Result<(), Exit> {
+        let (Some(address), Some(log)) = (self.settings.metrics, &self.log) else { return Ok(()) };
+        let listener = self.listen(address, "--metrics").await?;
+        let at = listener.local_addr().map_or_else(|_| address.to_string(), |address| address.to_string());
+        self.console.note(&format!("metrics at http://{at}/metrics"));
+        let log = Arc::clone(log);
+        tokio::spawn(async move {
+            let _ = axum::serve(listener, super::relay_log::router(log)).await;
+        });
+        Ok(())
+    }
+
+    async fn listen(&self, address: SocketAddr, flag: &str) -> Result<TcpListener, Exit> {
+        TcpListener::bind(address).await.map_err(|error| {
+            let message = format!("the relay cannot listen at `{address}`: {error}");
+            self.console.fail(Exit::Environment, message, Some(&format!("use `{flag} 127.0.0.1:0` for a free port")))
+        })
+    }
+
+    /// The exit code where nothing else decides it, after the figures.
+    fn conclude(&self, stop: Option<&RelayStop>) -> Exit {
+        let idle = self.relay.idle_faults();
+        if let Some(log) = &self.log {
+            log.finish(&idle);
+        }
+        match stop {
+            Some(RelayStop::Refused(problem)) => {
+                self.console.fail(Exit::Findings, problem, Some("`--strict` ended the relay"))
+            }
+            Some(RelayStop::Ended(_)) | None if self.settings.strict && !idle.is_empty() => {
+                let names: Vec<String> = idle.iter().map(|name| format!("`{name}`")).collect();
+                let message = format!("faults of the plan changed nothing: {}", names.join(", "));
+                self.console.fail(Exit::Findings, message, Some("send what they are about, or change their `on`"))
+            }
+            Some(RelayStop::Ended(_)) | None => Exit::Passed,
+        }
+    }
+}
+
+pub(in crate::cli) fn relay(args: &RelayArgs, console: &Console) -> ExitCode {
+    let done = match &args.relay {
+        RelayTransport::Stdio(args) => stdio(args, console),
+        RelayTransport::Http(args) => http(args, console).map(ExitCode::from),
+    };
+    done.unwrap_or_else(ExitCode::from)
+}
+
+fn stdio(args: &StdioRelayArgs, console: &Console) -> Result<ExitCode, Exit> {
+    let ready = ReadyRelay::new(&args.settings, "stdio", console)?;
+    let runtime = runtime(Builder::new_current_thread(), console)?;
+    let exit = runtime.block_on(relay_stdio(&args.command, &ready));
+    // A thread that waits for input must not delay the exit.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<ExitCode, Exit> {
+    let [program, arguments @ ..] = command else { return Err(Exit::Usage) };
+    ready.serve_metrics().await?;
+    let mut signals = RelaySignals::new();
+    let started = ServerProcess::start(program, arguments);
+    let (mut process, server) = started.map_err(|error| {
+        let message = format!("the server `{program}` cannot be started: {error}");
+        ready.console.fail(Exit::Environment, message, None)
+    })?;
+    let client = (tokio::io::stdin(), tokio::io::stdout());
+    let mut relaying = std::pin::pin!(streams::run(Arc::clone(&ready.relay), client, server));
+    let end = loop {
+        tokio::select! {
+            end = &mut relaying => break end,
+            signal = signals.next() => process.signal(signal),
+        }
+    };
+    let stop = match end {
+        StreamsEnd::Stopped(stop) => Some(stop),
+        StreamsEnd::Closed | StreamsEnd::ClientGone(_) => None,
+    };
+    let server_end = match &stop {
+        None => process.ended().await,
+        Some(stop) => {
+            process.kill();
+            process.ended().await;
+            if let RelayStop::Ended(end) = stop { *end } else { ServerEnd::Closed }
+        }
+    };
+    let own = ready.conclude(stop.as_ref());
+    Ok(match server_end {
+        _ if own != Exit::Passed => own.into(),
+        ServerEnd::Closed => ExitCode::SUCCESS,
+        ServerEnd::Status(status) => ExitCode::from(u8::try_from(status & 0xff).unwrap_or(1)),
+        ServerEnd::Signal(signal) => ExitCode::from(u8::try_from(128 + (signal & 0x7f)).unwrap_or(1)),
+    })
+}
+
+fn http(args: &HttpRelayArgs, console: &Console) -> Result<Exit, Exit> {
+    let ready = ReadyRelay::new(&args.settings, "http", console)?;
+    let runtime = runtime(Builder::new_multi_thread(), console)?;
+    let exit = runtime.block_on(relay_http(args, &ready));
+    runtime.shutdown_background();
+    exit
+}
+
+async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<Exit, Exit> {
+    ready.serve_metrics().await?;
+    let listener = ready.listen(args.listen, "--listen").await?;
+    let at = listener.local_addr().map_or_else(|_| args.listen.to_string(), |address| address.to_string());
+    let mut signals = RelaySignals::new();
+    // Scripts wait for this line; standard error is not buffered.
+    ready.console.note(&format!("relaying http://{at}{} to {}", args.upstream.path(), args.upstream));
+    let serving = Upstream::new(args.upstream.clone(), Arc::clone(&ready.relay)).serve(listener);
+    let stop = tokio::select! {
+        served = serving => Some(served.map_err(|error| {
+            ready.console.fail(Exit::Environment, format!("the relay cannot accept clients: {error}"), None)
+        })?),
+        _ = signals.next() => None,
+    };
+    if let Some(RelayStop::Ended(_)) = &stop {
+        ready.console.note("a fault ended the server: the relay ends, so that every client sees it go");
+    }
+    Ok(ready.conclude(stop.as_ref()))
+}
+
+fn runtime(mut builder: Builder, console: &Console) -> Result<Runtime, Exit> {
+    let started = builder.enable_all().build();
+    started.map_err(|error| console.fail(Exit::Environment, format!("the relay cannot start: {error}"), None))
+}

@@ -1,0 +1,231 @@
+//! What a relay tells its user: lines while it runs, a file with all events, counters, and figures at the end.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::relay::RelaySettings;
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::relay::{MessageChange, RelayMetrics, RelayWatcher, RelayedCall};
+use crate::reliability::{Reliability, ReliabilityFigures};
+use crate::source::visible_line;
+
+/// The most changes that are shown while the relay runs.
+const MOST_SHOWN: u64 = 200;
+
+/// The version of the form of the events.
+const VERSION: u64 = 1;
+
+/// The log of one relay.
+pub(super) struct RelayLog {
+    console: Console,
+    is_quiet: bool,
+    begun: Instant,
+    state: Mutex<LogState>,
+}
+
+struct LogState {
+    events: Option<EventFile>,
+    reliability: Reliability,
+    metrics: RelayMetrics,
+    shown: u64,
+}
+
+struct EventFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl RelayLog {
+    /// Begins the file of events, if there is one, with the faults of the plan.
+    pub(super) fn new(
+        settings: &RelaySettings,
+        (transport, faults): (&str, &[&str]),
+        console: &Console,
+    ) -> Result<Self, Exit> {
+        let unwritten = |path: &PathBuf, error: &io::Error| {
+            let message = format!("cannot write the events to `{}`: {error}", path.display());
+            console.fail(Exit::Environment, message, None)
+        };
+        let mut events = None;
+        if let Some(path) = &settings.events {
+            let file = File::create(path).map_err(|error| unwritten(path, &error))?;
+            events = Some(EventFile { path: path.clone(), file });
+        }
+        let log = Self {
+            console: console.clone(),
+            is_quiet: settings.quiet,
+            begun: Instant::now(),
+            state: Mutex::new(LogState {
+                events,
+                reliability: Reliability::new(settings.deadline),
+                metrics: RelayMetrics::default(),
+                shown: 0,
+            }),
+        };
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let first = json!({
+            "type": "relay",
+            "version": VERSION,
+            "transport": transport,
+            "faults": faults,
+            "started_unix_ms": u64::try_from(started).unwrap_or_default(),
+        });
+        let written = log.write(&mut log.state(), first);
+        written.map_err(|_| Exit::Environment).map(|()| log)
+    }
+
+    /// Writes the last event, and shows the figures.
+    pub(super) fn finish(&self, idle: &[&str]) {
+        let mut state = self.state();
+        let figures = state.reliability.figures();
+        // Whoever wanted to know has been told.
+        let _ = self.write(&mut state, json!({ "type": "end", "figures": figures.json(), "idle_faults": idle }));
+        if self.is_quiet {
+            return;
+        }
+        self.console.note(text(&figures).trim_end());
+        for fault in idle {
+            self.console.note(&format!("warning: the fault `{}` changed nothing", visible_line(fault)));
+        }
+    }
+
+    /// Writes one event; after a failure, nothing more is written.
+    fn write(&self, state: &mut LogState, mut event: Value) -> Result<(), String> {
+        let Some(events) = &mut state.events else { return Ok(()) };
+        let at = self.begun.elapsed().as_secs_f64() * 1000.0;
+        event["at_ms"] = ((at * 1000.0).round() / 1000.0).into();
+        let Err(error) = events.file.write_all(format!("{event}\n").as_bytes()) else { return Ok(()) };
+        let problem = format!("cannot write the events to `{}`: {error}", events.path.display());
+        state.events = None;
+        self.console.error(&problem, Some("no more events are written; messages still pass"));
+        Err(problem)
+    }
+
+    fn show(&self, state: &mut LogState, change: &MessageChange) {
+        if self.is_quiet || state.shown > MOST_SHOWN {
+            return;
+        }
+        state.shown += 1;
+        if state.shown > MOST_SHOWN {
+            return self.console.note("more changes are not shown; `--events FILE` keeps all of them");
+        }
+        let mut asked = change.method.clone().unwrap_or_else(|| "a message".to_owned());
+        if let Some(tool) = &change.tool {
+            asked = format!("{asked} {tool}");
+        }
+        let session = if change.session > 0 { format!(", session {}", change.session) } else { String::new() };
+        let (faults, changes) = (change.faults.join(", "), change.changes.join("; "));
+        self.console.note(&visible_line(&format!("{faults}: {asked}{session}: {changes}")));
+    }
+
+    fn metrics(&self) -> String {
+        let state = self.state();
+        state.metrics.text(&state.reliability.figures())
+    }
+
+    fn state(&self) -> MutexGuard<'_, LogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RelayWatcher for RelayLog {
+    fn changed(&self, change: &MessageChange) -> Result<(), String> {
+        let mut state = self.state();
+        state.metrics.changed(change);
+        self.show(&mut state, change);
+        let MessageChange { session, direction, method, tool, faults, changes } = change;
+        let direction = direction.word();
+        self.write(
+            &mut state,
+            json!({
+                "type": "change",
+                "session": session,
+                "direction": direction,
+                "method": method,
+                "tool": tool,
+                "faults": faults,
+                "changes": changes,
+            }),
+        )
+    }
+
+    fn called(&self, call: &RelayedCall) -> Result<(), String> {
+        let mut state = self.state();
+        state.metrics.called(call);
+        state.reliability.add(&call.record);
+        let record = &call.record;
+        let took = (record.took.as_secs_f64() * 1_000_000.0).round() / 1000.0;
+        self.write(
+            &mut state,
+            json!({
+                "type": "call",
+                "session": call.session,
+                "task": record.task,
+                "tool": record.tool,
+                "intent": record.intent,
+                "outcome": record.outcome.word(),
+                "took_ms": took,
+                "is_struck": record.is_struck,
+                "conforms": record.conforms,
+            }),
+        )
+    }
+
+    fn note(&self, text: &str) -> Result<(), String> {
+        if !self.is_quiet {
+            self.console.note(&format!("warning: {}", visible_line(text)));
+        }
+        self.write(&mut self.state(), json!({ "type": "note", "text": text }))
+    }
+}
+
+/// Where counters are asked for.
+pub(super) fn router(log: Arc<RelayLog>) -> Router {
+    let shown = async |State(log): State<Arc<RelayLog>>| ([(CONTENT_TYPE, "text/plain; version=0.0.4")], log.metrics());
+    Router::new().route("/metrics", get(shown)).with_state(log)
+}
+
+/// The figures for people.
+fn text(figures: &ReliabilityFigures) -> String {
+    let ReliabilityFigures { calls, intents, tasks, struck, failed_tasks, .. } = figures;
+    if *calls == 0 {
+        return "no tool was called".to_owned();
+    }
+    let share = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
+    let mut lines = vec![
+        format!("{calls} calls for {intents} intents in {tasks} tasks; faults struck {struck} of the calls"),
+        format!(
+            "  availability {}, correctness {}, ETA {}",
+            share(figures.availability),
+            share(figures.correctness),
+            share(figures.effective_availability)
+        ),
+        format!(
+            "  TCSR {}, TCAF {}, schema conformance {}",
+            share(figures.success_rate),
+            share(figures.amplification),
+            share(figures.conformance)
+        ),
+    ];
+    if let Some(blast) = figures.blast_radius {
+        lines.push(format!(
+            "  blast radius {:.3} ({:.3} to {:.3}): {failed_tasks} of {tasks} tasks failed",
+            blast.share, blast.low, blast.high
+        ));
+    }
+    if *struck > 0 {
+        let (safely, silently) = (figures.failed_safely, figures.failed_silently);
+        lines.push(format!("  of the struck calls, {safely} failed safely and {silently} silently"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,130 @@
+//! Streams of events, as the server writes them and as faults leave them.
+
+/// Splits bytes into events as they come.
+#[derive(Debug, Default)]
+pub(super) struct Splitter {
+    rest: Vec<u8>,
+    /// How much of the rest has no end of an event in it.
+    scanned: usize,
+}
+
+/// One event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) data: Vec<u8>,
+    id: Option<String>,
+    /// Its other lines.
+    others: Vec<String>,
+    /// The bytes that it had, as long as nothing changed it.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Splitter {
+    /// The events that are complete with these bytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+        self.rest.extend_from_slice(bytes);
+        let mut events = Vec::new();
+        while let Some(end) = self.next_end() {
+            let block: Vec<u8> = self.rest.drain(..end).collect();
+            events.push(Event::read(block));
+        }
+        events
+    }
+
+    /// What came after the last event.
+    pub(super) fn rest(self) -> Vec<u8> {
+        self.rest
+    }
+
+    /// Where the next event ends: after an empty line, whatever ends the lines.
+    fn next_end(&mut self) -> Option<usize> {
+        const ENDS: [&[u8]; 3] = [b"\n\n", b"\r\n\r\n", b"\r\r"];
+        let from = self.scanned;
+        let found = (from..self.rest.len())
+            .find_map(|at| ENDS.iter().find(|end| self.rest[at..].starts_with(end)).map(|end| at + end.len()));
+        self.scanned = if found.is_some() { 0 } else { self.rest.len().saturating_sub(3) };
+        found
+    }
+}
+
+impl Event {
+    /// An event that brings a message.
+    pub(super) fn message(data: Vec<u8>) -> Self {
+        Self { data, others: vec!["event: message".to_owned()], ..Self::default() }
+    }
+
+    /// The same event with another message.
+    pub(super) fn with(&self, data: Vec<u8>) -> Self {
+        Self { data, bytes: None, ..self.clone() }
+    }
+
+    /// Gives the event another id, or takes it away.
+    pub(super) fn put_id(&mut self, id: Option<String>) {
+        (self.id, self.bytes) = (id, None);
+    }
+
+    fn read(block: Vec<u8>) -> Self {
+        let mut event = Self::default();
+        for line in block.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty()) {
+            if let Some(data) = line.strip_prefix(b"data:") {
+                if !event.data.is_empty() {
+                    event.data.push(b'\n');
+                }
+                event.data.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
+                continue;
+            }
+            let line = String::from_utf8_lossy(line);
+            match line.strip_prefix("id:") {
+                Some(id) => event.id = Some(id.trim_start().to_owned()),
+                None => event.others.push(line.into_owned()),
+            }
+        }
+        event.bytes = Some(block);
+        event
+    }
+
+    /// The event as it came, or, where it was changed, in the order of the demo server.
+    pub(super) fn write(self) -> Vec<u8> {
+        if let Some(bytes) = self.bytes {
+            return bytes;
+        }
+        let mut bytes = Vec::new();
+        if let Some(id) = &self.id {
+            bytes.extend_from_slice(format!("id: {id}\n").as_bytes());
+        }
+        for other in &self.others {
+            bytes.extend_from_slice(format!("{other}\n").as_bytes());
+        }
+        for line in self.data.split(|byte| *byte == b'\n') {
+            bytes.extend_from_slice(if line.is_empty() { b"data:" } else { b"data: " });
+            bytes.extend_from_slice(line);
+            bytes.push(b'\n');
+        }
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_written_as_they_were() {
+        for text in [
+            "id: 0-0\nretry: 1000\ndata:\n\n",
+            "id: 0-1\nevent: message\ndata: {}\n\n",
+            "data: a\ndata: b\n\n",
+            ": note\r\ndata:{}\r\nid:1\r\n\r\n",
+            "data: a\r\rdata: b\r\r",
+        ] {
+            let mut splitter = Splitter::default();
+            let mut events: Vec<Event> = text.bytes().flat_map(|byte| splitter.push(&[byte])).collect();
+            assert!(!events.is_empty() && splitter.rest().is_empty(), "{text:?}");
+            assert_eq!(events.iter().cloned().flat_map(Event::write).collect::<Vec<_>>(), text.as_bytes());
+            // What is changed is written anew.
+            let changed = events.remove(0).with(b"new".to_vec()).write();
+            assert!(String::from_utf8_lossy(&changed).ends_with("data: new\n\n"));
+        }
+    }
+}

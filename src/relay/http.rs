@@ -1,0 +1,357 @@
+//! A relay around a server over HTTP: every request and every response passes here, streams event by event.
+
+use std::future::{pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_core::Stream;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use super::events::{Event, Splitter};
+use super::traffic::RelayedExchange;
+use super::{Relay, RelayStop};
+use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply};
+use crate::wire::HttpHead;
+
+/// Longer bodies are refused instead of filling the memory.
+const LONGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// How many events wait for a client that reads slowly.
+const EVENTS_AHEAD: usize = 16;
+
+/// Answers a request with what `next`, the server, makes of what it hears.
+///
+/// `is_endpoint` says whether the server serves the protocol at that address: faults that name no path are about it.
+pub async fn answer<F>(relay: &Arc<Relay>, request: Request, is_endpoint: bool, next: impl Fn(Request) -> F) -> Response
+where
+    F: Future<Output = Response>,
+{
+    if relay.is_transparent() {
+        return next(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let exchange = Arc::new(relay.match_request(incoming(&parts, &body), is_endpoint));
+    let heard = relay.hear(&exchange, &body);
+    let response = match heard.bytes {
+        Some(bytes) => {
+            rewrite(&mut parts.headers, heard.headers);
+            if bytes != body {
+                parts.headers.remove(header::CONTENT_LENGTH);
+            }
+            let bytes = Bytes::from(bytes);
+            let request = || Request::from_parts(parts.clone(), Body::from(bytes.clone()));
+            if heard.is_twice { tokio::join!(next(request()), next(request())).0 } else { next(request()).await }
+        }
+        None if matches!(exchange.live.request.kind(), MessageKind::Notification | MessageKind::Response) => {
+            StatusCode::ACCEPTED.into_response()
+        }
+        None => StatusCode::OK.into_response(),
+    };
+    if is_stream(&response) {
+        rewrite_stream(relay, exchange, response)
+    } else {
+        rewrite_response(relay, &exchange, response).await
+    }
+}
+
+fn incoming(parts: &Parts, body: &[u8]) -> LiveRequest {
+    let headers = named(&parts.headers);
+    let scope = headers.get("mcp-session-id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let head = RequestHead {
+        verb: parts.method.to_string(),
+        path: parts.uri.path().to_owned(),
+        query: RequestHead::query(parts.uri.query().unwrap_or_default()),
+        headers,
+    };
+    LiveRequest::new(body, scope, Some(head))
+}
+
+/// Headers by name; several of one name are joined as HTTP has it.
+fn named(headers: &HeaderMap) -> Map<String, Value> {
+    let mut named = Map::new();
+    for name in headers.keys() {
+        let values: Vec<_> =
+            headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        named.insert(name.as_str().to_owned(), values.join(", ").into());
+    }
+    named
+}
+
+fn rewrite(headers: &mut HeaderMap, changes: Vec<(String, Option<String>)>) {
+    for (name, value) in changes {
+        let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
+        match value.map(|value| HeaderValue::from_bytes(value.as_bytes())) {
+            Some(Ok(value)) => drop(headers.insert(name, value)),
+            Some(Err(_)) => {}
+            None => drop(headers.remove(name)),
+        }
+    }
+}
+
+fn is_stream(response: &Response) -> bool {
+    let declared = response.headers().get(header::CONTENT_TYPE);
+    declared.is_some_and(|declared| declared.as_bytes().starts_with(b"text/event-stream"))
+}
+
+fn described(response: &Response) -> HttpHead {
+    let headers = named(response.headers()).into_iter();
+    let headers = headers.map(|(name, value)| (name, value.as_str().unwrap_or_default().to_owned()));
+    HttpHead { status: response.status().as_u16(), headers: headers.collect() }
+}
+
+/// Gives a response the head that faults left: what differs from the one that it had.
+fn put_head(response: &mut Response, (before, after): (&HttpHead, &HttpHead)) {
+    if let (true, Ok(status)) = (before.status != after.status, StatusCode::from_u16(after.status)) {
+        *response.status_mut() = status;
+    }
+    let gone = before.headers.iter().filter(|(name, _)| after.header(name).is_none());
+    let gone: Vec<_> = gone.map(|(name, _)| (name.clone(), None)).collect();
+    let new = after.headers.iter().filter(|(name, value)| before.header(name) != Some(value));
+    let new: Vec<_> = new.map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+    rewrite(response.headers_mut(), gone);
+    rewrite(response.headers_mut(), new);
+}
+
+/// Rewrites a response that is no stream.
+async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let body = match to_bytes(body, LONGEST_BODY).await {
+        Ok(body) => body,
+        Err(error) => {
+            let why = "the relay cannot read the answer of the server to its end";
+            return (StatusCode::BAD_GATEWAY, format!("{why}: {error}\n")).into_response();
+        }
+    };
+    let mut response = Response::from_parts(parts, Body::from(body.clone()));
+    let head = Arc::new(described(&response));
+    let reply = reply_of(&body, Some(Arc::clone(&head)));
+    let mut changed = relay.answer(exchange, Some(reply));
+    if !changed.is_changed {
+        return response;
+    }
+    if let Some(end) = end_of(&changed) {
+        relay.stop(RelayStop::Ended(end));
+        pending::<()>().await;
+    }
+    if changed.never {
+        pending::<()>().await;
+    }
+    sleep(changed.delay()).await;
+    let new_head = changed.own.iter().find_map(|reply| reply.http.clone()).unwrap_or_else(|| Arc::clone(&head));
+    let content_type = if changed.before.is_empty() && changed.after.is_empty() && changed.own.len() < 2 {
+        let own = changed.own.pop().and_then(|reply| reply.content.bytes()).unwrap_or_default();
+        if own.is_empty() {
+            response.headers_mut().remove(header::CONTENT_TYPE);
+        }
+        let content_type = (body.is_empty() && !own.is_empty()).then(|| type_of(&own));
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        *response.body_mut() = Body::from(own);
+        content_type
+    } else {
+        if response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::OK;
+        }
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        *response.body_mut() = Body::from(all_events(relay, exchange, std::mem::take(&mut changed)));
+        Some("text/event-stream")
+    };
+    if changed.on_listening {
+        let messages = if body.is_empty() { Vec::new() } else { vec![body.to_vec()] };
+        relay.broadcast(&exchange.live.request.scope, &messages);
+    }
+    if let Some(content_type) = content_type {
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    }
+    put_head(&mut response, (&head, &new_head));
+    response
+}
+
+/// The end of the server that a fault made, if one did.
+fn end_of(changed: &ChangedMessage) -> Option<ServerEnd> {
+    changed.own.iter().find_map(|reply| if let ReplyContent::Ended(end) = reply.content { Some(end) } else { None })
+}
+
+fn reply_of(body: &[u8], http: Option<Arc<HttpHead>>) -> ServerReply {
+    let content = match serde_json::from_slice::<Value>(body) {
+        Ok(message) => ReplyContent::Message(message),
+        Err(_) => ReplyContent::Bytes(body.to_vec()),
+    };
+    ServerReply { after: Duration::ZERO, content, http }
+}
+
+/// The type of a body where there was none.
+fn type_of(body: &[u8]) -> &'static str {
+    match serde_json::from_slice::<IgnoredAny>(body) {
+        Ok(_) => "application/json",
+        Err(_) => "text/plain",
+    }
+}
+
+fn all_events(relay: &Relay, exchange: &RelayedExchange, changed: ChangedMessage) -> Vec<u8> {
+    // A body that is empty is no message.
+    let messages = changed.messages().filter(|message| !message.is_empty());
+    let events = messages.zip(0..).map(|(message, number)| {
+        let mut event = Event::message(message);
+        renumber(relay, exchange, &mut event, number);
+        event.write()
+    });
+    events.collect::<Vec<_>>().concat()
+}
+
+fn renumber(relay: &Relay, exchange: &RelayedExchange, event: &mut Event, number: u64) {
+    if let Some(id) = relay.player.event_id(&exchange.live, number) {
+        event.put_id(id);
+    }
+}
+
+/// A stream of events, changed as it comes.
+fn rewrite_stream(relay: &Arc<Relay>, exchange: Arc<RelayedExchange>, response: Response) -> Response {
+    let described = described(&response);
+    let head = relay.player.head(&exchange.live, &described);
+    let (parts, body) = response.into_parts();
+    let (sender, events) = mpsc::channel(EVENTS_AHEAD);
+    let is_listening = exchange.live.request.head.as_ref().is_some_and(|head| head.verb == "GET");
+    let pushed = relay.listen(if is_listening { &exchange.live.request.scope } else { UNHEARD });
+    let http = Arc::new(described.clone());
+    let feed = StreamRewriter { relay: Arc::clone(relay), exchange, http, sender, number: 0, is_listening };
+    tokio::spawn(feed.run(body.into_data_stream(), pushed));
+    let mut response = Response::from_parts(parts, Body::from_stream(Events(events)));
+    response.headers_mut().remove(header::CONTENT_LENGTH);
+    put_head(&mut response, (&described, &head));
+    response
+}
+
+/// A scope that no session has, so nothing is broadcast to it.
+const UNHEARD: &str = "\n";
+
+/// Rewrites one stream of events to the client.
+struct StreamRewriter {
+    relay: Arc<Relay>,
+    exchange: Arc<RelayedExchange>,
+    http: Arc<HttpHead>,
+    sender: mpsc::Sender<Piece>,
+    number: u64,
+    is_listening: bool,
+}
+
+/// Bytes of a stream, or the reason why the server's broke off.
+type Piece = Result<Bytes, axum::Error>;
+
+/// The client is gone, or is to receive no more.
+struct ClientGone;
+
+impl StreamRewriter {
+    /// Ends with the stream of the correct server, which is dropped as soon as the client is gone.
+    async fn run(mut self, chunks: BodyDataStream, pushed: mpsc::UnboundedReceiver<Vec<u8>>) {
+        let sender = self.sender.clone();
+        tokio::select! {
+            () = sender.closed() => {}
+            _ = self.pass(chunks, pushed) => {}
+        }
+    }
+
+    async fn pass(
+        &mut self,
+        chunks: BodyDataStream,
+        mut pushed: mpsc::UnboundedReceiver<Vec<u8>>,
+    ) -> Result<(), ClientGone> {
+        let mut chunks = pin!(chunks);
+        let mut splitter = Splitter::default();
+        // A stream that was opened with GET has no answer of its own.
+        let mut around = ChangedMessage::default();
+        if self.is_listening {
+            let reply = reply_of(b"", Some(Arc::clone(&self.http)));
+            around = self.relay.answer(&self.exchange, Some(reply));
+            sleep(around.delay()).await;
+        }
+        let after = std::mem::take(&mut around.after);
+        self.send_all(std::mem::take(&mut around.before)).await?;
+        loop {
+            tokio::select! {
+                Some(message) = pushed.recv() => self.send(Event::message(message)).await?,
+                chunk = poll_fn(|context| chunks.as_mut().poll_next(context)) => match chunk {
+                    Some(Ok(bytes)) => for event in splitter.push(&bytes) {
+                        self.pass_on(event).await?;
+                    },
+                    Some(Err(error)) => return self.sender.send(Err(error)).await.map_err(|_| ClientGone),
+                    None => break,
+                },
+            }
+        }
+        let rest = splitter.rest();
+        if !rest.is_empty() {
+            self.sender.send(Ok(rest.into())).await.map_err(|_| ClientGone)?;
+        }
+        self.send_all(after).await
+    }
+
+    async fn pass_on(&mut self, event: Event) -> Result<(), ClientGone> {
+        let reply = reply_of(&event.data, Some(Arc::clone(&self.http)));
+        let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
+        let is_sent = message.get("method").is_some();
+        let relay = &self.relay;
+        let mut changed = if is_sent {
+            relay.sent(Some(&self.exchange), &self.exchange.live.request.scope, reply)
+        } else {
+            relay.answer(&self.exchange, Some(reply))
+        };
+        if !changed.is_changed {
+            return self.send(event).await;
+        }
+        if let Some(end) = end_of(&changed) {
+            relay.stop(RelayStop::Ended(end));
+            pending::<()>().await;
+        }
+        if changed.never {
+            pending::<()>().await;
+        }
+        if self.is_listening && !is_sent {
+            (changed.before, changed.after) = (Vec::new(), Vec::new());
+        }
+        sleep(changed.delay()).await;
+        if changed.on_listening {
+            relay.broadcast(&self.exchange.live.request.scope, std::slice::from_ref(&event.data));
+        }
+        self.send_all(changed.before).await?;
+        for own in changed.own.into_iter().filter_map(|reply| reply.content.bytes()) {
+            self.send(event.with(own)).await?;
+        }
+        self.send_all(changed.after).await
+    }
+
+    async fn send_all(&mut self, messages: Vec<Vec<u8>>) -> Result<(), ClientGone> {
+        for message in messages {
+            self.send(Event::message(message)).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&mut self, mut event: Event) -> Result<(), ClientGone> {
+        renumber(&self.relay, &self.exchange, &mut event, self.number);
+        self.number += 1;
+        self.sender.send(Ok(event.write().into())).await.map_err(|_| ClientGone)
+    }
+}
+
+struct Events(mpsc::Receiver<Piece>);
+
+impl Stream for Events {
+    type Item = Piece;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context)
+    }
+}

@@ -1,0 +1,131 @@
+//! Faults around any server: every message passes through a [`FaultPlayer`], in both directions.
+//!
+//! `streams` stands around a server on streams, `http` around one over HTTP, and `upstream` is the way to one that runs
+//! somewhere else. Without faults and without a watcher, bytes are copied and nothing is read. `traffic` is what a relay
+//! knows of the messages that pass, and tells its [`RelayWatcher`]; `metrics` counts that for Prometheus. Knows neither
+//! where notes are written nor what they are for.
+
+mod events;
+pub mod http;
+mod metrics;
+mod server_process;
+pub mod streams;
+mod traffic;
+mod upstream;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+
+pub use self::metrics::RelayMetrics;
+pub use self::server_process::ServerProcess;
+pub use self::traffic::{Direction, MessageChange, RelayWatcher, RelayedCall};
+pub use self::upstream::{Upstream, UpstreamAddress};
+
+use self::traffic::OutputSchemas;
+use crate::fault::{Fault, FaultPlayer, ServerEnd};
+
+/// The faults around one server, and what is known of its traffic.
+pub struct Relay {
+    player: FaultPlayer,
+    has_faults: bool,
+    watcher: Option<Arc<dyn RelayWatcher>>,
+    is_strict: bool,
+    listening: Mutex<Vec<Listener>>,
+    /// The numbers of sessions: their ids are secrets.
+    sessions: Mutex<BTreeMap<String, u64>>,
+    schemas: Mutex<OutputSchemas>,
+    /// How many calls belong to no session and to no task.
+    loose_calls: AtomicU64,
+    /// The faults of which the watcher knows that they found nothing to change.
+    idle: Mutex<BTreeSet<String>>,
+    stop: watch::Sender<Option<RelayStop>>,
+}
+
+/// The reason why a relay ends before its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RelayStop {
+    /// A fault ended the server.
+    Ended(ServerEnd),
+    /// The relay is strict, and this is what it does not accept, as a sentence.
+    Refused(String),
+}
+
+/// A stream that a client opened with GET: the session, and where its messages go.
+type Listener = (String, mpsc::UnboundedSender<Vec<u8>>);
+
+impl Relay {
+    /// A relay that nobody watches.
+    pub fn new(faults: Vec<Fault>) -> Self {
+        Self {
+            has_faults: !faults.is_empty(),
+            player: FaultPlayer::new(faults),
+            watcher: None,
+            is_strict: false,
+            listening: Mutex::default(),
+            sessions: Mutex::default(),
+            schemas: Mutex::default(),
+            loose_calls: AtomicU64::new(0),
+            idle: Mutex::default(),
+            stop: watch::Sender::new(None),
+        }
+    }
+
+    /// The same with somebody who is told of every call and every change. A strict relay ends where a fault finds nothing
+    /// to change; else the message passes unchanged.
+    #[must_use]
+    pub fn watched(self, watcher: Arc<dyn RelayWatcher>, is_strict: bool) -> Self {
+        Self { watcher: Some(watcher), is_strict, ..self }
+    }
+
+    /// The names of the faults that changed nothing.
+    pub fn idle_faults(&self) -> Vec<&str> {
+        self.player.idle()
+    }
+
+    /// Whether no message has to be looked at.
+    fn is_transparent(&self) -> bool {
+        !self.has_faults && self.watcher.is_none()
+    }
+
+    /// Ends the relay; the first reason stays.
+    pub fn stop(&self, reason: RelayStop) {
+        self.stop.send_if_modified(|stop| stop.is_none().then(|| *stop = Some(reason)).is_some());
+    }
+
+    /// Waits for the reason why the relay ends.
+    pub async fn stopped(&self) -> RelayStop {
+        let mut receiver = self.stop.subscribe();
+        let stop = receiver.wait_for(Option::is_some).await.ok().and_then(|stop| stop.clone());
+        match stop {
+            Some(reason) => reason,
+            None => pending().await,
+        }
+    }
+
+    /// Subscribes to the messages for another stream of the session.
+    fn listen(&self, scope: &str) -> mpsc::UnboundedReceiver<Vec<u8>> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let mut listening = locked(&self.listening);
+        listening.retain(|(_, sender)| !sender.is_closed());
+        listening.push((scope.to_owned(), sender));
+        receiver
+    }
+
+    /// Sends messages on all streams of the session that are open.
+    fn broadcast(&self, scope: &str, messages: &[Vec<u8>]) {
+        for (_, sender) in locked(&self.listening).iter().filter(|(known, _)| known == scope) {
+            for message in messages {
+                // A client that went away in the meantime hears nothing.
+                let _ = sender.send(message.clone());
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

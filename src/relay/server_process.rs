@@ -1,0 +1,65 @@
+//! The server of a relay over streams: a child that has the environment, the folder, the error stream and the process
+//! group of the relay, as it would have those of the client.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use crate::fault::ServerEnd;
+
+/// How long a server may go on after it closed its output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A server that runs; it is killed when this is dropped.
+pub struct ServerProcess {
+    child: Box<dyn ChildWrapper>,
+}
+
+impl ServerProcess {
+    /// Starts a program with its arguments; the streams are its output and its input.
+    ///
+    /// # Errors
+    ///
+    /// The system's, where it cannot be started.
+    pub fn start(program: &str, arguments: &[String]) -> io::Result<(Self, (ChildStdout, ChildStdin))> {
+        let mut command = CommandWrap::with_new(program, |command| {
+            command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        });
+        let mut child = command.spawn()?;
+        match (child.stdout().take(), child.stdin().take()) {
+            (Some(output), Some(input)) => Ok((Self { child }, (output, input))),
+            (None, _) | (_, None) => Err(io::Error::other("its standard streams are missing")),
+        }
+    }
+
+    /// Hands on a signal.
+    pub fn signal(&self, number: i32) {
+        // One that has ended hears of nothing.
+        let _ = self.child.signal(number);
+    }
+
+    /// Kills the server where it stands.
+    pub fn kill(&mut self) {
+        let _ = self.child.start_kill();
+    }
+
+    /// Waits for the end of a server whose output is closed already, or ends it after a while.
+    pub async fn ended(mut self) -> ServerEnd {
+        match timeout(EXIT_TIMEOUT, self.child.wait()).await {
+            Ok(Ok(status)) => end_of(status),
+            Ok(Err(_)) | Err(_) => ServerEnd::Closed,
+        }
+    }
+}
+
+fn end_of(status: ExitStatus) -> ServerEnd {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return ServerEnd::Signal(signal);
+    }
+    status.code().map_or(ServerEnd::Closed, ServerEnd::Status)
+}

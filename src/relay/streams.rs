@@ -1,0 +1,376 @@
+//! A relay around a conversation over streams: the client on one side, the server on the other.
+//!
+//! The directions do not wait for each other, so a server that does not read can still be read. What waits is bounded:
+//! whoever does not read is not written to, and in the end nothing more is read from the other side.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::sleep;
+
+use super::traffic::RelayedExchange;
+use super::{Relay, RelayStop, locked};
+use crate::fault::{ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply};
+
+/// How many bytes are read at once.
+const PIECE: usize = 64 * 1024;
+
+/// Longer lines pass in pieces, and no fault sees them.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+
+/// How many messages wait for a client that reads slowly.
+const LINES_AHEAD: usize = 1024;
+
+/// How many late messages wait for their time.
+const MOST_LATE: usize = 4096;
+
+/// How many requests may be without an answer; of more, the oldest ones are forgotten, and their answers pass unchanged.
+const MOST_OPEN: usize = 10_000;
+
+/// Where notifications of subscriptions name the request that opened them.
+const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+
+/// How a relayed conversation ended.
+#[derive(Debug)]
+pub enum StreamsEnd {
+    /// The server closed its output, and all of it is written.
+    Closed,
+    /// The client takes no more.
+    ClientGone(io::Error),
+    /// The relay ended it.
+    Stopped(RelayStop),
+}
+
+/// Relays one conversation between `client` and `server`, each of which is read from and written to.
+///
+/// The end of the client's input ends the server's; the end of the server's output ends the relay.
+pub async fn run<CR, CW, SR, SW>(relay: Arc<Relay>, client: (CR, CW), server: (SR, SW)) -> StreamsEnd
+where
+    CR: AsyncRead + Unpin,
+    CW: AsyncWrite + Unpin,
+    SR: AsyncRead + Unpin,
+    SW: AsyncWrite + Unpin,
+{
+    if relay.is_transparent() {
+        return copy(client, server).await;
+    }
+    let (queue, lines) = mpsc::channel(LINES_AHEAD);
+    let conversation = Conversation {
+        scope: relay.player.conversation(),
+        relay: Arc::clone(&relay),
+        queue,
+        open: Mutex::default(),
+        late: Arc::new(Semaphore::new(MOST_LATE)),
+    };
+    let mut writing = pin!(write(lines, client.1));
+    let forwarding_requests = async {
+        // What cannot be read or passed on is over; the server says when it is done.
+        let _ = conversation.forward_requests(BufReader::with_capacity(PIECE, client.0), server.1).await;
+        pending::<()>().await;
+    };
+    tokio::select! {
+        end = &mut writing => return end,
+        stop = relay.stopped() => return StreamsEnd::Stopped(stop),
+        () = conversation.forward_replies(BufReader::with_capacity(PIECE, server.0)) => {}
+        () = forwarding_requests => {}
+    }
+    drop(conversation);
+    writing.await
+}
+
+/// Copies bytes both ways.
+async fn copy<CR, CW, SR, SW>(client: (CR, CW), server: (SR, SW)) -> StreamsEnd
+where
+    CR: AsyncRead + Unpin,
+    CW: AsyncWrite + Unpin,
+    SR: AsyncRead + Unpin,
+    SW: AsyncWrite + Unpin,
+{
+    let to_server = async {
+        // A server that reads no more says itself when it is done.
+        let _ = copy_all(client.0, server.1).await;
+        pending::<()>().await;
+    };
+    tokio::select! {
+        copied = copy_all(server.0, client.1) => copied.map_or_else(StreamsEnd::ClientGone, |()| StreamsEnd::Closed),
+        () = to_server => StreamsEnd::Closed,
+    }
+}
+
+/// Copies one direction up to its end; fails where nobody takes the bytes.
+async fn copy_all(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = from.read(&mut piece).await.unwrap_or(0);
+        if read == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&piece[..read]).await?;
+        to.flush().await?;
+    }
+}
+
+/// Something for the client.
+enum Queued {
+    Bytes(Vec<u8>),
+    /// A fault ended the server.
+    End(ServerEnd),
+}
+
+/// Writes what is queued; ends when nobody can queue anything any more.
+async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + Unpin) -> StreamsEnd {
+    let mut ready = Vec::new();
+    while queue.recv_many(&mut ready, LINES_AHEAD).await > 0 {
+        let (mut bytes, mut end) = (Vec::new(), None);
+        for queued in ready.drain(..) {
+            match queued {
+                Queued::Bytes(more) if end.is_none() => bytes.extend_from_slice(&more),
+                Queued::Bytes(_) => {}
+                Queued::End(ended) => end = end.or(Some(ended)),
+            }
+        }
+        let written = async {
+            client.write_all(&bytes).await?;
+            client.flush().await
+        };
+        if let Err(error) = written.await {
+            return StreamsEnd::ClientGone(error);
+        }
+        if let Some(ended) = end {
+            return StreamsEnd::Stopped(RelayStop::Ended(ended));
+        }
+    }
+    client.shutdown().await.map_or_else(StreamsEnd::ClientGone, |()| StreamsEnd::Closed)
+}
+
+/// One conversation between a client and a server.
+struct Conversation {
+    relay: Arc<Relay>,
+    scope: String,
+    queue: mpsc::Sender<Queued>,
+    open: Mutex<OpenRequests>,
+    late: Arc<Semaphore>,
+}
+
+/// The requests that the server received and has not answered.
+#[derive(Default)]
+struct OpenRequests {
+    waiting: VecDeque<OpenRequest>,
+    /// The ids of requests that the server heard twice: one answer of each is dropped.
+    repeated: VecDeque<Value>,
+}
+
+struct OpenRequest {
+    /// The id by which the server knows it, if it has a good one.
+    id: Option<Value>,
+    exchange: Arc<RelayedExchange>,
+}
+
+impl Conversation {
+    async fn forward_requests(
+        &self,
+        mut reader: impl AsyncBufRead + Unpin,
+        mut server: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        let _ = self.announce(MessageKind::Start).await;
+        let mut lines = LineReader::default();
+        while let Some(is_whole) = lines.read(&mut reader).await? {
+            let message = lines.line.trim_ascii();
+            if !is_whole || message.is_empty() {
+                server.write_all(&lines.line).await?;
+            } else {
+                let heard = self.rewrite_request(message).await;
+                let Some(bytes) = heard.bytes else { continue };
+                // What nobody changed goes on as it came.
+                let bytes = if bytes == message { std::mem::take(&mut lines.line) } else { with_newline(bytes) };
+                server.write_all(&bytes).await?;
+                if heard.is_twice {
+                    server.write_all(&bytes).await?;
+                }
+            }
+            server.flush().await?;
+        }
+        if !self.announce(MessageKind::End).await {
+            // Who does not hear of the end stays.
+            pending::<()>().await;
+        }
+        server.shutdown().await
+    }
+
+    /// What the server hears of a line of the client.
+    async fn rewrite_request(&self, line: &[u8]) -> HeardMessage {
+        let relay = &self.relay;
+        let exchange = relay.match_request(LiveRequest::new(line, self.scope.clone(), None), true);
+        let heard = relay.hear(&exchange, line);
+        let asking = match &heard.bytes {
+            Some(bytes) if bytes == line => {
+                let request = &exchange.live.request;
+                request.kind().has_answer().then(|| request.id())
+            }
+            Some(bytes) => {
+                let heard = LiveRequest::new(bytes, self.scope.clone(), None);
+                heard.kind().has_answer().then(|| heard.id())
+            }
+            None => None,
+        };
+        match asking {
+            Some(id) => {
+                let mut open = locked(&self.open);
+                if heard.is_twice {
+                    open.repeated.extend(id.clone());
+                }
+                open.waiting.push_back(OpenRequest { id, exchange: exchange.into() });
+                if open.waiting.len() > MOST_OPEN {
+                    open.waiting.pop_front();
+                }
+                if open.repeated.len() > MOST_OPEN {
+                    open.repeated.pop_front();
+                }
+            }
+            None => self.send(relay.answer(&exchange, None), None).await,
+        }
+        heard
+    }
+
+    /// Applies faults at the start or the end of the conversation; whether the server is told of it.
+    async fn announce(&self, kind: MessageKind) -> bool {
+        let exchange = self.relay.match_request(LiveRequest::moment(kind, self.scope.clone()), true);
+        let is_heard = self.relay.hear(&exchange, b"").bytes.is_some();
+        self.send(self.relay.answer(&exchange, None), None).await;
+        is_heard
+    }
+
+    async fn forward_replies(&self, mut server: impl AsyncBufRead + Unpin) {
+        let mut lines = LineReader::default();
+        while let Ok(Some(is_whole)) = lines.read(&mut server).await {
+            let changed = if is_whole { self.rewrite_reply(&lines.line) } else { None };
+            match changed {
+                Some(changed) => self.send(changed, Some(&lines.line)).await,
+                None => self.put(Queued::Bytes(std::mem::take(&mut lines.line))).await,
+            }
+        }
+    }
+
+    /// What faults make of a line of the server; `None` if it is none of their business.
+    fn rewrite_reply(&self, line: &[u8]) -> Option<ChangedMessage> {
+        let message: Value = serde_json::from_slice(line).ok()?;
+        let of = |message| ServerReply { after: Duration::ZERO, content: ReplyContent::Message(message), http: None };
+        if message.get("method").is_some() {
+            let during = self.request_of(&message);
+            return Some(self.relay.sent(during.as_deref(), &self.scope, of(message)));
+        }
+        match self.take_open(message.get("id").filter(|id| !id.is_null())) {
+            Answered::First(exchange) => Some(self.relay.answer(&exchange, Some(of(message)))),
+            Answered::Again => Some(ChangedMessage { is_changed: true, ..ChangedMessage::default() }),
+            Answered::Unasked => None,
+        }
+    }
+
+    /// The request that an answer belongs to; answers without an id come in the order of what they answer.
+    fn take_open(&self, id: Option<&Value>) -> Answered {
+        let mut open = locked(&self.open);
+        if let Some(at) = open.waiting.iter().position(|open| open.id.as_ref() == id) {
+            return open.waiting.remove(at).map_or(Answered::Unasked, |open| Answered::First(open.exchange));
+        }
+        match open.repeated.iter().position(|repeated| Some(repeated) == id) {
+            Some(at) => {
+                open.repeated.remove(at);
+                Answered::Again
+            }
+            None => Answered::Unasked,
+        }
+    }
+
+    /// The request during which the server sends a message, as far as the message tells.
+    fn request_of(&self, sent: &Value) -> Option<Arc<RelayedExchange>> {
+        let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
+        let open = locked(&self.open);
+        let mut requests = open.waiting.iter().filter(|open| {
+            let request = &open.exchange.live.request;
+            (token.is_some() && request.progress_token() == token)
+                || (subscription.is_some() && request.id().as_ref() == subscription)
+        });
+        requests.next().map(|open| Arc::clone(&open.exchange))
+    }
+
+    /// Sends what comes instead of a line of the server, or beside one of the client.
+    async fn send(&self, changed: ChangedMessage, line: Option<&[u8]>) {
+        if let Some(line) = line.filter(|_| !changed.is_changed) {
+            return self.put(Queued::Bytes(line.to_vec())).await;
+        }
+        if changed.never {
+            return;
+        }
+        let delay = changed.delay();
+        let mut queued: Vec<Queued> =
+            changed.before.into_iter().map(|line| Queued::Bytes(with_newline(line))).collect();
+        queued.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
+            ReplyContent::Ended(end) => Some(Queued::End(end)),
+            ReplyContent::Torn(bytes) => Some(Queued::Bytes(bytes)),
+            content => content.bytes().map(|line| Queued::Bytes(with_newline(line))),
+        }));
+        queued.extend(changed.after.into_iter().map(|line| Queued::Bytes(with_newline(line))));
+        if delay.is_zero() {
+            for one in queued {
+                self.put(one).await;
+            }
+            return;
+        }
+        // Whoever sends more than may wait is read later.
+        let Ok(permit) = Arc::clone(&self.late).acquire_owned().await else { return };
+        let queue = self.queue.clone();
+        tokio::spawn(async move {
+            sleep(delay).await;
+            for one in queued {
+                // A queue without a reader means that the client is gone.
+                let _ = queue.send(one).await;
+            }
+            drop(permit);
+        });
+    }
+
+    async fn put(&self, queued: Queued) {
+        // A queue without a reader means that the client is gone.
+        let _ = self.queue.send(queued).await;
+    }
+}
+
+/// What an answer answers.
+enum Answered {
+    First(Arc<RelayedExchange>),
+    /// A request that was answered already, since the server heard of it twice.
+    Again,
+    Unasked,
+}
+
+fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
+    line.push(b'\n');
+    line
+}
+
+/// Reads lines, and pieces of those that are too long.
+#[derive(Default)]
+struct LineReader {
+    line: Vec<u8>,
+    /// Whether the last piece was the beginning or the middle of a line.
+    is_within: bool,
+}
+
+impl LineReader {
+    /// Reads on; whether `line` is a whole line, and nothing at the end.
+    async fn read(&mut self, reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<bool>> {
+        self.line.clear();
+        if reader.take(LONGEST_LINE).read_until(b'\n', &mut self.line).await? == 0 {
+            return Ok(None);
+        }
+        let was_within = std::mem::replace(&mut self.is_within, !self.line.ends_with(b"\n"));
+        Ok(Some(!was_within && !self.is_within))
+    }
+}

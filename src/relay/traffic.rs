@@ -1,0 +1,397 @@
+//! What a relay knows of the messages that pass, in words that name no content: texts of a server may be secrets.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Relay, RelayStop, locked};
+use crate::fault::{ChangedMessage, HeardMessage, LiveExchange, LiveRequest, ReplyContent, ServerReply};
+use crate::reliability::{CallOutcome, CallRecord};
+use crate::schema::Judge;
+use crate::source::{FNV, duration_text, fnv};
+use crate::wire::{canonical, is_served};
+
+/// The member of `_meta` and the header of HTTP with which a client names the task of a call.
+const TASK_MEMBER: &str = "/_meta/mcprove~1task";
+const TASK_HEADER: &str = "mcprove-task";
+
+/// The longest name of a task that is kept, in characters.
+const LONGEST_TASK: usize = 200;
+
+/// The most sessions that have a number of their own, and tools whose schema is kept.
+const MOST_SESSIONS: usize = 100_000;
+const MOST_TOOLS: usize = 1000;
+
+/// Told of what passes a relay. The errors are sentences; they end a strict relay, and no other.
+pub trait RelayWatcher: Send + Sync {
+    /// Faults changed a message.
+    fn changed(&self, change: &MessageChange) -> Result<(), String>;
+
+    /// A call of a tool is over.
+    fn called(&self, call: &RelayedCall) -> Result<(), String>;
+
+    /// Something that the user should know; each is told once.
+    fn note(&self, text: &str) -> Result<(), String>;
+}
+
+/// Where a message was going.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the client.
+    ToServer,
+    /// From the server, or in its place.
+    ToClient,
+}
+
+impl Direction {
+    /// Its word in logs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ToServer => "to-server",
+            Self::ToClient => "to-client",
+        }
+    }
+}
+
+/// The change of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageChange {
+    /// The number of the session; 0 for requests without one.
+    pub session: u64,
+    /// Where the message was going.
+    pub direction: Direction,
+    /// The method of the request to which it belongs; `None` where it belongs to none.
+    pub method: Option<String>,
+    /// The tool that the request calls.
+    pub tool: Option<String>,
+    /// The faults, in the order in which they struck.
+    pub faults: Vec<String>,
+    /// The kinds of change.
+    pub changes: Vec<String>,
+}
+
+/// A call of a tool that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RelayedCall {
+    /// The number of the session; 0 for requests without one.
+    pub session: u64,
+    /// The call.
+    pub record: CallRecord,
+}
+
+/// The output schemas of the tools that were listed.
+pub(super) type OutputSchemas = BTreeMap<String, Arc<Judge>>;
+
+/// A message of a client on its way, and what became of it so far. A call that ends without an answer ends with this.
+pub(super) struct RelayedExchange {
+    relay: Arc<Relay>,
+    pub(super) live: LiveExchange,
+    call: Mutex<Option<OpenCall>>,
+    is_struck: AtomicBool,
+}
+
+/// A call of a tool without an answer.
+struct OpenCall {
+    begun: Instant,
+    task: String,
+    intent: String,
+    tool: String,
+    /// Whether the server heard another message than the client sent.
+    is_misheard: bool,
+}
+
+impl Relay {
+    pub(super) fn match_request(self: &Arc<Self>, request: LiveRequest, everywhere: bool) -> RelayedExchange {
+        let call = self.watcher.as_ref().and_then(|_| self.open_call(&request));
+        let live = self.player.match_request(request, everywhere);
+        RelayedExchange { relay: Arc::clone(self), live, call: Mutex::new(call), is_struck: AtomicBool::new(false) }
+    }
+
+    fn open_call(&self, request: &LiveRequest) -> Option<OpenCall> {
+        let tool = request.tool().filter(|_| request.id().is_some())?.to_owned();
+        let begun = Instant::now();
+        let params = request.params();
+        let session = self.session(&request.scope);
+        let header = || request.head.as_ref()?.headers.get(TASK_HEADER)?.as_str();
+        let task = match params.pointer(TASK_MEMBER).and_then(Value::as_str).or_else(header) {
+            Some(task) => task.chars().take(LONGEST_TASK).collect(),
+            None if session > 0 => format!("session {session}"),
+            None => format!("call {}", self.next_call()),
+        };
+        let arguments = params.get("arguments").map(canonical).unwrap_or_default();
+        let intent = format!("{:016x}", fnv(fnv(FNV, tool.as_bytes()), arguments.as_bytes()));
+        Some(OpenCall { begun, task, intent, tool, is_misheard: false })
+    }
+
+    /// What the server hears of a message.
+    pub(super) fn hear(&self, exchange: &RelayedExchange, bytes: &[u8]) -> HeardMessage {
+        let heard = if self.has_faults {
+            self.player.hear(&exchange.live, bytes)
+        } else {
+            HeardMessage { bytes: Some(bytes.to_vec()), ..HeardMessage::default() }
+        };
+        if heard.faults.is_empty() {
+            return heard;
+        }
+        exchange.is_struck.store(true, Ordering::Relaxed);
+        let is_other = heard.bytes.as_deref().is_some_and(|heard| heard != bytes);
+        if let Some(call) = locked(&exchange.call).as_mut() {
+            call.is_misheard = is_other;
+        }
+        let mut changes = Vec::new();
+        changes.extend(heard.bytes.is_none().then(|| "the server does not hear of it".to_owned()));
+        changes.extend(is_other.then(|| "the server hears another message".to_owned()));
+        changes.extend(heard.headers.iter().map(|(name, value)| match value {
+            Some(_) => format!("the server hears another header `{name}`"),
+            None => format!("the server does not hear the header `{name}`"),
+        }));
+        changes.extend(heard.is_twice.then(|| "the server hears of it twice".to_owned()));
+        self.tell(Some(&exchange.live.request), Direction::ToServer, &heard.faults, changes);
+        heard
+    }
+
+    /// Changes an answer, which is `None` if there was none.
+    pub(super) fn answer(&self, exchange: &RelayedExchange, answer: Option<ServerReply>) -> ChangedMessage {
+        let request = &exchange.live.request;
+        if self.watcher.is_none() {
+            return self.player.answer(&exchange.live, answer);
+        }
+        self.learn(request, answer.as_ref());
+        let changed = if self.has_faults {
+            self.player.answer(&exchange.live, answer.clone())
+        } else {
+            ChangedMessage::unchanged(answer.clone())
+        };
+        if !changed.faults.is_empty() {
+            exchange.is_struck.store(true, Ordering::Relaxed);
+            self.tell(Some(request), Direction::ToClient, &changed.faults, kinds(answer.as_ref(), &changed));
+        }
+        self.tell_idle(request.method(), &changed.idle);
+        if answer.is_some() || !changed.own.is_empty() {
+            exchange.conclude(answer.as_ref(), &changed);
+        }
+        changed
+    }
+
+    /// Changes a message that the server sends by itself.
+    pub(super) fn sent(&self, during: Option<&RelayedExchange>, scope: &str, reply: ServerReply) -> ChangedMessage {
+        if !self.has_faults {
+            return ChangedMessage::unchanged(Some(reply));
+        }
+        let before = self.watcher.as_ref().map(|_| reply.clone());
+        let live = during.map(|exchange| &exchange.live);
+        let changed = self.player.sent(live, scope, reply);
+        if !changed.faults.is_empty() {
+            let request = live.map(|live| &live.request);
+            self.tell(request, Direction::ToClient, &changed.faults, kinds(before.as_ref(), &changed));
+        }
+        self.tell_idle(live.and_then(|live| live.request.method()), &changed.idle);
+        changed
+    }
+
+    fn tell(&self, request: Option<&LiveRequest>, direction: Direction, faults: &[String], changes: Vec<String>) {
+        let Some(watcher) = &self.watcher else { return };
+        self.refuse(watcher.changed(&MessageChange {
+            session: request.map_or(0, |request| self.session(&request.scope)),
+            direction,
+            method: request.and_then(LiveRequest::method).map(str::to_owned),
+            tool: request.and_then(LiveRequest::tool).map(str::to_owned),
+            faults: faults.to_vec(),
+            changes,
+        }));
+    }
+
+    /// Ends a strict relay where something did not work.
+    fn refuse(&self, result: Result<(), String>) {
+        if let Some(problem) = result.err().filter(|_| self.is_strict) {
+            self.stop(RelayStop::Refused(problem));
+        }
+    }
+
+    /// Tells of faults that found nothing to change, or ends the relay because of them.
+    fn tell_idle(&self, method: Option<&str>, idle: &[String]) {
+        for fault in idle {
+            let what = method.map_or("a message".to_owned(), |method| format!("an answer to `{method}`"));
+            let problem = format!("the fault `{fault}` matches {what} and finds nothing in it to change");
+            if self.is_strict {
+                self.refuse(Err(problem));
+            } else if let Some(watcher) = self.watcher.as_ref().filter(|_| locked(&self.idle).insert(fault.clone())) {
+                self.refuse(watcher.note(&format!("{problem}; it passes unchanged")));
+            }
+        }
+    }
+
+    /// The number of a session; requests without one share the number 0.
+    fn session(&self, scope: &str) -> u64 {
+        if scope.is_empty() {
+            return 0;
+        }
+        let mut sessions = locked(&self.sessions);
+        let next = sessions.len() as u64 + 1;
+        if let Some(known) = sessions.get(scope) {
+            return *known;
+        }
+        if sessions.len() >= MOST_SESSIONS {
+            return 0;
+        }
+        sessions.insert(scope.to_owned(), next);
+        next
+    }
+
+    /// A number for a call that belongs to no session and to no task.
+    fn next_call(&self) -> u64 {
+        self.loose_calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Takes in the output schemas of listed tools.
+    fn learn(&self, request: &LiveRequest, answer: Option<&ServerReply>) {
+        let Some(ReplyContent::Message(message)) = answer.map(|answer| &answer.content) else { return };
+        let Some(tools) = message["result"]["tools"].as_array().filter(|_| request.method() == Some("tools/list"))
+        else {
+            return;
+        };
+        let mut schemas = locked(&self.schemas);
+        for tool in tools {
+            let (Some(name), Some(schema)) = (tool["name"].as_str(), tool.get("outputSchema")) else { continue };
+            if schemas.len() >= MOST_TOOLS || schemas.contains_key(name) {
+                continue;
+            }
+            if let Ok(judge) = Judge::of(schema) {
+                schemas.insert(name.to_owned(), Arc::new(judge));
+            }
+        }
+    }
+}
+
+impl RelayedExchange {
+    /// Notes what came of a call.
+    fn conclude(&self, answer: Option<&ServerReply>, changed: &ChangedMessage) {
+        let Some(call) = locked(&self.call).take() else { return };
+        let own = changed.own.first().filter(|_| !changed.never);
+        if own.is_some_and(asks_back) {
+            return;
+        }
+        let is_altered = call.is_misheard || content_of(own) != content_of(answer);
+        let outcome = own.map_or(CallOutcome::Unanswered, |own| outcome(own, is_altered));
+        let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| self.conforms(&call.tool, own));
+        self.tell(call, outcome, conforms, changed.delay());
+    }
+
+    fn tell(&self, call: OpenCall, outcome: CallOutcome, conforms: Option<bool>, delay: Duration) {
+        let Some(watcher) = &self.relay.watcher else { return };
+        let OpenCall { begun, task, intent, tool, .. } = call;
+        let (took, is_struck) = (begun.elapsed() + delay, self.is_struck.load(Ordering::Relaxed));
+        self.relay.refuse(watcher.called(&RelayedCall {
+            session: self.relay.session(&self.live.request.scope),
+            record: CallRecord { task, intent, tool, outcome, took, is_struck, conforms },
+        }));
+    }
+
+    /// Whether a result fits the output schema of its tool; `None` where nothing can be said.
+    fn conforms(&self, tool: &str, own: &ServerReply) -> Option<bool> {
+        let judge = locked(&self.relay.schemas).get(tool).cloned()?;
+        let ReplyContent::Message(message) = &own.content else { return None };
+        let Some(structured) = message["result"].get("structuredContent") else { return Some(false) };
+        judge.is_valid(structured)
+    }
+}
+
+impl Drop for RelayedExchange {
+    fn drop(&mut self) {
+        if let Some(call) = locked(&self.call).take() {
+            self.tell(call, CallOutcome::Unanswered, None, Duration::ZERO);
+        }
+    }
+}
+
+/// Whether a result asks the client for something, or for patience: the call is not over.
+fn asks_back(reply: &ServerReply) -> bool {
+    let ReplyContent::Message(message) = &reply.content else { return false };
+    let result = &message["result"];
+    result.get("task").is_some() || result.get("resultType").is_some_and(|kind| kind != "complete")
+}
+
+fn outcome(reply: &ServerReply, is_altered: bool) -> CallOutcome {
+    if reply.http.as_ref().is_some_and(|http| http.status >= 400) {
+        return CallOutcome::Error;
+    }
+    match &reply.content {
+        ReplyContent::Message(message) if message.get("error").is_some() => CallOutcome::Error,
+        ReplyContent::Message(message) if !is_served(message) && message.get("result").is_some() => CallOutcome::Failed,
+        ReplyContent::Message(message) if message.get("result").is_some() => {
+            if is_altered {
+                CallOutcome::Altered
+            } else {
+                CallOutcome::Served
+            }
+        }
+        ReplyContent::Message(_) | ReplyContent::Bytes(_) | ReplyContent::Torn(_) => CallOutcome::Broken,
+        ReplyContent::Stderr(_) | ReplyContent::Stalled | ReplyContent::Ended(_) => CallOutcome::Unanswered,
+    }
+}
+
+fn content_of(reply: Option<&ServerReply>) -> Option<&ReplyContent> {
+    reply.map(|reply| &reply.content)
+}
+
+/// The kinds of change of a message.
+fn kinds(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> {
+    if changed.never {
+        return vec!["no answer comes".to_owned()];
+    }
+    let mut found = Vec::new();
+    let delay = changed.delay();
+    if !delay.is_zero() {
+        found.push(format!("comes {} later", duration_text(delay)));
+    }
+    let messages: Vec<&ServerReply> =
+        changed.own.iter().filter(|reply| !matches!(reply.content, ReplyContent::Ended(_))).collect();
+    match (before, messages.as_slice()) {
+        (Some(_), []) if !changed.ends() => found.push("does not come".to_owned()),
+        (Some(before), [first, ..]) => {
+            found.extend(kind_of_content(&before.content, &first.content).map(str::to_owned));
+            if let (Some(old), Some(new)) = (&before.http, &first.http) {
+                if old.status != new.status {
+                    found.push(format!("status {} instead of {}", new.status, old.status));
+                }
+                if old.headers != new.headers {
+                    found.push("other headers".to_owned());
+                }
+            }
+        }
+        (None, [_, ..]) => found.push("comes in the place of the server's answer".to_owned()),
+        (_, []) => {}
+    }
+    if messages.len() > 1 {
+        found.push(format!("comes {} times", messages.len()));
+    }
+    let beside = changed.before.len() + changed.after.len();
+    if beside > 0 {
+        found.push(format!("{beside} more {}", if beside == 1 { "message" } else { "messages" }));
+    }
+    if changed.on_listening {
+        found.push("comes on other streams, too".to_owned());
+    }
+    if changed.ends() {
+        found.push("the server ends".to_owned());
+    }
+    found
+}
+
+fn kind_of_content(before: &ReplyContent, after: &ReplyContent) -> Option<&'static str> {
+    let is_failure = |message: &Value| message.pointer("/result/isError") == Some(&Value::Bool(true));
+    match (before, after) {
+        _ if before == after => None,
+        (ReplyContent::Message(old), ReplyContent::Message(new)) => Some(match new {
+            _ if new.get("error").is_some() && old.get("error").is_none() => "an error instead of the result",
+            _ if is_failure(new) && !is_failure(old) => "a failure (`isError`) instead of the result",
+            _ => "another content",
+        }),
+        (_, ReplyContent::Torn(_)) => Some("cut off in the middle"),
+        (_, ReplyContent::Stalled) => Some("never comes, and neither does anything else"),
+        _ => Some("bytes instead of the message"),
+    }
+}

@@ -1,0 +1,11 @@
+//! How reliable calls of tools were: records of single calls, and the figures over many of them.
+//!
+//! Pure. The records come from live traffic, from a simulator, or from anything else that knows what a client saw.
+
+mod figures;
+mod interval;
+mod record;
+
+pub use self::figures::{Reliability, ReliabilityFigures};
+pub use self::interval::Interval;
+pub use self::record::{CallOutcome, CallRecord};

@@ -1,0 +1,62 @@
+//! One call of a tool, as its client saw it.
+
+use std::time::Duration;
+
+/// One request that called a tool: a physical attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    /// The task that the call was made for, as the client names it, or what stands for one.
+    pub task: String,
+    /// What the client wanted: the same text for every attempt at the same.
+    pub intent: String,
+    /// The tool.
+    pub tool: String,
+    /// What came of it.
+    pub outcome: CallOutcome,
+    /// The time from the request to its answer, or until it was given up.
+    pub took: Duration,
+    /// Whether a fault changed it, its answer or its time.
+    pub is_struck: bool,
+    /// Whether the structured result fits the output schema of the tool; `None` where there is nothing to compare.
+    pub conforms: Option<bool>,
+}
+
+/// What a client got for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CallOutcome {
+    /// A result without `isError`.
+    Served,
+    /// A result without `isError` that is not the server's own, or answers another request than the client's: the
+    /// client cannot know.
+    Altered,
+    /// A result with `isError`.
+    Failed,
+    /// An error of JSON-RPC or of HTTP.
+    Error,
+    /// Something that is no message.
+    Broken,
+    /// Nothing.
+    Unanswered,
+}
+
+impl CallOutcome {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Served, Self::Altered, Self::Failed, Self::Error, Self::Broken, Self::Unanswered];
+
+    /// Its word in logs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Altered => "altered",
+            Self::Failed => "failed",
+            Self::Error => "error",
+            Self::Broken => "broken",
+            Self::Unanswered => "unanswered",
+        }
+    }
+
+    /// Whether it looks like a success to the client.
+    pub fn looks_good(self) -> bool {
+        matches!(self, Self::Served | Self::Altered)
+    }
+}
