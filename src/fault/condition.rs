@@ -4,7 +4,7 @@ use std::slice;
 
 use serde_json::{Map, Value};
 
-use super::draw::{FaultDrawKey, draw};
+use super::draw::{FaultDrawKey, burst_chance, draw};
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::message_path::MessagePath;
 use super::parsed_message::{MessageKind, ParsedMessage};
@@ -431,8 +431,7 @@ impl RelatedExchange {
 }
 
 impl Chance {
-    /// Whether the next one is within a burst, given whether the one before it was; a chain with two states whose share in
-    /// bursts is `share`, and whose bursts are `length` long on average.
+    /// Whether the next one is within a burst that is `length` long on average, given whether the one before it was.
     pub(super) fn next_of_burst(&self, length: f64, before: Option<bool>, number: u64) -> bool {
         let key = FaultDrawKey {
             fault: &self.fault,
@@ -442,13 +441,7 @@ impl Chance {
             arguments: &Value::Null,
             occurrence: u32::try_from(number).unwrap_or(u32::MAX),
         };
-        let chance = match before {
-            _ if self.share >= 1.0 => 1.0,
-            None => self.share,
-            Some(true) => 1.0 - 1.0 / length,
-            Some(false) => self.share / (length * (1.0 - self.share)),
-        };
-        draw(self.seed, &key) < chance
+        draw(self.seed, &key) < burst_chance(self.share, length, before)
     }
 }
 

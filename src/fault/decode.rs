@@ -4,6 +4,7 @@
 //! again.
 
 use super::condition::{Chance, Match, MessageCondition, RelatedExchange, Turn};
+use super::draw::greatest_burst_share;
 use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
@@ -395,8 +396,7 @@ pub(super) fn burst_mistake(share: f64, length: f64) -> Option<(String, String)>
         let message = format!("`{length}` is no length of bursts");
         return Some((message, "write a number from 1 to 1000000".to_owned()));
     }
-    // Above it, every pause between two bursts would have to be shorter than one exchange.
-    let most = length / (length + 1.0);
+    let most = greatest_burst_share(length);
     (share > most && share < 1.0).then(|| {
         let message = format!("bursts of {length} cannot strike a share of {share}");
         (message, format!("write a share of at most {most:.3}, or 1, or longer bursts"))

@@ -40,6 +40,24 @@ pub fn draw(seed: u64, key: &FaultDrawKey<'_>) -> f64 {
     share
 }
 
+/// The chance that the next one is within a burst, given whether the one before it was: a chain with two states whose
+/// share in bursts is `share`, and whose bursts are `length` long on average (Gilbert 1960, "Capacity of a burst-noise
+/// channel").
+pub fn burst_chance(share: f64, length: f64, before: Option<bool>) -> f64 {
+    match before {
+        _ if share >= 1.0 => 1.0,
+        None => share,
+        Some(true) => 1.0 - 1.0 / length,
+        Some(false) => share / (length * (1.0 - share)),
+    }
+}
+
+/// The greatest share below 1 that bursts of a length reach: above it, every pause between two of them would have to be
+/// shorter than one exchange.
+pub fn greatest_burst_share(length: f64) -> f64 {
+    length / (length + 1.0)
+}
+
 /// A number that depends on a text alone.
 pub(super) fn text_draw(text: &str) -> u64 {
     siphash([0, 0x6d63_7072_6f76_6521], text.as_bytes())

@@ -26,7 +26,7 @@ mod written;
 
 pub use self::condition::{Match, MatchedSubjects};
 pub use self::decode::{decode, decode_all, decode_match, load};
-pub use self::draw::{FaultDrawKey, draw};
+pub use self::draw::{FaultDrawKey, burst_chance, draw, greatest_burst_share};
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 pub use self::grammar::{FAULT, MATCH, WHOLE};
 pub use self::message_path::MessagePath;
