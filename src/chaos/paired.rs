@@ -1,141 +1,99 @@
-//! The same question with the same faults for every pattern: a first attempt fails in all rows or in none, since each draw
-//! depends on the task, the call and the attempt, and not on what was drawn before.
+//! The demonstration with the same faults for every pattern, and with many seeds.
 
-use serde_json::json;
+use super::client::play;
+use super::faults::{SeedDraws, SeedFaults};
+use super::figures::Totals;
+use super::{Correlation, ERROR_RATE, FAN_OUT, FaultModel, NAMED, PatternRow};
 
-use super::pattern::WindowedBreaker;
-use super::{ERROR_RATE, FAN_OUT, Patterns, TASKS, TOOLS, is_dispensable};
-use crate::fault::{FaultDrawKey, draw};
-use crate::reliability::Interval;
-
-/// The figures of one pattern over all seeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PairedRow {
-    /// The name of the row.
-    pub name: &'static str,
-    /// What the pattern does.
-    pub does: &'static str,
-    /// Calls that were really made for a task, on average.
-    pub attempts_per_task: f64,
-    /// The share of the calls that a task needs which had a good answer in the end.
-    pub eta: f64,
-    /// The share of tasks that failed.
-    pub blast_radius: Interval,
+/// Every pattern under two kinds of faults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedTables {
+    /// Under errors alone, as in the published table.
+    pub errors: Vec<PatternRow>,
+    /// Under errors, wrong answers that the client does not notice, and servers that are slow at times.
+    pub mixed: Vec<PatternRow>,
 }
 
-const ROWS: [(&str, &str, Patterns); 8] = [
-    (
-        "none",
-        "a call that fails fails its task",
-        Patterns { retries: 0, degrades: false, breaks: false, hedges: false },
-    ),
-    (
-        "one retry",
-        "a failed call is made again once",
-        Patterns { retries: 1, degrades: false, breaks: false, hedges: false },
-    ),
-    ("two retries", "… up to twice", Patterns { retries: 2, degrades: false, breaks: false, hedges: false }),
-    ("degradation", "2 of 8 calls may fail", Patterns { retries: 0, degrades: true, breaks: false, hedges: false }),
-    (
-        "breaker",
-        "a tool that fails is left alone",
-        Patterns { retries: 0, degrades: false, breaks: true, hedges: false },
-    ),
-    ("hedging", "every call is made twice", Patterns { retries: 0, degrades: false, breaks: false, hedges: true }),
-    ("retries, degradation", "both", Patterns { retries: 2, degrades: true, breaks: false, hedges: false }),
-    (
-        "all but hedging",
-        "retries, degradation, breaker",
-        Patterns { retries: 2, degrades: true, breaks: true, hedges: false },
-    ),
-];
+const ERRORS: FaultModel =
+    FaultModel { errors: ERROR_RATE, correlation: Correlation::Independent, wrong: 0.0, slow: 0.0 };
+/// Errors, half as many wrong answers, and as many slow ones.
+pub(super) const MIXED: FaultModel = FaultModel { wrong: 0.01, slow: 0.02, ..ERRORS };
 
 /// Every pattern under the same faults, with the seeds from 0 to `seeds`.
-pub fn paired(seeds: u32) -> Vec<PairedRow> {
-    ROWS.iter().map(|(name, does, patterns)| run(name, does, *patterns, seeds)).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn run(name: &'static str, does: &'static str, patterns: Patterns, seeds: u32) -> PairedRow {
-    let (mut attempts, mut good, mut failed_tasks) = (0_u64, 0_u64, 0_u64);
-    let tasks = u64::from(seeds) * TASKS as u64;
+pub fn paired(seeds: u32) -> PairedTables {
+    let mut errors = [Totals::default(); NAMED.len()];
+    let mut mixed = errors;
     for seed in 0..seeds {
-        let mut breaker = WindowedBreaker::default();
-        for task in 0..TASKS {
-            let mut has_failed = false;
-            for slot in 0..FAN_OUT {
-                let tool = slot % TOOLS.len();
-                let is_skipped = patterns.breaks && breaker.skips(tool);
-                let (is_good, made) = if is_skipped { (false, 0) } else { call(patterns, seed, (task, slot)) };
-                if !is_skipped {
-                    breaker.note(tool, is_good);
-                }
-                attempts += made;
-                good += u64::from(is_good);
-                let may_fail = patterns.degrades && is_dispensable(slot);
-                has_failed |= !(is_good || may_fail);
-            }
-            failed_tasks += u64::from(has_failed);
+        let draws = SeedDraws::new(seed, FAN_OUT);
+        let (of_errors, of_mixed) = (SeedFaults::new(&draws, ERRORS, FAN_OUT), SeedFaults::new(&draws, MIXED, FAN_OUT));
+        for (index, named) in NAMED.iter().enumerate() {
+            errors[index].add(&play(named.patterns, &of_errors));
+            mixed[index].add(&play(named.patterns, &of_mixed));
         }
     }
-    PairedRow {
-        name,
-        does,
-        attempts_per_task: attempts as f64 / tasks.max(1) as f64,
-        eta: good as f64 / (tasks * FAN_OUT as u64).max(1) as f64,
-        blast_radius: Interval::wilson(failed_tasks, tasks),
-    }
-}
-
-/// Whether a call has a good answer in the end, and how often it was made.
-fn call(patterns: Patterns, seed: u32, place: (usize, usize)) -> (bool, u64) {
-    if patterns.hedges {
-        return (!fails(seed, place, 0) || !fails(seed, place, 1), 2);
-    }
-    for attempt in 0..=patterns.retries {
-        if !fails(seed, place, attempt) {
-            return (true, u64::from(attempt) + 1);
-        }
-    }
-    (false, u64::from(patterns.retries) + 1)
-}
-
-/// Whether an attempt fails, whatever else was drawn.
-fn fails(seed: u32, (task, slot): (usize, usize), attempt: u32) -> bool {
-    let tool = TOOLS[slot % TOOLS.len()];
-    let place = json!(task * FAN_OUT + slot);
-    let key =
-        FaultDrawKey { fault: "error", server: "", method: "tools/call", tool, arguments: &place, occurrence: attempt };
-    draw(u64::from(seed), &key) < ERROR_RATE
+    let rows = |totals: &[Totals]| NAMED.iter().zip(totals).map(|(named, totals)| totals.row(named)).collect();
+    PairedTables { errors: rows(&errors), mixed: rows(&mixed) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
+    use crate::chaos::Figures;
+
+    static TABLES: LazyLock<PairedTables> = LazyLock::new(|| paired(40));
+
+    fn figures(rows: &[PatternRow], name: &str) -> Figures {
+        rows.iter().find(|row| row.pattern.name == name).unwrap().figures
+    }
 
     /// The figures lie where the formula has them: 1 - (1 - e)^n.
     #[test]
     fn intervals_hold_the_analytic_figures() {
-        let rows = paired(100);
-        let share = |name: &str| rows.iter().find(|row| row.name == name).unwrap().blast_radius;
         for (name, expected) in [
             ("none", 1.0 - 0.98_f64.powi(8)),
-            ("one retry", 1.0 - (1.0 - 0.0004_f64).powi(8)),
+            ("one-retry", 1.0 - (1.0 - 0.0004_f64).powi(8)),
             ("degradation", 1.0 - 0.98_f64.powi(6)),
             ("hedging", 1.0 - (1.0 - 0.0004_f64).powi(8)),
         ] {
-            let found = share(name);
+            let found = figures(&TABLES.errors, name).blast_radius;
             assert!(found.low <= expected && expected <= found.high, "{name}: {found:?} for {expected}");
         }
-        // A retry is worth nothing without its first attempt, which is the same in both rows.
-        assert!(share("one retry").share < share("none").share);
-        assert_eq!(share("breaker"), share("none"));
+        assert_eq!(figures(&TABLES.errors, "breaker"), figures(&TABLES.errors, "none"));
+    }
+
+    #[test]
+    fn routing_avoids_slow_servers_and_nothing_else() {
+        let (errors, mixed) = (&TABLES.errors, &TABLES.mixed);
+        assert_eq!(figures(errors, "routing"), figures(errors, "none"));
+        assert_eq!(figures(errors, "none").in_time.to_bits(), 1.0_f64.to_bits());
+        let (routed, plain) = (figures(mixed, "routing"), figures(mixed, "none"));
+        assert!(plain.in_time < 0.985 && routed.in_time > 0.995, "{routed:?} for {plain:?}");
+        assert!(routed.blast_radius.high < plain.blast_radius.low, "{routed:?} for {plain:?}");
+        assert!(figures(mixed, "two-retries").in_time < 0.985, "a retry is no help against slow servers");
+    }
+
+    #[test]
+    fn wrong_answers_are_silent_for_every_pattern() {
+        for row in &TABLES.errors {
+            let figures = [row.figures.failed_silently, row.figures.correctness].map(f64::to_bits);
+            assert_eq!(figures, [0.0_f64, 1.0].map(f64::to_bits), "{row:?}");
+        }
+        for row in &TABLES.mixed {
+            let figures = row.figures;
+            assert!((figures.correctness - 0.99).abs() < 0.002, "{row:?}");
+            assert!((figures.availability * figures.correctness - figures.eta).abs() < 1e-12, "{row:?}");
+        }
+        // Nearly all other faults are gone, so what is left is silent.
+        let all = figures(&TABLES.mixed, "all");
+        assert!(all.failed_silently > 0.9 * all.blast_radius.share, "{all:?}");
     }
 
     #[test]
     fn more_seeds_continue_what_fewer_began() {
         assert_eq!(paired(3), paired(3));
         assert_ne!(paired(3), paired(4));
-        assert_eq!(paired(0)[0].blast_radius.high.to_bits(), 1.0_f64.to_bits());
+        assert_eq!(paired(0).errors[0].figures.blast_radius.high.to_bits(), 1.0_f64.to_bits());
     }
 }

@@ -1,114 +1,134 @@
 //! Patterns of resilience, alone and together.
 
-use std::collections::VecDeque;
-
-use super::TOOLS;
-
 /// The patterns that a client uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patterns {
-    /// How often a failed call is made again, at once.
-    pub retries: u32,
+    /// Whether calls that fail are made again, at once.
+    pub retries: RetryPolicy,
     /// Whether calls that a task can do without may fail.
     pub degrades: bool,
     /// Whether tools that fail too often are not called.
-    pub breaks: bool,
-    /// Whether every call is made twice at once, and the first good answer counts.
+    pub breaker: BreakerKind,
+    /// Whether calls go to the replica while the recent latency of the primary server would miss the deadline.
+    pub routes: bool,
+    /// Whether every call goes to both servers at once, and the first answer that is no error counts.
     pub hedges: bool,
 }
 
-/// A breaker of the published demonstration: it counts from the start and never closes.
-#[derive(Debug, Default)]
-pub(super) struct CumulativeBreaker {
-    calls: [(u32, u32); TOOLS.len()],
+/// How often a failed call is made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryPolicy {
+    /// Up to that many times; 0 is never.
+    UpTo(u32),
+    /// Up to that many times, while not too many attempts have failed lately.
+    WithinBudget(u32),
 }
 
-/// A breaker that looks at the last calls of each tool: it opens when half of them failed, and tries again after some
-/// calls that it skipped.
-#[derive(Debug, Default)]
-pub(super) struct WindowedBreaker {
-    tools: [Window; TOOLS.len()],
+/// The breaker of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BreakerKind {
+    /// Every call is made.
+    None,
+    /// Judges the last calls of a tool, and tries the tool again after a pause.
+    Windowed,
+    /// Judges all calls of a tool since the start, and never tries the tool again, as that of mcp-chaos.
+    Latching,
 }
 
-#[derive(Debug, Default)]
-struct Window {
-    /// Whether each of the last calls was good.
-    last: VecDeque<bool>,
-    /// How many calls were skipped since it opened; `None` while it is closed.
-    skipped: Option<u32>,
+/// Patterns under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedPatterns {
+    /// The name, in lower case and with hyphens.
+    pub name: &'static str,
+    /// The effect in a few words.
+    pub does: &'static str,
+    /// The patterns.
+    pub patterns: Patterns,
 }
 
-/// How many calls a window holds, and how many it needs before it can open.
-const WINDOW: usize = 10;
-/// How many calls are skipped before one is tried.
-const REST: u32 = 5;
+/// No pattern at all.
+pub(super) const NONE: Patterns = Patterns {
+    retries: RetryPolicy::UpTo(0),
+    degrades: false,
+    breaker: BreakerKind::None,
+    routes: false,
+    hedges: false,
+};
 
-impl CumulativeBreaker {
-    /// Whether a tool is not called any more.
-    pub(super) fn is_open(&self, tool: usize) -> bool {
-        let (good, all) = self.calls[tool];
-        all >= 4 && f64::from(good) / f64::from(all) < 0.5
-    }
+/// The most retries of a call in [`NAMED`].
+pub(super) const MOST_RETRIES: u32 = 2;
 
-    pub(super) fn note(&mut self, tool: usize, is_good: bool) {
-        self.calls[tool].0 += u32::from(is_good);
-        self.calls[tool].1 += 1;
+/// Each pattern alone, and together; the first one is none.
+pub const NAMED: [NamedPatterns; 11] = [
+    NamedPatterns { name: "none", does: "a call that fails fails its task", patterns: NONE },
+    NamedPatterns {
+        name: "one-retry",
+        does: "a failed call is made again once",
+        patterns: Patterns { retries: RetryPolicy::UpTo(1), ..NONE },
+    },
+    NamedPatterns {
+        name: "two-retries",
+        does: "a failed call is made again up to twice",
+        patterns: Patterns { retries: RetryPolicy::UpTo(MOST_RETRIES), ..NONE },
+    },
+    NamedPatterns {
+        name: "retry-budget",
+        does: "two retries, while not too many attempts have failed lately",
+        patterns: Patterns { retries: RetryPolicy::WithinBudget(MOST_RETRIES), ..NONE },
+    },
+    NamedPatterns {
+        name: "degradation",
+        does: "a quarter of a task's calls may fail",
+        patterns: Patterns { degrades: true, ..NONE },
+    },
+    NamedPatterns {
+        name: "breaker",
+        does: "a tool that fails is not called for a while",
+        patterns: Patterns { breaker: BreakerKind::Windowed, ..NONE },
+    },
+    NamedPatterns {
+        name: "latched-breaker",
+        does: "a tool that fails is never called again",
+        patterns: Patterns { breaker: BreakerKind::Latching, ..NONE },
+    },
+    NamedPatterns {
+        name: "routing",
+        does: "calls go to the replica while the primary server would miss the deadline",
+        patterns: Patterns { routes: true, ..NONE },
+    },
+    NamedPatterns {
+        name: "hedging",
+        does: "every call goes to both servers at once",
+        patterns: Patterns { hedges: true, ..NONE },
+    },
+    NamedPatterns {
+        name: "all-but-hedging",
+        does: "retry-budget, degradation, breaker and routing",
+        patterns: Patterns { hedges: false, ..ALL },
+    },
+    NamedPatterns { name: "all", does: "all-but-hedging, and hedging", patterns: ALL },
+];
+
+const ALL: Patterns = Patterns {
+    retries: RetryPolicy::WithinBudget(MOST_RETRIES),
+    degrades: true,
+    breaker: BreakerKind::Windowed,
+    routes: true,
+    hedges: true,
+};
+
+impl RetryPolicy {
+    /// The most retries of a call.
+    pub(super) fn most(self) -> u32 {
+        match self {
+            Self::UpTo(most) | Self::WithinBudget(most) => most,
+        }
     }
 }
 
-impl WindowedBreaker {
-    /// Whether this call of a tool is skipped.
-    pub(super) fn skips(&mut self, tool: usize) -> bool {
-        let window = &mut self.tools[tool];
-        match &mut window.skipped {
-            Some(skipped) if *skipped < REST => {
-                *skipped += 1;
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
-    pub(super) fn note(&mut self, tool: usize, is_good: bool) {
-        let window = &mut self.tools[tool];
-        if window.skipped.is_some() && is_good {
-            (window.skipped, window.last) = (None, VecDeque::new());
-        }
-        window.last.push_back(is_good);
-        if window.last.len() > WINDOW {
-            window.last.pop_front();
-        }
-        let failed = window.last.iter().filter(|good| !**good).count();
-        if window.last.len() == WINDOW && failed * 2 > WINDOW {
-            window.skipped = Some(0);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_windowed_breaker_opens_and_closes() {
-        let mut breaker = WindowedBreaker::default();
-        for _ in 0..WINDOW {
-            assert!(!breaker.skips(0));
-            breaker.note(0, false);
-        }
-        assert_eq!((0..7).filter(|_| breaker.skips(0)).count(), 5);
-        assert!(!breaker.skips(1));
-        breaker.note(0, true);
-        assert!(!breaker.skips(0));
-    }
-
-    #[test]
-    fn a_cumulative_breaker_never_closes() {
-        let mut breaker = CumulativeBreaker::default();
-        for _ in 0..4 {
-            assert!(!breaker.is_open(2));
-            breaker.note(2, false);
-        }
-        assert!(breaker.is_open(2) && !breaker.is_open(1));
+impl NamedPatterns {
+    /// The patterns of that name in [`NAMED`].
+    pub fn named(name: &str) -> Option<&'static Self> {
+        NAMED.iter().find(|named| named.name == name)
     }
 }

@@ -5,8 +5,9 @@
 
 use rand_mt::Mt;
 
-use super::pattern::CumulativeBreaker;
-use super::{ERROR_RATE, FAN_OUT, Patterns, TASKS, TOOLS, is_dispensable};
+use super::breaker::CumulativeBreaker;
+use super::pattern::NONE;
+use super::{BreakerKind, ERROR_RATE, FAN_OUT, Patterns, RetryPolicy, TASKS, is_dispensable, tool_of};
 
 /// The figures of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,14 +28,17 @@ pub struct PublishedRow {
     pub attempts: usize,
 }
 
+const TWO_RETRIES: RetryPolicy = RetryPolicy::UpTo(2);
+const BREAKER: BreakerKind = BreakerKind::Latching;
+
 const ROWS: [(&str, Patterns); 7] = [
-    ("no resilience", Patterns { retries: 0, degrades: false, breaks: false, hedges: false }),
-    ("all three patterns", Patterns { retries: 2, degrades: true, breaks: true, hedges: false }),
-    ("one retry alone", Patterns { retries: 1, degrades: false, breaks: false, hedges: false }),
-    ("two retries alone", Patterns { retries: 2, degrades: false, breaks: false, hedges: false }),
-    ("degradation alone", Patterns { retries: 0, degrades: true, breaks: false, hedges: false }),
-    ("breaker alone", Patterns { retries: 0, degrades: false, breaks: true, hedges: false }),
-    ("degradation, breaker", Patterns { retries: 0, degrades: true, breaks: true, hedges: false }),
+    ("no resilience", NONE),
+    ("all three patterns", Patterns { retries: TWO_RETRIES, degrades: true, breaker: BREAKER, ..NONE }),
+    ("one retry alone", Patterns { retries: RetryPolicy::UpTo(1), ..NONE }),
+    ("two retries alone", Patterns { retries: TWO_RETRIES, ..NONE }),
+    ("degradation alone", Patterns { degrades: true, ..NONE }),
+    ("breaker alone", Patterns { breaker: BREAKER, ..NONE }),
+    ("degradation, breaker", Patterns { degrades: true, breaker: BREAKER, ..NONE }),
 ];
 
 /// The published table, and each of its patterns alone; `seed` is 42 there.
@@ -50,14 +54,14 @@ fn run(name: &'static str, patterns: Patterns, seed: u32) -> PublishedRow {
     for _ in 0..TASKS {
         let mut has_failed = false;
         for slot in 0..FAN_OUT {
-            let tool = slot % TOOLS.len();
-            let is_vital = !(patterns.degrades && is_dispensable(slot));
-            if patterns.breaks && breaker.is_open(tool) {
+            let tool = tool_of(slot);
+            let is_vital = !(patterns.degrades && is_dispensable(slot, FAN_OUT));
+            if patterns.breaker == BREAKER && breaker.is_open(tool) {
                 has_failed |= is_vital;
                 continue;
             }
             let mut is_good = false;
-            for _ in 0..=patterns.retries {
+            for _ in 0..=patterns.retries.most() {
                 attempts += 1;
                 is_good = fraction(&mut random) >= ERROR_RATE;
                 if is_good {

@@ -7,5 +7,5 @@ mod interval;
 mod record;
 
 pub use self::figures::{Reliability, ReliabilityFigures};
-pub use self::interval::Interval;
+pub use self::interval::{ClusterCounts, Interval};
 pub use self::record::{CallOutcome, CallRecord};

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::adhoc::{AdHocSettings, CallingArgs, flagged};
-use super::parsing::{drawn_seed, duration};
+use super::parsing::{drawn_seed, duration, share};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
@@ -52,11 +52,6 @@ pub(in crate::cli) struct FuzzArgs {
     request_timeout: Option<Duration>,
     #[command(flatten)]
     on: CallingArgs,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("invalid share `{text}`; write a number from 0 to 1, such as `0.2`"))
 }
 
 pub(in crate::cli) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Exit> {

@@ -34,6 +34,12 @@ pub(super) fn at_a_time(text: &str) -> Result<NonZero<usize>, String> {
     }
 }
 
+/// A share, from 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("invalid share `{text}`; write a number from 0 to 1, such as `0.2`"))
+}
+
 pub(super) fn positive<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }

@@ -1,0 +1,165 @@
+//! A client with its patterns, on the tasks of a seed.
+
+use super::breaker::Breaker;
+use super::faults::{Attempt, Content, Reply, SeedFaults};
+use super::pattern::RetryPolicy;
+use super::retry_budget::RetryBudget;
+use super::routing::Router;
+use super::{DEADLINE_MS, Patterns, SERVERS, TASKS, is_dispensable, tool_of};
+
+/// The counts of the tasks of one seed, or of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tally {
+    /// Attempts that were made.
+    pub(super) attempts: u64,
+    /// Calls that the tasks needed, also those that a breaker skipped.
+    pub(super) calls: u64,
+    /// Calls with an answer in the end, also with a wrong or a late one.
+    pub(super) answered: u64,
+    /// Answers that were right.
+    pub(super) right: u64,
+    /// Answers that came before the deadline.
+    pub(super) in_time: u64,
+    /// Tasks that the client knows to have failed: a call that they needed had no answer before the deadline.
+    pub(super) failed_safely: u64,
+    /// Other tasks that used a wrong answer.
+    pub(super) failed_silently: u64,
+}
+
+struct Client {
+    patterns: Patterns,
+    breaker: Breaker,
+    budget: RetryBudget,
+    router: Router,
+}
+
+/// A call with all its attempts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Call {
+    attempts: u64,
+    /// The time of all attempts.
+    elapsed_ms: f64,
+    /// The last reply; `None` if the call was skipped.
+    content: Option<Content>,
+}
+
+/// Plays the tasks of a seed.
+pub(super) fn play(patterns: Patterns, faults: &SeedFaults<'_>) -> Tally {
+    let mut client = Client {
+        patterns,
+        breaker: Breaker::new(patterns.breaker),
+        budget: RetryBudget::default(),
+        router: Router::default(),
+    };
+    let mut tally = Tally::default();
+    for task in 0..TASKS {
+        client.play_task(task, faults, &mut tally);
+    }
+    tally
+}
+
+impl Client {
+    fn play_task(&mut self, task: usize, faults: &SeedFaults<'_>, tally: &mut Tally) {
+        let (mut has_failed, mut is_wrong) = (false, false);
+        for slot in 0..faults.fan_out {
+            let call = self.call(Attempt { task, slot, server: 0, number: 0 }, faults);
+            tally.note(call);
+            let may_fail = self.patterns.degrades && is_dispensable(slot, faults.fan_out);
+            has_failed |= !(call.is_good() || may_fail);
+            is_wrong |= call.is_good() && call.content == Some(Content::Wrong);
+        }
+        tally.failed_safely += u64::from(has_failed);
+        tally.failed_silently += u64::from(is_wrong && !has_failed);
+    }
+
+    /// Makes a call, unless the breaker of its tool is open.
+    fn call(&mut self, first: Attempt, faults: &SeedFaults<'_>) -> Call {
+        let tool = tool_of(first.slot);
+        if self.breaker.skips(tool) {
+            return Call::default();
+        }
+        let call = self.call_with_retries(first, faults);
+        self.breaker.note(tool, call.is_good());
+        call
+    }
+
+    fn call_with_retries(&mut self, first: Attempt, faults: &SeedFaults<'_>) -> Call {
+        let mut call = Call::default();
+        for number in 0..=self.patterns.retries.most() as usize {
+            let is_budgeted = matches!(self.patterns.retries, RetryPolicy::WithinBudget(_));
+            if number > 0 && is_budgeted && !self.budget.allows_retry() {
+                break;
+            }
+            let server = self.server_for(first, call.elapsed_ms);
+            let attempt = Attempt { server, number, ..first };
+            let reply = if self.patterns.hedges { self.hedge(attempt, faults) } else { self.attempt(attempt, faults) };
+            call.attempts += if self.patterns.hedges { SERVERS.len() as u64 } else { 1 };
+            call.elapsed_ms += reply.latency_ms;
+            call.content = Some(reply.content);
+            self.budget.note(reply.content != Content::Error);
+            if reply.content != Content::Error || call.elapsed_ms > DEADLINE_MS {
+                break;
+            }
+        }
+        call
+    }
+
+    fn server_for(&self, first: Attempt, elapsed_ms: f64) -> usize {
+        if self.patterns.routes { self.router.choose(tool_of(first.slot), first.task, elapsed_ms) } else { 0 }
+    }
+
+    /// Makes an attempt at both servers at once: the first answer counts, an error only if both are.
+    fn hedge(&mut self, attempt: Attempt, faults: &SeedFaults<'_>) -> Reply {
+        let one = self.attempt(attempt, faults);
+        let other = self.attempt(Attempt { server: SERVERS.len() - 1 - attempt.server, ..attempt }, faults);
+        match (one.content, other.content) {
+            (Content::Error, Content::Error) => Reply { latency_ms: one.latency_ms.max(other.latency_ms), ..one },
+            (Content::Error, _) => other,
+            (_, Content::Error) => one,
+            (_, _) if other.latency_ms < one.latency_ms => other,
+            (_, _) => one,
+        }
+    }
+
+    fn attempt(&mut self, attempt: Attempt, faults: &SeedFaults<'_>) -> Reply {
+        let reply = faults.reply(attempt);
+        self.router.note(tool_of(attempt.slot), attempt.server, attempt.task, reply.latency_ms);
+        reply
+    }
+}
+
+impl Call {
+    fn is_answered(self) -> bool {
+        matches!(self.content, Some(Content::Right | Content::Wrong))
+    }
+
+    /// Whether the client has an answer before the deadline, and no reason to doubt it.
+    fn is_good(self) -> bool {
+        self.is_answered() && self.elapsed_ms <= DEADLINE_MS
+    }
+}
+
+impl Tally {
+    fn note(&mut self, call: Call) {
+        self.attempts += call.attempts;
+        self.calls += 1;
+        self.answered += u64::from(call.is_answered());
+        self.right += u64::from(call.content == Some(Content::Right));
+        self.in_time += u64::from(call.is_good());
+    }
+
+    /// Tasks that failed.
+    pub(super) fn failed(&self) -> u64 {
+        self.failed_safely + self.failed_silently
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.attempts += other.attempts;
+        self.calls += other.calls;
+        self.answered += other.answered;
+        self.right += other.right;
+        self.in_time += other.in_time;
+        self.failed_safely += other.failed_safely;
+        self.failed_silently += other.failed_silently;
+    }
+}
