@@ -40,6 +40,7 @@ mod progress;
 mod prove;
 mod readme;
 mod real;
+mod relay;
 mod replaying;
 mod robustness;
 mod safe_arguments;

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::parsing::duration;
 use super::relay_log::RelayLog;
 use super::relay_signals::RelaySignals;
+use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
@@ -78,7 +79,7 @@ pub(super) struct RelaySettings {
     /// Ends the relay where a fault finds nothing to change or events cannot be written, and fails if a fault changed
     /// nothing in the end.
     #[arg(long)]
-    strict: bool,
+    pub(super) strict: bool,
     /// Writes neither changes nor figures to standard error.
     #[arg(long)]
     pub(super) quiet: bool,
@@ -177,6 +178,7 @@ fn stdio(args: &StdioRelayArgs, console: &Console) -> Result<ExitCode, Exit> {
 async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<ExitCode, Exit> {
     let [program, arguments @ ..] = command else { return Err(Exit::Usage) };
     ready.serve_metrics().await?;
+    survive_full_files();
     let mut signals = RelaySignals::new();
     let started = ServerProcess::start(program, arguments);
     let (mut process, server) = started.map_err(|error| {
@@ -224,6 +226,7 @@ async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<Exit
     ready.serve_metrics().await?;
     let listener = ready.listen(args.listen, "--listen").await?;
     let at = listener.local_addr().map_or_else(|_| args.listen.to_string(), |address| address.to_string());
+    survive_full_files();
     let mut signals = RelaySignals::new();
     // Scripts wait for this line; standard error is not buffered.
     ready.console.note(&format!("relaying http://{at}{} to {}", args.upstream.path(), args.upstream));

@@ -29,6 +29,7 @@ const VERSION: u64 = 1;
 pub(super) struct RelayLog {
     console: Console,
     is_quiet: bool,
+    is_strict: bool,
     begun: Instant,
     state: Mutex<LogState>,
 }
@@ -64,6 +65,7 @@ impl RelayLog {
         let log = Self {
             console: console.clone(),
             is_quiet: settings.quiet,
+            is_strict: settings.strict,
             begun: Instant::now(),
             state: Mutex::new(LogState {
                 events,
@@ -80,8 +82,11 @@ impl RelayLog {
             "faults": faults,
             "started_unix_ms": u64::try_from(started).unwrap_or_default(),
         });
-        let written = log.write(&mut log.state(), first);
-        written.map_err(|_| Exit::Environment).map(|()| log)
+        if let Some(events) = &mut log.state().events {
+            let EventFile { path, file } = events;
+            file.write_all(format!("{first}\n").as_bytes()).map_err(|error| unwritten(path, &error))?;
+        }
+        Ok(log)
     }
 
     /// Writes the last event, and shows the figures.
@@ -107,7 +112,9 @@ impl RelayLog {
         let Err(error) = events.file.write_all(format!("{event}\n").as_bytes()) else { return Ok(()) };
         let problem = format!("cannot write the events to `{}`: {error}", events.path.display());
         state.events = None;
-        self.console.error(&problem, Some("no more events are written; messages still pass"));
+        if !self.is_strict {
+            self.console.error(&problem, Some("no more events are written; messages still pass"));
+        }
         Err(problem)
     }
 

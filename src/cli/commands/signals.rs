@@ -214,7 +214,7 @@ impl Signals {
 
 /// A file that may not grow any more is a failed write to be told, not the end of the program.
 #[cfg(unix)]
-fn survive_full_files() {
+pub(super) fn survive_full_files() {
     use tokio::signal::unix::{SignalKind, signal};
     /// `SIGXFSZ`, which has this number on every system that has it.
     const FILE_SIZE_LIMIT: i32 = 25;
@@ -222,7 +222,7 @@ fn survive_full_files() {
 }
 
 #[cfg(not(unix))]
-fn survive_full_files() {}
+pub(super) fn survive_full_files() {}
 
 #[cfg(windows)]
 impl Signals {
