@@ -241,12 +241,13 @@ fn fill(template: &str, url: &str) -> Option<String> {
                 (true, "+" | "#") => url.to_owned(),
                 (true, _) => encoded(url),
             };
-            filled += &match operator {
+            let expanded = match operator {
                 "?" | "&" => format!("{}{name}={value}", if number == 0 { operator } else { "&" }),
                 "/" | "." | ";" | "#" => format!("{operator}{value}"),
                 _ if number > 0 => format!(",{value}"),
                 _ => value,
             };
+            filled += &expanded;
         }
         rest = after;
     }

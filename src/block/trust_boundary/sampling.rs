@@ -44,7 +44,7 @@ mod tests {
         let of_server = json!({"id": 1, "method": METHOD, "params": params});
         let in_result = json!({"id": 1, "result": {"inputRequests": {"a": {"method": METHOD, "params": params}}}});
         for message in [of_server, in_result] {
-            assert_eq!(asked_in(&message), [params.clone()]);
+            assert_eq!(asked_in(&message), std::slice::from_ref(&params));
         }
         assert!(asked_in(&json!({"id": 1, "method": "roots/list"})).is_empty());
         assert!(wants_foreign_context(&params));
