@@ -4,12 +4,15 @@
 Faults: `pattern` looks for any pattern, however long that takes, `schema` checks an argument with a pattern that
 backtracks, `nested` ends at lists within lists, `long` and `wide` end at texts and lists that are too large,
 `expand` puts in the entities of a document, `once` ends at the first nesting that it ever sees (in the file `seen`).
+No faults: `large` answers every call of `title` with 2 MB, `slow` works 9 s on a list that is too large, and on nothing
+else meanwhile.
 """
 
 import json
 import os
 import re
 import sys
+import time
 
 sys.dont_write_bytecode = True
 from little import Refused, Server, text, tool  # noqa: E402
@@ -47,10 +50,14 @@ class Heavy:
         if len(words) > 10_000:
             if self.fault == "wide":
                 os._exit(3)
+            if self.fault == "slow":
+                time.sleep(9)
             raise Refused("these are too many")
         return f"{len(words)} words"
 
     def title(self, xml):
+        if self.fault == "large":
+            return "title " * 350_000
         if self.fault != "expand":
             return re.sub("<[^>]*>", "", xml)[:1000]
         entities = dict(re.findall(r'<!ENTITY (\w+) "([^"]*)">', xml))

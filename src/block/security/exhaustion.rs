@@ -1,5 +1,5 @@
 //! Arguments of bounded size that use up the server: one call after which nobody is answered, with which the server ends,
-//! or whose answer is a thousand times larger.
+//! or whose answer is a document that was expanded.
 //!
 //! Time alone is no evidence, and neither is one call without an answer: a server that still answers a ping is not
 //! accused. What is seen is tried once more in a fresh server, after a valid call.
@@ -14,9 +14,10 @@ use crate::event::{CheckResult, Finding, Outcome, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning;
 
-/// An answer is expanded if it is larger than this, in bytes, and so many times as large as the call.
+/// An answer is expanded if it is larger than this, in bytes, and has the text of a document's entities more often than
+/// this: some tools answer any call with megabytes.
 const LARGE_ANSWER: usize = 1 << 20;
-const LARGE_FACTOR: usize = 100;
+const MOST_EXPANSIONS: usize = 10_000;
 
 /// How long an answer is awaited to a message that a parser may not take at all, before a ping is sent.
 const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
@@ -63,7 +64,7 @@ impl ExhaustionEffect {
         match self {
             Self::Silence => format!("after one call of `{tool}`, the server answers nobody any more"),
             Self::Exit => format!("one call of `{tool}` ends the server"),
-            Self::LargeAnswer => format!("one call of `{tool}` is answered with a hundred times its size, and more"),
+            Self::LargeAnswer => format!("`{tool}` expands a small document to a large answer"),
         }
     }
 
@@ -72,7 +73,7 @@ impl ExhaustionEffect {
         match self {
             Self::Silence => "no answer in time, not even to a ping",
             Self::Exit => "the server ended during the call",
-            Self::LargeAnswer => "the answer is larger than 1 MiB",
+            Self::LargeAnswer => "the answer is larger than 1 MiB, and repeats the text of the document's entities",
         }
     }
 
@@ -173,8 +174,8 @@ async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<
         (_, HeavyReply::Exit) => Some(ExhaustionEffect::Exit),
         (HeavyReply::Silence, HeavyReply::Silence) => Some(ExhaustionEffect::Silence),
         (HeavyReply::Answer(size), _) => {
-            let is_large = heavy.expands && size > LARGE_ANSWER && size > LARGE_FACTOR * heavy.text.len();
-            is_large.then_some(ExhaustionEffect::LargeAnswer)
+            let is_large = size.bytes > LARGE_ANSWER && size.expansions > MOST_EXPANSIONS;
+            (heavy.expands && is_large).then_some(ExhaustionEffect::LargeAnswer)
         }
         (HeavyReply::Silence | HeavyReply::Exit, _) => None,
     })

@@ -20,6 +20,9 @@ const WIDE: usize = 100_000;
 /// How often a text repeats what a pattern matches in many ways.
 const REPEATED: usize = 48;
 
+/// The text that all entities and aliases of a document stand for in the end.
+pub(super) const EXPANDED_TEXT: &str = "mcpr";
+
 /// Each of so many entities stands for so many of the one before: a million of the first, which are 4 MB.
 const ENTITIES: usize = 6;
 const REFERENCES: usize = 10;
@@ -171,13 +174,13 @@ fn documents(parameter: &Parameter<'_>) -> Vec<(String, String)> {
 fn xml_of_entities() -> String {
     let entity = |at: usize| format!("<!ENTITY e{} \"{}\">", at + 1, format!("&e{at};").repeat(REFERENCES));
     let entities: String = (0..ENTITIES).map(entity).collect();
-    format!("<?xml version=\"1.0\"?><!DOCTYPE m [<!ENTITY e0 \"mcpr\">{entities}]><m>&e{ENTITIES};</m>")
+    format!("<?xml version=\"1.0\"?><!DOCTYPE m [<!ENTITY e0 \"{EXPANDED_TEXT}\">{entities}]><m>&e{ENTITIES};</m>")
 }
 
 fn yaml_of_aliases() -> String {
     let alias = |at: usize| format!("e{}: &e{} [{}]\n", at + 1, at + 1, vec![format!("*e{at}"); REFERENCES].join(", "));
     let aliases: String = (0..ENTITIES).map(alias).collect();
-    format!("e0: &e0 mcpr\n{aliases}")
+    format!("e0: &e0 {EXPANDED_TEXT}\n{aliases}")
 }
 
 #[cfg(test)]
@@ -220,6 +223,6 @@ mod tests {
     fn documents_expand_to_some_megabytes() {
         assert!(xml_of_entities().len() < 1000 && yaml_of_aliases().len() < 1000);
         let references: usize = [REFERENCES; ENTITIES].into_iter().product();
-        assert_eq!(references * "mcpr".len(), 4_000_000);
+        assert_eq!(references * EXPANDED_TEXT.len(), 4_000_000);
     }
 }

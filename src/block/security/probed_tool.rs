@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::SecuritySettings;
+use super::heavy::EXPANDED_TEXT;
 use crate::block::evidence::{exchange, refused};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::CheckContext;
@@ -52,11 +53,30 @@ struct ProvenFinding {
 /// What comes of a heavy call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeavyReply {
-    /// An answer of so many bytes; a refusal of the whole message counts as one.
-    Answer(usize),
+    /// An answer; a refusal of the whole message counts as one.
+    Answer(AnswerSize),
     Silence,
     /// The server ended, or closed its output.
     Exit,
+}
+
+/// How large an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct AnswerSize {
+    /// In bytes.
+    pub(super) bytes: usize,
+    /// How often it has the text that the entities and aliases of documents stand for.
+    pub(super) expansions: usize,
+}
+
+impl AnswerSize {
+    fn of(reply: &RawReply) -> Self {
+        let texts: Vec<String> = reply.answers.iter().map(ToString::to_string).collect();
+        Self {
+            bytes: texts.iter().map(String::len).sum(),
+            expansions: texts.iter().map(|text| text.matches(EXPANDED_TEXT).count()).sum(),
+        }
+    }
 }
 
 /// Why no further call is made.
@@ -166,19 +186,18 @@ impl<'a> ProbedTool<'a> {
             timeout: Some(timeout),
             watch: timeout,
         };
-        let size = |reply: RawReply| reply.answers.iter().map(|answer| answer.to_string().len()).sum();
-        Ok(self
-            .session
-            .send_raw(message)
-            .await
-            .map_or_else(|failure| self.lost(&failure), |reply| HeavyReply::Answer(size(reply))))
+        let reply = self.session.send_raw(message).await;
+        Ok(reply.map_or_else(|failure| self.lost(&failure), |reply| HeavyReply::Answer(AnswerSize::of(&reply))))
     }
 
     /// Asks for a sign of life.
     pub(super) async fn ping(&mut self) -> Result<HeavyReply, ProbeHalt> {
         let timeout = self.whole_timeout()?;
         let player = Player { session: &self.session, owner: self.context.owner, timeout };
-        Ok(player.ping().await.map_or_else(|failure| self.lost(&failure), |()| HeavyReply::Answer(0)))
+        Ok(player
+            .ping()
+            .await
+            .map_or_else(|failure| self.lost(&failure), |()| HeavyReply::Answer(AnswerSize::default())))
     }
 
     fn lost(&self, failure: &CallFailure) -> HeavyReply {
@@ -190,7 +209,7 @@ impl<'a> ProbedTool<'a> {
             | FailureReason::RefusedWhole(_)
             | FailureReason::Http(_) => {
                 if self.session.is_open() {
-                    HeavyReply::Answer(0)
+                    HeavyReply::Answer(AnswerSize::default())
                 } else {
                     HeavyReply::Exit
                 }
