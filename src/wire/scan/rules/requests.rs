@@ -152,29 +152,39 @@ pub(super) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionM
     }
 }
 
-/// The ends of names whose fields hold secrets, without the separators of words.
-const SECRET_FIELDS: [&str; 14] = [
+/// The ends of names whose fields hold secrets, and whole titles, without the separators of words.
+const SECRET_FIELDS: [&str; 21] = [
     "password",
     "passwd",
     "passphrase",
     "apikey",
+    "apisecret",
     "apitoken",
     "accesstoken",
     "authtoken",
     "bearertoken",
+    "bottoken",
+    "githubtoken",
     "refreshtoken",
+    "sessiontoken",
+    "secretaccesskey",
     "secretkey",
     "privatekey",
     "clientsecret",
     "cardnumber",
+    "creditcard",
+    "cvc",
     "cvv",
 ];
 
-/// Whether a field of a form asks for a secret: a free text with such a name.
+/// Whether a field of a form asks for a secret: a free text that is to be masked, or has such a name or title.
 fn is_secret_field(name: &str, field: &Value) -> bool {
-    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let (name, title) = (letters(name), letters(field["title"].as_str().unwrap_or_default()));
     let is_free_text = field["type"] == "string" && field.get("enum").is_none() && field.get("oneOf").is_none();
-    is_free_text && SECRET_FIELDS.iter().any(|end| name.ends_with(end))
+    // A longer title may only be about one, as in "Name of the API key".
+    let is_named = SECRET_FIELDS.iter().any(|end| name.ends_with(end) || title == *end);
+    is_free_text && (is_named || field["format"] == "password")
 }
 
 fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {

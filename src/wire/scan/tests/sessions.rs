@@ -125,6 +125,27 @@ pub(super) const PAIRS: &[Dialog] = &[
         ],
     ),
     pair(
+        "secret-elicitation",
+        &OPEN,
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","title":"Name of the API key"},"b":{"type":"string","format":"email"}}}}}"#,
+        ],
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","format":"password"}}}}}"#,
+        ],
+    ),
+    pair(
+        "secret-elicitation",
+        &URLS,
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"mode":"url","message":"Your password?","url":"https://a.b","elicitationId":"e"}}"#,
+            r#"<{%,"id":2,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"color":{"type":"string"}}}}}"#,
+        ],
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","title":"API key"}}}}}"#,
+        ],
+    ),
+    pair(
         "incomplete-url-elicitation",
         &URLS,
         &[
