@@ -119,7 +119,7 @@ impl TargetSessions {
         };
         let names = self.names.clone().map_err(unfilled)?;
         let names: Names = names.into_iter().chain(own.clone()).collect();
-        let answers = resolve::answers(answers, &names).map_err(unfilled)?;
+        let answers = resolve::answers(answers, &names, &self.planned().suite.folder).map_err(unfilled)?;
         let start_timeout = self.start_timeout();
         let settings = SessionSettings {
             revision: match self.planned().lanes[self.index].protocol {

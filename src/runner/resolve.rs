@@ -1,7 +1,7 @@
 //! From a server as written to a server that can be reached.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{InProcess, Tamper, finding};
 use crate::demo;
 use crate::event::Finding;
 use crate::redact::Redactor;
-use crate::session::ClientAnswers;
+use crate::session::{ClientAnswers, client_root};
 use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, Target, why_unreadable};
@@ -277,8 +277,12 @@ pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link
     }
 }
 
-/// Fills in what the client answers.
-pub(super) fn answers(answers: &Answers, names: &Names) -> Result<ClientAnswers, Unfilled> {
+/// Fills in what the client answers; folders among the roots are relative to that of the suite.
+pub(super) fn answers(answers: &Answers, names: &Names, suite_folder: &Path) -> Result<ClientAnswers, Unfilled> {
     let filled = |node: &Option<_>| node.as_ref().map(|node| fill(node, names).map(|node| node.to_json())).transpose();
-    Ok(ClientAnswers::new(filled(&answers.sampling)?, filled(&answers.elicitation)?, filled(&answers.roots)?))
+    let roots = filled(&answers.roots)?.map(|roots| {
+        let written = roots.as_array().map(Vec::as_slice).unwrap_or_default();
+        written.iter().map(|root| client_root(root, suite_folder)).collect()
+    });
+    Ok(ClientAnswers::new(filled(&answers.sampling)?, filled(&answers.elicitation)?, roots))
 }

@@ -11,14 +11,17 @@ pub struct ClientAnswers {
     pub elicitation: Option<Vec<Value>>,
     /// To `roots/list`.
     pub roots: Option<Vec<Value>>,
+    /// Whether the server has asked for the roots, and got them.
+    pub(super) has_given_roots: bool,
     turn: (usize, usize),
 }
 
 impl ClientAnswers {
     /// Answers from filled values: a list is taken in turn, anything else is the answer to every question.
-    pub fn new(sampling: Option<Value>, elicitation: Option<Value>, roots: Option<Value>) -> Self {
+    /// Roots are as `roots/list` has them.
+    pub fn new(sampling: Option<Value>, elicitation: Option<Value>, roots: Option<Vec<Value>>) -> Self {
         let list = |value: Value| if let Value::Array(items) = value { items } else { vec![value] };
-        Self { sampling: sampling.map(list), elicitation: elicitation.map(list), roots: roots.map(list), turn: (0, 0) }
+        Self { sampling: sampling.map(list), elicitation: elicitation.map(list), roots, ..Self::default() }
     }
 
     /// The client capabilities that these answers need.
@@ -37,7 +40,10 @@ impl ClientAnswers {
         match method {
             "ping" => Ok(json!({})),
             "roots/list" => match &self.roots {
-                Some(roots) => Ok(json!({"roots": roots.iter().map(root).collect::<Vec<_>>()})),
+                Some(roots) => {
+                    self.has_given_roots = true;
+                    Ok(json!({"roots": roots}))
+                }
                 None => Err(not_offered(method)),
             },
             "sampling/createMessage" => match next(self.sampling.as_deref(), &mut self.turn.0) {
@@ -66,10 +72,6 @@ fn not_offered(method: &str) -> Value {
     json!({"code": -32601, "message": format!("the client does not offer `{method}`")})
 }
 
-fn root(root: &Value) -> Value {
-    if root.is_object() { root.clone() } else { json!({"uri": root}) }
-}
-
 /// A whole result is taken as it is; anything else is what the model says.
 fn sampled(answer: &Value) -> Value {
     if answer.get("content").is_some() {
@@ -90,14 +92,15 @@ mod tests {
 
     #[test]
     fn answers_come_in_turn_and_run_out() {
-        let mut answers =
-            ClientAnswers::new(None, Some(json!([{"n": 1}, {"action": "cancel"}])), Some(json!(["file:///a"])));
+        let roots = vec![json!({"uri": "file:///a"})];
+        let mut answers = ClientAnswers::new(None, Some(json!([{"n": 1}, {"action": "cancel"}])), Some(roots));
         let mut ask = |method: &str| answers.answer(method);
         assert_eq!(ask("elicitation/create"), Ok(json!({"action": "accept", "content": {"n": 1}})));
         assert_eq!(ask("elicitation/create"), Ok(json!({"action": "cancel"})));
         assert_eq!(ask("elicitation/create"), Ok(json!({"action": "decline"})));
         assert_eq!(ask("roots/list"), Ok(json!({"roots": [{"uri": "file:///a"}]})));
         assert_eq!(ask("sampling/createMessage").unwrap_err()["code"], -32601);
+        assert!(answers.has_given_roots);
         assert_eq!(answers.capabilities(), json!({"roots": {}, "elicitation": {}}));
     }
 }

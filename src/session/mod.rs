@@ -19,6 +19,7 @@ mod peer;
 mod pipeline;
 mod raw;
 mod raw_http;
+mod roots;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
 pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
+pub use self::roots::{client_root, root_folder};
 pub use self::state::OwnedViolation;
 
 /// The settings of a session.
@@ -162,6 +164,11 @@ impl Session {
     /// Whether it began with a handshake, or as a revision without one begins.
     pub fn has_handshake(&self) -> bool {
         self.settings.performs_handshake
+    }
+
+    /// Whether the server has asked for the client's roots, and got them.
+    pub fn has_given_roots(&self) -> bool {
+        self.peer.lock().has_given_roots()
     }
 
     /// Whether the server can still answer.

@@ -374,6 +374,11 @@ impl SessionState {
         self.answers.answer(method).ok()
     }
 
+    /// Whether the server has asked for the client's roots, and got them.
+    pub(super) fn has_given_roots(&self) -> bool {
+        self.answers.has_given_roots
+    }
+
     /// Removes a pending request and returns it.
     pub(super) fn forget(&mut self, id: &Id) -> Option<WaitingRequest> {
         self.waiting.remove(id)

@@ -160,6 +160,53 @@ fn heavy_arguments_use_up_faulty_servers_only() {
     assert_eq!(verdicts, expected.chain(passed).collect());
 }
 
+/// A mode of `tests/servers/asking.py`, and the verdict on it.
+const ROOT_MODES: [[&str; 2]; 6] = [
+    ["careful", "passed "],
+    // Its first answers come before it knows the roots.
+    ["late", "passed "],
+    // It keeps to a folder of its own, which no root has to be.
+    ["own", "skipped "],
+    ["prefix", "failed path-escape"],
+    ["link", "failed path-escape"],
+    // It keeps to no root at all, which the specification only advises.
+    ["anywhere", "warned path-escape"],
+];
+
+#[test]
+fn servers_that_ask_for_roots_keep_to_them() {
+    let scene = Scene::copied("cases/security-roots", "security-root-modes");
+    fs::create_dir(scene.folder.join("other")).unwrap();
+    let eras = ["2025-11-25", "2026-07-28"];
+    for [mode, _] in ROOT_MODES {
+        let servers = eras.map(|era| {
+            format!(
+                "  {mode}-{era}: {{ command: [python3, ../../servers/asking.py, {mode}], protocol: {era}, scratch: true }}\n"
+            )
+        });
+        let suite = format!(
+            "suite: Roots\nanswers: {{ roots: [files, other] }}\nservers:\n{}security: {{ scan: false, packs: \
+             [path-traversal], tools: [read_file, list_folder] }}\n",
+            servers.concat()
+        );
+        scene.write(&format!("roots-{mode}.yml"), &suite);
+    }
+    let cases = cases(&scene, "mcprove run 'roots-*.yml' --parallel 4 --filter 'name(/^security: /)'");
+    let verdict = |case: &Value| {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let id = word(&case["case"]["id"]);
+        let server = id.rsplit('@').next().unwrap().split('/').next().unwrap();
+        let tool = word(&case["case"]["name"]).replace("security: ways out of the folder: ", "");
+        format!("{server}: {tool}: {} {}", word(&case["outcome"]), word(&case["findings"][0]["code"]))
+    };
+    let expected = ROOT_MODES.iter().flat_map(|[mode, verdict]| {
+        let of_era = |era: &str| ["read_file", "list_folder"].map(|tool| format!("{mode}-{era}: {tool}: {verdict}"));
+        eras.iter().flat_map(|era| of_era(era)).collect::<Vec<_>>()
+    });
+    assert_eq!(cases.iter().map(verdict).collect::<BTreeSet<_>>(), expected.collect());
+    assert_eq!(leftovers(&scene), [""; 0]);
+}
+
 #[test]
 fn an_interrupted_run_leaves_no_canary() {
     let scene = Scene::copied("cases/security-probes", "security-interrupted");

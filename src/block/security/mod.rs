@@ -5,6 +5,7 @@
 //! a case of each probe for every tool that it is about. [`path`] looks for ways out of a folder, [`execution`] for
 //! arguments that are executed, [`fetching`] for addresses that are followed, [`exhaustion`] for arguments that use up the
 //! server, and [`environment`] for a secret that shows; [`instructions`] reads how the server introduces itself.
+//! [`root`] says which folder tools may use.
 //! A probe finds something only where it sees an effect that nothing else has: a canary comes back, a file appears in a
 //! folder that was fresh ([`outside`]), a visitor asks a [`listener`] for a path that nobody else knows.
 
@@ -19,6 +20,7 @@ mod listener;
 mod outside;
 mod path;
 mod probed_tool;
+mod root;
 mod secrets;
 mod spelling;
 
@@ -31,7 +33,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
+use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
 
 pub(super) static KIND: Kind = Kind {
     key: key(
@@ -69,7 +71,7 @@ static KEYS: Object = Object {
             Shape::Text,
             "The folder that tools may use, relative to the suite's file. A folder with a canary is made beside it for \
              the time of a case, and tools must not get there; on a server with `scratch: true`, a symbolic link to it is \
-             made in the folder.",
+             made in the folder. By default the first of the client's roots, for a server that asks for them.",
         ),
         key(
             "forbid_loopback",
@@ -156,7 +158,7 @@ struct SecuritySettings {
     /// Whether texts are searched for instructions to the model.
     scans: bool,
     packs: BTreeSet<AttackPack>,
-    /// The folder that tools may use, unfilled.
+    /// The folder that tools may use, unfilled; `None` for the client's roots.
     root: Option<Node>,
     forbids_loopback: bool,
     /// Tools that are meant to fetch any address.
@@ -171,9 +173,10 @@ impl SecuritySettings {
         matches!(&self.tools, ToolSelection::Named(patterns) if patterns.iter().any(|pattern| pattern.value == tool))
     }
 
-    /// The packs whose probes can run.
-    fn probed(&self) -> impl Iterator<Item = AttackPack> + '_ {
-        self.packs.iter().copied().filter(|pack| *pack != AttackPack::PathTraversal || self.root.is_some())
+    /// The packs whose probes can run in a suite: ways out of a folder take one, or roots of the client.
+    fn probed(&self, suite: &Suite) -> impl Iterator<Item = AttackPack> + '_ {
+        let has_folder = self.root.is_some() || suite.answers.roots.is_some();
+        self.packs.iter().copied().filter(move |pack| *pack != AttackPack::PathTraversal || has_folder)
     }
 }
 
@@ -222,8 +225,8 @@ impl CaseSource for SecuritySettings {
         cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
     }
 
-    fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
-        self.probed().flat_map(AttackPack::judges).map(|variant| (*variant).to_owned()).collect()
+    fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
+        self.probed(planner.suite).flat_map(AttackPack::judges).map(|variant| (*variant).to_owned()).collect()
     }
 
     fn calls(&self, tool: &str) -> bool {

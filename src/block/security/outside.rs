@@ -7,6 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::block::canary::RandomCanaries;
 use crate::redact::Redactor;
 
@@ -118,12 +120,25 @@ pub(super) struct OutsideFolder {
 impl OutsideFolder {
     /// Plants the canaries; the file has an ending, such as `.md`. `links` says whether the root may get a link.
     pub(super) fn plant(root: &Path, ending: &str, links: bool) -> io::Result<Self> {
-        let mut canaries = RandomCanaries::new();
-        let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
-        let (Some(name), Some(parent)) = (name, root.parent()) else {
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        let mut outside = Self::plant_named(root, &format!("{name}-mcprove-"), ending)?;
+        let link = links.then(|| format!("mcprove-{}", RandomCanaries::new().make()));
+        let link = link.filter(|link| make_link(&outside.folder.path, &root.join(link)));
+        outside.folder.links.extend(link.iter().map(|link| root.join(link)));
+        outside.link = link;
+        Ok(outside)
+    }
+
+    /// Plants canaries in a folder beside the root whose name has nothing of the root's.
+    pub(super) fn plant_unrelated(root: &Path, ending: &str) -> io::Result<Self> {
+        Self::plant_named(root, "mcprove-", ending)
+    }
+
+    fn plant_named(root: &Path, beginning: &str, ending: &str) -> io::Result<Self> {
+        let Some(parent) = root.parent() else {
             return Err(io::Error::other("nothing is outside of the root of the file system"));
         };
-        let sibling = format!("{name}-mcprove-{}", canaries.make());
+        let sibling = format!("{beginning}{}", RandomCanaries::new().make());
         let mut folder = WatchedFolder::create(parent.join(&sibling))?;
         // Their beginnings differ from everything that is asked for, too.
         let secrets = [(); 2].map(|()| RandomCanaries::new().make());
@@ -137,14 +152,20 @@ impl OutsideFolder {
             fs::write(repository.join("HEAD"), format!("ref: refs/heads/{}\n", secrets[1]))?;
             fs::write(repository.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")?;
         }
-        let link = links.then(|| format!("mcprove-{}", canaries.make()));
-        let link = link.filter(|link| make_link(&folder.path, &root.join(link)));
-        folder.links.extend(link.iter().map(|link| root.join(link)));
-        Ok(Self { folder, file, relative: format!("../{sibling}"), link, secrets })
+        Ok(Self { folder, file, relative: format!("../{sibling}"), link: None, secrets })
+    }
+
+    /// What an answer shows of the folder, or what happened in it, in words.
+    pub(super) fn effect(&self, answer: Option<&Value>) -> Option<String> {
+        let shown = answer.and_then(|answer| self.shown_in(&answer.to_string()));
+        match shown {
+            Some(canary) => Some(format!("the answer shows `{canary}`, which is only there")),
+            None => self.folder.changes().into_iter().next(),
+        }
     }
 
     /// The canary that a text shows, in whatever form.
-    pub(super) fn shown_in(&self, text: &str) -> Option<&str> {
+    fn shown_in(&self, text: &str) -> Option<&str> {
         let shows = |secret: &&String| Redactor::new([(*secret).clone()]).text(text) != text;
         self.secrets.iter().find(shows).map(String::as_str)
     }

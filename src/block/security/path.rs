@@ -2,18 +2,24 @@
 //!
 //! Only an effect counts: the canary comes back, or something appears, changes or disappears outside. A path that an
 //! error repeats is none, since no request has a canary.
+//!
+//! Where the folder is one of the client's roots, a server that refuses a plain path to another folder and has a way out all
+//! the same breaks its own rule, which is a failure. One that refuses none keeps to no root, which the specification only
+//! advises: a warning.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::outside::OutsideFolder;
 use super::probed_tool::{ProbeHalt, ProbedTool};
+use super::root::{AllowedFolder, FolderLimit, allowed_folder, roots_not_asked};
 use super::spelling::{PathSpelling, SpelledPath};
-use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::event::{CheckResult, Finding, Outcome, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -57,6 +63,10 @@ const MOST_ENTRIES: usize = 200;
 /// How many ways out are named.
 const MOST_WAYS: usize = 5;
 
+/// How often a valid call is made again to a server that may still be reading the client's roots, and the time between.
+const ROOTS_TRIES: usize = 5;
+const ROOTS_WAIT: Duration = Duration::from_millis(100);
+
 /// How many templates of resources are tried.
 const MOST_TEMPLATES: usize = 8;
 
@@ -85,25 +95,11 @@ fn is_path_name(name: &str) -> bool {
     ends.into_iter().flatten().any(|word| PATH_WORDS.contains(&word.as_str()))
 }
 
-/// The root as the suite names it, relative to the suite's folder.
-fn root_folder(context: &CheckContext<'_>, settings: &SecuritySettings) -> Result<PathBuf, String> {
-    let Some(root) = &settings.root else { return Err("the suite names no `root`".to_owned()) };
-    let filled = (context.filled)(root).and_then(|root| root.as_str().map(str::to_owned));
-    let Some(written) = filled else { return Err("`root` uses a name that only a step captures".to_owned()) };
-    match fs::canonicalize(context.suite.folder.join(&written)) {
-        Ok(folder) if folder.is_dir() => Ok(folder),
-        Ok(_) => Err(format!("`root` names `{written}`, which is no folder")),
-        Err(error) => Err(format!(
-            "`root` names `{written}`, which cannot be read: {error}; write a path that is relative to the suite's folder"
-        )),
-    }
-}
-
 async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
     let settings = &check.settings;
-    let root = match root_folder(context, settings) {
-        Ok(root) => root,
-        Err(why) => return CheckResult::because(Outcome::Errored, Reason::NotEvaluated(why)),
+    let AllowedFolder { path: root, limit } = match allowed_folder(context, settings) {
+        Ok(allowed) => allowed,
+        Err(result) => return *result,
     };
     let subject = check.tool.as_deref().unwrap_or("resources/read");
     let mut probed = match ProbedTool::begin(context, settings, subject).await {
@@ -113,36 +109,48 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
     let is_scratch = context.suite.servers.get(context.server_name).is_some_and(|server| server.scratch);
     let parameters = probed.parameters(is_path);
     let ending = parameters.iter().find_map(|parameter| ending(parameter.text()?)).or_else(|| first_ending(&root));
-    let outside = match OutsideFolder::plant(&root, ending.as_deref().unwrap_or(".txt"), is_scratch) {
-        Ok(outside) => outside,
-        Err(error) => {
-            let why = format!("no canary could be planted beside `root`: {error}");
+    let ending = ending.as_deref().unwrap_or(".txt");
+    let outside = OutsideFolder::plant(&root, ending, is_scratch);
+    let unrelated = (limit == FolderLimit::Client).then(|| OutsideFolder::plant_unrelated(&root, ending)).transpose();
+    let (outside, unrelated) = match (outside, unrelated) {
+        (Ok(outside), Ok(unrelated)) => (outside, unrelated),
+        (Err(error), _) | (_, Err(error)) => {
+            let why = format!("no canary could be planted beside `{}`: {error}", root.display());
             let ended = probed.end(None, "").await;
             return if ended.outcome == Outcome::Failed { ended } else { CheckResult::inconclusive(why) };
         }
     };
-    let mut search = PathSearch { root: &root, outside, is_root_served: false, probed: &mut probed };
+    let mut search = PathSearch { root: &root, limit, outside, unrelated, is_root_served: false, probed: &mut probed };
     let halt = match check.tool {
         Some(_) => search.in_tool().await,
         None => search.in_resources().await,
     };
-    let is_root_served = search.is_root_served;
+    let (is_limited, is_root_served) = (search.is_limited(), search.is_root_served);
     drop(search);
-    let result = probed.end(halt.err(), "nothing from outside of `root` came back or was touched").await;
-    if result.outcome == Outcome::Passed && !is_root_served {
-        not_the_root(subject, check.tool.is_some(), result)
+    let passed = format!("nothing from outside of {} came back or was touched", limit.as_str());
+    let result = probed.end(halt.err(), &passed).await;
+    let has_passed = result.outcome == Outcome::Passed;
+    if !is_limited && (has_passed || result.outcome == Outcome::Inconclusive) {
+        roots_not_asked()
+    } else if has_passed && !is_root_served {
+        not_the_root(check, limit, result)
     } else {
         result
     }
 }
 
 /// The result where no attack had an effect, and nothing shows that the server works in the root at all.
-fn not_the_root(subject: &str, is_tool: bool, result: CheckResult) -> CheckResult {
-    let help = if is_tool { ", or give a path in it under `arguments:`" } else { "" };
-    let why = format!(
-        "`{subject}` served nothing below `root`, so that no attack shows anything; name the folder that the server \
-         uses{help}"
-    );
+fn not_the_root(check: &PathCheck, limit: FolderLimit, result: CheckResult) -> CheckResult {
+    let subject = check.tool.as_deref().unwrap_or("resources/read");
+    let help = match (limit, &check.tool) {
+        (FolderLimit::Suite, Some(_)) => {
+            "name the folder that the server uses, or give a path in it under `arguments:`"
+        }
+        (FolderLimit::Suite, None) => "name the folder that the server uses",
+        (FolderLimit::Client, Some(_)) => "give a path in one of them under `arguments:`",
+        (FolderLimit::Client, None) => "name the folder that the server uses under `security: { root: … }`",
+    };
+    let why = format!("`{subject}` served nothing below {}, so that no attack shows anything; {help}", limit.as_str());
     CheckResult { reason: CheckResult::inconclusive(why).reason, outcome: Outcome::Inconclusive, ..result }
 }
 
@@ -183,16 +191,125 @@ fn first_ending(root: &Path) -> Option<String> {
 /// Asks for what is outside.
 struct PathSearch<'a, 'b> {
     root: &'a Path,
+    limit: FolderLimit,
     outside: OutsideFolder,
+    /// A folder that shows whether the server keeps to the client's roots at all; only where those are the limit.
+    unrelated: Option<OutsideFolder>,
     /// Whether the server served a path that leads to the root.
     is_root_served: bool,
     probed: &'a mut ProbedTool<'b>,
 }
 
 impl PathSearch<'_, '_> {
+    /// Whether the limit binds the server: the client's roots bind those that ask for them.
+    fn is_limited(&self) -> bool {
+        self.limit == FolderLimit::Suite || self.probed.has_given_roots()
+    }
+
     async fn in_tool(&mut self) -> Result<(), ProbeHalt> {
-        let base = self.probed.base.clone();
         let only_reads = self.tool_only_reads();
+        let mut is_served = self.call_in_root(only_reads).await?;
+        // A server may still be reading the client's roots.
+        for _ in 0..ROOTS_TRIES {
+            if is_served || self.limit == FolderLimit::Suite || !self.is_limited() {
+                break;
+            }
+            tokio::time::sleep(ROOTS_WAIT).await;
+            is_served = self.call_in_root(only_reads).await?;
+        }
+        if !self.is_limited() {
+            return Ok(());
+        }
+        for parameter in self.probed.parameters(is_path) {
+            let paths = self.spellings(parameter.text(), only_reads);
+            self.attack(Some(&parameter), &paths, &self.unrelated_paths(only_reads)).await?;
+        }
+        Ok(())
+    }
+
+    /// Tries paths in one argument, or as addresses of resources, and reports those that led outside. `unrelated` lead to
+    /// the folder that shows whether the server keeps to the client's roots at all.
+    async fn attack(
+        &mut self,
+        argument: Option<&Parameter<'_>>,
+        paths: &[SpelledPath],
+        unrelated: &[SpelledPath],
+    ) -> Result<(), ProbeHalt> {
+        let mut escapes = PathEscapes::default();
+        let sent = self.send_all(argument, paths, &mut escapes).await;
+        let Some(first) = escapes.first else { return sent };
+        let mut level = RequirementLevel::Must;
+        if self.limit == FolderLimit::Client {
+            // A server learns the roots while it works, so a first answer may come too early for them.
+            if sent.is_err() || !self.leads_out(argument, &first.path).await? {
+                return sent;
+            }
+            for path in unrelated {
+                if self.leads_to_unrelated(argument, &path.text).await? {
+                    level = RequirementLevel::Should;
+                    break;
+                }
+            }
+        }
+        self.report(first, &escapes.spellings, argument.map(Parameter::name), level);
+        sent
+    }
+
+    async fn send_all(
+        &mut self,
+        argument: Option<&Parameter<'_>>,
+        paths: &[SpelledPath],
+        escapes: &mut PathEscapes,
+    ) -> Result<(), ProbeHalt> {
+        for path in paths {
+            let reply = self.send(argument, &path.text).await;
+            let seen = reply.as_ref().ok().and_then(Option::as_ref);
+            let effect = self.outside.effect(seen.map(|reply| &*reply.message));
+            if effect.is_some() || reply.is_err() {
+                let _ = self.outside.folder.restore();
+            }
+            if let Some(effect) = effect {
+                escapes.note(path, effect, seen);
+            }
+            reply?;
+        }
+        Ok(())
+    }
+
+    /// Sends one path; `None` where the schema has no place for it, or the answer cannot be read.
+    async fn send(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<Option<SessionReply>, ProbeHalt> {
+        match argument {
+            None => self.probed.request("resources/read", json!({"uri": path})).await,
+            Some(argument) => match argument.with(&json!(path)) {
+                Some(arguments) => self.probed.call(&arguments).await,
+                None => Ok(None),
+            },
+        }
+    }
+
+    async fn leads_out(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, ProbeHalt> {
+        let reply = self.send(argument, path).await?;
+        let is_out = self.outside.effect(reply.as_ref().map(|reply| &*reply.message)).is_some();
+        let _ = self.outside.folder.restore();
+        Ok(is_out)
+    }
+
+    async fn leads_to_unrelated(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, ProbeHalt> {
+        let reply = self.send(argument, path).await?;
+        let Some(unrelated) = &mut self.unrelated else { return Ok(false) };
+        let is_there = unrelated.effect(reply.as_ref().map(|reply| &*reply.message)).is_some();
+        let _ = unrelated.folder.restore();
+        Ok(is_there)
+    }
+
+    fn tool_only_reads(&self) -> bool {
+        let name = self.probed.subject();
+        self.probed.context.catalog.tool(&name).is_none_or(Tool::only_reads)
+    }
+
+    /// Calls the tool validly, within the root if possible; whether it served a call.
+    async fn call_in_root(&mut self, only_reads: bool) -> Result<bool, ProbeHalt> {
+        let base = self.probed.base.clone();
         let is_served = self.probed.call_validly(base).await?;
         self.is_root_served =
             is_served && self.probed.parameters(is_path).iter().any(|parameter| self.leads_to_root(parameter));
@@ -200,28 +317,7 @@ impl PathSearch<'_, '_> {
         if !self.is_root_served && (only_reads || !is_served) {
             self.find_valid_call().await?;
         }
-        for parameter in self.probed.parameters(is_path) {
-            let mut escapes = PathEscapes::default();
-            for spelling in self.spellings(parameter.text(), only_reads) {
-                let Some(arguments) = parameter.with(&json!(spelling.text)) else { continue };
-                let reply = self.probed.call(&arguments).await;
-                let is_outside = self.judge(&mut escapes, &spelling, reply.as_ref().ok().and_then(Option::as_ref));
-                if is_outside || reply.is_err() {
-                    let _ = self.outside.folder.restore();
-                }
-                if let Err(halt) = reply {
-                    self.report(escapes, Some(parameter.name()));
-                    return Err(halt);
-                }
-            }
-            self.report(escapes, Some(parameter.name()));
-        }
-        Ok(())
-    }
-
-    fn tool_only_reads(&self) -> bool {
-        let name = self.probed.subject();
-        self.probed.context.catalog.tool(&name).is_none_or(Tool::only_reads)
+        Ok(is_served || self.is_root_served)
     }
 
     /// Tries a file within the root, absolute and relative, where the arguments that are known are refused.
@@ -265,35 +361,43 @@ impl PathSearch<'_, '_> {
         if only_reads { spelled.of_reads() } else { spelled.of_writes() }
     }
 
-    /// Notes an escape, if the answer or the folder shows one.
-    fn judge(&self, escapes: &mut PathEscapes, spelling: &SpelledPath, reply: Option<&SessionReply>) -> bool {
-        let shown = reply.and_then(|reply| self.outside.shown_in(&reply.message.to_string()));
-        let effect = match shown {
-            Some(canary) => Some(format!("the answer shows `{canary}`, which is only there")),
-            None => self.outside.folder.changes().into_iter().next(),
-        };
-        let Some(effect) = effect else { return false };
-        if !escapes.spellings.contains(&spelling.kind) {
-            escapes.spellings.push(spelling.kind);
-        }
-        escapes.first.get_or_insert_with(|| (spelling.text.clone(), effect, reply.cloned()));
-        true
+    /// Plain paths to the folder that has nothing to do with the root.
+    fn unrelated_paths(&self, only_reads: bool) -> Vec<SpelledPath> {
+        let unrelated = self.unrelated.as_ref().map(|outside| PathSpelling { root: self.root, outside, valid: None });
+        unrelated.map(|spelled| spelled.of_unrelated(only_reads)).unwrap_or_default()
     }
 
-    fn report(&mut self, escapes: PathEscapes, parameter: Option<&str>) {
-        let Some((text, effect, reply)) = escapes.first else { return };
+    fn report(
+        &mut self,
+        first: PathEscape,
+        spellings: &[&'static str],
+        argument: Option<&str>,
+        level: RequirementLevel,
+    ) {
         let subject = self.probed.subject();
-        let at = parameter.map(|name| format!(" by its argument `{name}`")).unwrap_or_default();
-        let message = format!("`{subject}` leaves the folder that it may use{at}");
+        let at = argument.map(|name| format!(" by its argument `{name}`")).unwrap_or_default();
+        let is_confined = level == RequirementLevel::Must;
+        let message = match self.limit {
+            FolderLimit::Suite => format!("`{subject}` leaves the folder that it may use{at}"),
+            FolderLimit::Client if is_confined => format!("`{subject}` leaves the client's roots{at}"),
+            FolderLimit::Client => format!("`{subject}` does not keep to the client's roots{at}"),
+        };
+        let effect = match self.limit {
+            FolderLimit::Suite => format!("{}; the canary is in a folder beside `root`", first.effect),
+            FolderLimit::Client => format!("{}; the canary is in a folder beside the root", first.effect),
+        };
         let mut found = Finding::new("path-escape", message)
-            .with_evidence("path", text)
-            .with_evidence("effect", format!("{effect}; the canary is in a folder beside `root`"))
-            .with_evidence("ways out", first_ways(&escapes.spellings));
-        found.help = Some(
+            .with_evidence("path", first.path)
+            .with_evidence("effect", effect)
+            .with_evidence("ways out", first_ways(spellings));
+        found.level = level;
+        let help = if is_confined {
             "resolve the path with its links, and compare it with the folder name by name, not as the beginning of a text"
-                .to_owned(),
-        );
-        self.probed.note(found, reply);
+        } else {
+            "check every path against the roots that the client gives; `security: { root: … }` makes this a failure"
+        };
+        found.help = Some(help.to_owned());
+        self.probed.note(found, first.reply);
     }
 
     /// Reads addresses of resources that nobody listed.
@@ -314,10 +418,12 @@ impl PathSearch<'_, '_> {
                 break;
             }
         }
-        let mut escapes = PathEscapes::default();
-        let result = self.read_all(&mut escapes).await;
-        self.report(escapes, None);
-        result
+        if !self.is_limited() {
+            return Ok(());
+        }
+        let paths = self.addresses(&self.spellings(None, true));
+        let unrelated = self.addresses(&self.unrelated_paths(true));
+        self.attack(None, &paths, &unrelated).await
     }
 
     /// Whether a template is about files, by its scheme or the names of its variables; others say nothing about the root.
@@ -341,31 +447,39 @@ impl PathSearch<'_, '_> {
         templates.filter_map(|template| Some(template["uriTemplate"].as_str()?.split('{').next()?.to_owned())).collect()
     }
 
-    async fn read_all(&mut self, escapes: &mut PathEscapes) -> Result<(), ProbeHalt> {
-        let beginnings = self.template_beginnings();
-        let spellings = self.spellings(None, true);
-        let files = spellings.iter().filter(|spelled| spelled.text.starts_with("file:"));
-        let own = files.map(|spelled| (spelled.text.clone(), spelled));
-        let filled = beginnings.iter().flat_map(|beginning| {
-            let not_files = spellings.iter().filter(|spelled| !spelled.text.starts_with("file:"));
-            not_files.map(move |spelled| (format!("{beginning}{}", spelled.text), spelled))
+    /// Addresses of resources for paths: those that are addresses, and the others in every template.
+    fn addresses(&self, paths: &[SpelledPath]) -> Vec<SpelledPath> {
+        let (files, others): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.text.starts_with("file:"));
+        let filled = self.template_beginnings().into_iter().flat_map(|beginning| {
+            let filled = |path: &SpelledPath| SpelledPath { text: format!("{beginning}{}", path.text), ..*path };
+            others.iter().map(filled).collect::<Vec<_>>()
         });
-        let requests: Vec<(String, &SpelledPath)> = own.chain(filled).collect();
-        for (uri, spelling) in requests {
-            let reply = self.probed.request("resources/read", json!({"uri": uri})).await?;
-            let spelling = SpelledPath { kind: spelling.kind, text: uri };
-            self.judge(escapes, &spelling, reply.as_ref());
-        }
-        Ok(())
+        let filled: Vec<SpelledPath> = filled.collect();
+        [files, filled].concat()
     }
 }
 
-/// The ways out that a parameter has.
+/// The ways out that an argument has.
 #[derive(Default)]
 struct PathEscapes {
     spellings: Vec<&'static str>,
-    /// The path, its effect, and the answer.
-    first: Option<(String, String, Option<SessionReply>)>,
+    first: Option<PathEscape>,
+}
+
+/// A path that led outside.
+struct PathEscape {
+    path: String,
+    effect: String,
+    reply: Option<SessionReply>,
+}
+
+impl PathEscapes {
+    fn note(&mut self, path: &SpelledPath, effect: String, reply: Option<&SessionReply>) {
+        if !self.spellings.contains(&path.kind) {
+            self.spellings.push(path.kind);
+        }
+        self.first.get_or_insert_with(|| PathEscape { path: path.text.clone(), effect, reply: reply.cloned() });
+    }
 }
 
 /// The first ways of a list, so that each is legible.

@@ -256,6 +256,11 @@ impl<'a> ProbedTool<'a> {
         self.found.push(ProvenFinding { finding, reply });
     }
 
+    /// Whether the server has asked for the client's roots, and got them.
+    pub(super) fn has_given_roots(&self) -> bool {
+        self.session.has_given_roots()
+    }
+
     pub(super) fn has_found(&self) -> bool {
         !self.found.is_empty()
     }

@@ -39,13 +39,26 @@ impl PathSpelling<'_> {
     /// Those for a tool that may write: nothing that leaves files with strange names in the root if it does not lead out,
     /// and relative paths only if they are known to begin at the root.
     pub(super) fn of_writes(&self) -> Vec<SpelledPath> {
-        let ending = self.outside.file.strip_prefix("canary").unwrap_or_default();
-        let mut all = self.plain(&format!("/made-by-mcprove{ending}"));
+        let mut all = self.plain(&self.new_file());
         all.extend(self.plain(&format!("/{}", self.outside.file)));
         all.extend(self.plain(""));
         let begins_at_root = self.valid.is_some_and(|valid| !valid.is_empty() && self.is_below_root(valid));
         all.retain(|path| begins_at_root || path.text.starts_with('/') || path.kind == TO_THE_TOP);
         all
+    }
+
+    /// The plainest ones: whoever refuses those keeps to some folder.
+    pub(super) fn of_unrelated(&self, only_reads: bool) -> Vec<SpelledPath> {
+        let file = format!("/{}", self.outside.file);
+        let below = if only_reads { vec![file, String::new()] } else { vec![self.new_file(), file, String::new()] };
+        let absolute = below.iter().map(|below| spelled("an absolute path", self.absolute(below)));
+        let address = spelled("a `file:` address", format!("file://{}", self.absolute(&below[0])));
+        absolute.chain([address]).collect()
+    }
+
+    /// A file that is not there.
+    fn new_file(&self) -> String {
+        format!("/made-by-mcprove{}", self.outside.file.strip_prefix("canary").unwrap_or_default())
     }
 
     /// Whether a relative path leads to something in the root.

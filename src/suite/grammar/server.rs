@@ -183,7 +183,11 @@ pub(super) static ANSWERS: Object = Object {
             ANSWER,
             "The result of `elicitation/create`, or the content of an accepted form; a list has one answer per request.",
         ),
-        key("roots", Shape::List(&Shape::Any), "The roots, as URIs or as `{ uri, name }`."),
+        key(
+            "roots",
+            Shape::List(&Shape::Any),
+            "The roots: folders, relative to the suite's file, URIs, or `{ uri, name }`.",
+        ),
     ]],
 };
 

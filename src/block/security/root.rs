@@ -1,0 +1,95 @@
+//! The folder that tools may use: the suite names it, or it is one of the client's roots.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::SecuritySettings;
+use crate::event::{CheckResult, Outcome, Reason};
+use crate::plan::CheckContext;
+use crate::session::{client_root, root_folder};
+use crate::source::Node;
+
+/// How to name the folder where the client's roots say nothing about it.
+const NAME_IT: &str = "name the folder that the server may use under `security: { root: … }`";
+
+/// A folder, and who limits tools to it.
+#[derive(Debug)]
+pub(super) struct AllowedFolder {
+    pub(super) path: PathBuf,
+    pub(super) limit: FolderLimit,
+}
+
+/// Who limits tools to a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderLimit {
+    /// The suite, under `root`.
+    Suite,
+    /// The client, whose root it is. It binds servers that ask for the roots, and, by the specification
+    /// (`client/roots#security-considerations`), those only as a SHOULD.
+    Client,
+}
+
+impl FolderLimit {
+    /// The limit in messages.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Suite => "`root`",
+            Self::Client => "the client's roots",
+        }
+    }
+}
+
+/// The folder that tools may use; the result says why there is none.
+pub(super) fn allowed_folder(
+    context: &CheckContext<'_>,
+    settings: &SecuritySettings,
+) -> Result<AllowedFolder, Box<CheckResult>> {
+    let not_evaluated = |why| Box::new(CheckResult::because(Outcome::Errored, Reason::NotEvaluated(why)));
+    match (&settings.root, &context.suite.answers.roots) {
+        (Some(root), _) => {
+            let path = named_folder(context, root).map_err(not_evaluated)?;
+            Ok(AllowedFolder { path, limit: FolderLimit::Suite })
+        }
+        (None, Some(roots)) => {
+            let Some(path) = folder_of_client(context, roots) else {
+                let why =
+                    format!("none of the client's roots is a folder that other folders are outside of; {NAME_IT}");
+                return Err(Box::new(CheckResult::not_applicable(why)));
+            };
+            Ok(AllowedFolder { path, limit: FolderLimit::Client })
+        }
+        (None, None) => Err(not_evaluated("the suite names no `root`".to_owned())),
+    }
+}
+
+/// The root as the suite names it, relative to the suite's folder.
+fn named_folder(context: &CheckContext<'_>, root: &Node) -> Result<PathBuf, String> {
+    let filled = (context.filled)(root).and_then(|root| root.as_str().map(str::to_owned));
+    let Some(written) = filled else { return Err("`root` uses a name that only a step captures".to_owned()) };
+    match fs::canonicalize(context.suite.folder.join(&written)) {
+        Ok(folder) if folder.is_dir() => Ok(folder),
+        Ok(_) => Err(format!("`root` names `{written}`, which is no folder")),
+        Err(error) => Err(format!(
+            "`root` names `{written}`, which cannot be read: {error}; write a path that is relative to the suite's folder"
+        )),
+    }
+}
+
+/// The first of the client's roots beside which a folder is in none of them.
+fn folder_of_client(context: &CheckContext<'_>, roots: &Node) -> Option<PathBuf> {
+    let filled = (context.filled)(roots)?;
+    let roots = filled.as_array()?.iter().map(|root| client_root(root, &context.suite.folder));
+    let folders = roots.filter_map(|root| fs::canonicalize(root_folder(&root)?).ok()).filter(|path| path.is_dir());
+    let folders: Vec<PathBuf> = folders.collect();
+    let has_outside = |folder: &&PathBuf| {
+        folder.parent().is_some_and(|parent| !folders.iter().any(|other| parent.starts_with(other)))
+    };
+    folders.iter().find(has_outside).cloned()
+}
+
+/// The result where the server never asked for the client's roots.
+pub(super) fn roots_not_asked() -> CheckResult {
+    CheckResult::not_applicable(format!(
+        "the server does not ask for the client's roots, so they do not limit it; {NAME_IT}"
+    ))
+}
