@@ -30,6 +30,7 @@ pub struct FaultPlayer {
     memory: Mutex<FaultMemory>,
     needs: Needs,
     is_healed: AtomicBool,
+    clock: fn() -> Duration,
 }
 
 /// The knowledge that faults need; the rest is not kept.
@@ -57,6 +58,10 @@ pub struct Strike {
 /// A request that passed, and what came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassedCall {
+    /// When it was sent, by the clock of the player.
+    pub sent: Duration,
+    /// When its client has the answer; `None` as long as nothing came.
+    pub answered: Option<Duration>,
     /// Whether a fault changed it or its answer.
     pub is_struck: bool,
     /// Whether it was answered with a result that reports no failure; `false` as long as nothing came.
@@ -275,7 +280,13 @@ impl FaultPlayer {
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
             earlier: faults.iter().any(|fault| fault.recalls),
         };
-        Self { faults, memory: Mutex::default(), needs, is_healed: AtomicBool::new(false) }
+        Self { faults, memory: Mutex::default(), needs, is_healed: AtomicBool::new(false), clock: || Duration::ZERO }
+    }
+
+    /// The same with a clock that tells when calls are sent and answered; without it, all times are zero.
+    #[must_use]
+    pub fn timed(self, clock: fn() -> Duration) -> Self {
+        Self { clock, ..self }
     }
 
     /// Tells the faults what the server offers.
@@ -412,7 +423,7 @@ impl FaultPlayer {
             names.extend(answer_names(reply));
         }
         let changed = self.changed(Some(&exchange.request), replies, &hits, &names);
-        self.conclude(&exchange.request, &changed.own);
+        self.conclude(&exchange.request, &changed);
         changed
     }
 
@@ -560,13 +571,14 @@ impl FaultPlayer {
         let mut memory = self.memory();
         if request.exchange.tool().is_some() && memory.calls.len() < MOST_KEPT {
             request.call = Some(memory.calls.len());
-            memory.calls.push(PassedCall { is_struck: false, is_served: false });
+            let call = PassedCall { sent: (self.clock)(), answered: None, is_struck: false, is_served: false };
+            memory.calls.push(call);
         }
     }
 
     /// Notes what came of a call in the end.
-    fn conclude(&self, request: &LiveRequest, own: &[ServerReply]) {
-        let is_served = own.iter().any(|reply| match &reply.content {
+    fn conclude(&self, request: &LiveRequest, changed: &ChangedMessage) {
+        let is_served = changed.own.iter().any(|reply| match &reply.content {
             ReplyContent::Message(message) => is_served(message),
             ReplyContent::Bytes(_)
             | ReplyContent::Torn(_)
@@ -577,6 +589,7 @@ impl FaultPlayer {
         let mut memory = self.memory();
         if let Some(call) = request.call.and_then(|at| memory.calls.get_mut(at)) {
             call.is_served = is_served;
+            call.answered = (!changed.own.is_empty()).then(|| (self.clock)() + changed.delay());
         }
     }
 

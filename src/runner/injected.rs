@@ -1,18 +1,30 @@
 //! The faults that a test injects: each must change something, and its changes stand beside the failure.
 
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use super::exchange::StepResponse;
 use super::finding;
 use super::target::TargetSessions;
 use crate::event::{CheckResult, FailureClass, Finding, Outcome};
 use crate::fault::{FaultPlayer, PassedCall, Strike};
 use crate::plan::Case;
-use crate::suite::{Recovery, Step};
+use crate::source::duration_text;
+use crate::suite::{Recovery, RecoveryLimit, Step};
 
 /// The ways in which an answer is lost.
 const LOSSES: [FailureClass; 3] = [FailureClass::Timeout, FailureClass::ProcessExited, FailureClass::ConnectionLost];
 
 /// How many changes a finding lists.
 const MOST_LISTED: usize = 8;
+
+/// The time since some moment; virtual where the time of the run is.
+pub(super) fn clock() -> Duration {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    Instant::now().saturating_duration_since(*BEGUN.get_or_init(Instant::now))
+}
 
 /// The result of a case with what the faults did: one that changed nothing proves nothing.
 pub(super) fn judge(
@@ -71,26 +83,34 @@ fn unrecovered(calls: &[PassedCall], recovery: Recovery) -> Option<Finding> {
     }
     let later = &calls[last + 1..];
     let served = later.iter().position(|call| call.is_served);
-    match served {
-        Some(at) if at < recovery.within => None,
-        Some(at) => {
-            let message =
-                format!("only call {} after the last struck one was served, not one of {}", at + 1, recovery.within);
-            fail("not-recovered", message, "the server goes on failing after the fault: look at its state")
+    let lasting = "the server goes on failing after the fault: look at its state";
+    let add = "add calls after the faults, in `steps` or `verify`";
+    if later.is_empty() {
+        let message = "no call followed the last struck one, so nobody knows whether the server recovered".to_owned();
+        return fail("not-recovered", message, add);
+    }
+    let Some(at) = served else {
+        let (of, help) = match recovery.within {
+            RecoveryLimit::Calls(within) if later.len() >= within => (of_calls(within), lasting),
+            RecoveryLimit::Calls(_) => (of_calls(later.len()), add),
+            RecoveryLimit::Time(_) => (of_calls(later.len()), lasting),
+        };
+        return fail("not-recovered", format!("none of {of} after the last struck one was served"), help);
+    };
+    match recovery.within {
+        RecoveryLimit::Calls(within) if at >= within => {
+            let message = format!("only call {} after the last struck one was served, not one of {within}", at + 1);
+            fail("not-recovered", message, lasting)
         }
-        None if later.is_empty() => {
-            let message =
-                "no call followed the last struck one, so nobody knows whether the server recovered".to_owned();
-            fail("not-recovered", message, "add calls after the faults, in `steps` or `verify`")
+        RecoveryLimit::Time(within) => {
+            let struck = calls[last].answered.unwrap_or(calls[last].sent);
+            let took = later[at].answered.unwrap_or_default().saturating_sub(struck);
+            let message = format!("no call was served within {} of the fault", duration_text(within));
+            let help = "the server takes long to serve again: look at what it waits for";
+            let found = (took > within).then(|| fail("not-recovered", message, help)).flatten();
+            found.map(|found| found.with_evidence("served after", duration_text(took)))
         }
-        None if later.len() < recovery.within => {
-            let message = format!("{} followed the last struck one, and none was served", of_calls(later.len()));
-            fail("not-recovered", message, "add calls after the faults, in `steps` or `verify`")
-        }
-        None => {
-            let message = format!("none of {} after the last struck one was served", of_calls(recovery.within));
-            fail("not-recovered", message, "the server goes on failing after the fault: look at its state")
-        }
+        RecoveryLimit::Calls(_) => None,
     }
 }
 

@@ -31,7 +31,7 @@ pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
     HttpCredentials, HttpFlavour, HttpUser, Level, Loop, MOST_PARALLEL, NamedTool, Need, Order, Payload, Property,
-    Protocol, RawHttp, RawSend, Recovery, RestartPolicy, Row, Rule, RunOptions, Server, Step, StepNeed, Suite, Target,
-    Test, Then, ToolSelection, Wanted,
+    Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RunOptions, Server, Step, StepNeed,
+    Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::snapshot::{Per, Snapshot};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::server::answers;
 use super::step::{step, steps as steps_of, steps_around};
-use super::{retries, rule, texts};
+use super::{duration, retries, rule, texts};
 use crate::fault::{Fault, decode_named};
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node, did_you_mean, grammar};
-use crate::suite::model::{ForEach, Loop, Recovery, Step, Test};
+use crate::suite::model::{ForEach, Loop, Recovery, RecoveryLimit, Step, Test};
 
 /// The faults of a suite by name.
 pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
@@ -52,7 +52,9 @@ fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnosti
 
 fn recovery(node: &Node) -> Option<Recovery> {
     let calls = |key: &str| node.get(key).and_then(Node::whole).and_then(|calls| usize::try_from(calls).ok());
-    Some(Recovery { detected: calls("detected"), within: calls("within")?, span: node.span })
+    let time = || duration(node, "within").map(RecoveryLimit::Time);
+    let within = calls("within").map(RecoveryLimit::Calls).or_else(time)?;
+    Some(Recovery { detected: calls("detected"), within, span: node.span })
 }
 
 /// The steps after the faults have ended; the first ends them.

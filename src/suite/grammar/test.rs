@@ -62,7 +62,7 @@ pub static TEST_KEYS: &[Key] = &[
 
 static RECOVERY: Object = Object {
     name: "a recovery",
-    doc: "Numbers of calls of tools, as they were sent and answered.",
+    doc: "Calls of tools, as they were sent and answered.",
     keys: &[&[
         key(
             "detected",
@@ -71,8 +71,9 @@ static RECOVERY: Object = Object {
         ),
         required(
             "within",
-            Shape::Range(1, 1000),
-            "Of so many calls after the last struck one, at least one must be served.",
+            Shape::Either(&[Shape::Range(1, 1000), Shape::Time]),
+            "Of so many calls after the last struck one, at least one must be served; or one must be served within this \
+             time after it, measured on the wire.",
         ),
     ]],
 };

@@ -27,7 +27,7 @@ pub use self::server::{
     AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
-pub use self::test::{ForEach, Handshake, Loop, Recovery, Row, Test};
+pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, Test};
 pub use self::tools::ToolSelection;
 pub(crate) use self::tools::is_match;
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};

@@ -1,6 +1,7 @@
 //! Tests, their rows and loops.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::fault::Fault;
 use crate::source::template::Names;
@@ -70,15 +71,24 @@ impl Test {
     }
 }
 
-/// How soon a server must recover from injected faults, in calls of tools.
+/// How soon a server must recover from injected faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
     /// Of how many calls from the first struck one on one must fail.
     pub detected: Option<usize>,
-    /// Of how many calls after the last struck one one must be served.
-    pub within: usize,
+    /// How soon after the last struck call one must be served.
+    pub within: RecoveryLimit,
     /// Where it is written.
     pub span: Span,
+}
+
+/// The limit of a recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveryLimit {
+    /// So many calls of tools.
+    Calls(usize),
+    /// This time on the wire.
+    Time(Duration),
 }
 
 /// Whether a session begins with a handshake.
