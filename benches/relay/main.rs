@@ -71,6 +71,7 @@ fn copy(command: &[String]) {
     let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     std::thread::spawn(move || pump(io::stdin(), to));
     pump(from, io::stdout());
+    child.wait().unwrap();
 }
 
 fn pump(mut from: impl Read, mut to: impl Write) {

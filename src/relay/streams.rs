@@ -314,7 +314,10 @@ impl Conversation {
         queued.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
             ReplyContent::Ended(end) => Some(Queued::End(end)),
             ReplyContent::Torn(bytes) => Some(Queued::Bytes(bytes)),
-            content => content.bytes().map(|line| Queued::Bytes(with_newline(line))),
+            content @ (ReplyContent::Message(_)
+            | ReplyContent::Bytes(_)
+            | ReplyContent::Stderr(_)
+            | ReplyContent::Stalled) => content.bytes().map(|line| Queued::Bytes(with_newline(line))),
         }));
         queued.extend(changed.after.into_iter().map(|line| Queued::Bytes(with_newline(line))));
         if delay.is_zero() {

@@ -385,11 +385,16 @@ fn kind_of_content(before: &ReplyContent, after: &ReplyContent) -> Option<&'stat
     let is_failure = |message: &Value| message.pointer("/result/isError") == Some(&Value::Bool(true));
     match (before, after) {
         _ if before == after => None,
-        (ReplyContent::Message(old), ReplyContent::Message(new)) => Some(match new {
-            _ if new.get("error").is_some() && old.get("error").is_none() => "an error instead of the result",
-            _ if is_failure(new) && !is_failure(old) => "a failure (`isError`) instead of the result",
-            _ => "another content",
-        }),
+        (ReplyContent::Message(old), ReplyContent::Message(new)) => {
+            let is_error = new.get("error").is_some() && old.get("error").is_none();
+            Some(if is_error {
+                "an error instead of the result"
+            } else if is_failure(new) && !is_failure(old) {
+                "a failure (`isError`) instead of the result"
+            } else {
+                "another content"
+            })
+        }
         (_, ReplyContent::Torn(_)) => Some("cut off in the middle"),
         (_, ReplyContent::Stalled) => Some("never comes, and neither does anything else"),
         _ => Some("bytes instead of the message"),

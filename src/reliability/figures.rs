@@ -172,7 +172,9 @@ mod tests {
 
     fn figures(deadline: Option<Duration>, calls: &[CallRecord]) -> ReliabilityFigures {
         let mut reliability = Reliability::new(deadline);
-        calls.iter().for_each(|call| reliability.add(call));
+        for call in calls {
+            reliability.add(call);
+        }
         reliability.figures()
     }
 
