@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,7 @@ use super::words::{Carrier, PlainEffect};
 use super::written::{answer_names, request_names};
 use super::{Fault, Hearing, Match, Written};
 use crate::source::template::Names;
+use crate::source::{FNV, fnv};
 use crate::wire::{Catalog, HttpHead, Tool, canonical, is_served};
 
 /// Applies the faults of one server to all its conversations.
@@ -75,11 +76,13 @@ const MOST_KEPT: usize = 10_000;
 struct FaultMemory {
     conversations: u64,
     /// How often the same was asked, by scope and in all.
-    asked: BTreeMap<(String, String), u32>,
+    asked: BTreeMap<(String, u64), u32>,
     /// The offer of the server, as far as it was listed.
     catalog: Catalog,
     exchanges: Vec<MessageExchange>,
     strikes: Vec<Strike>,
+    /// The names of the faults that changed something.
+    effective: BTreeSet<String>,
     /// The calls of tools, in the order in which they were sent.
     calls: Vec<PassedCall>,
 
@@ -312,7 +315,7 @@ impl FaultPlayer {
     /// The names of the faults that changed nothing so far, in declared order.
     pub fn idle(&self) -> Vec<&str> {
         let memory = self.memory();
-        let is_idle = |fault: &&Fault| !memory.strikes.iter().any(|strike| strike.fault == fault.name);
+        let is_idle = |fault: &&Fault| !memory.effective.contains(&fault.name);
         self.faults.iter().filter(is_idle).map(Fault::name).collect()
     }
 
@@ -599,6 +602,9 @@ impl FaultPlayer {
         if let Some(call) = request.call.filter(|_| !changes.is_empty()).and_then(|at| memory.calls.get_mut(at)) {
             call.is_struck = true;
         }
+        if !changes.is_empty() && !memory.effective.contains(&fault.name) {
+            memory.effective.insert(fault.name.clone());
+        }
         if !changes.is_empty() && memory.strikes.len() < MOST_KEPT {
             memory.strikes.push(Strike { fault: fault.name.clone(), asked: request.asked(), changes });
         }
@@ -610,10 +616,11 @@ impl FaultPlayer {
             return 0;
         }
         let ClientMessage::Message { method, params, .. } = &request.exchange.sent else { return 0 };
-        let key = format!("{method} {}", canonical(params));
+        // Whole arguments would fill the memory.
+        let key = fnv(fnv(FNV, method.as_bytes()), canonical(params).as_bytes());
         let mut memory = self.memory();
         let mut next = |scope: &str| {
-            let count = memory.asked.entry((scope.to_owned(), key.clone())).or_default();
+            let count = memory.asked.entry((scope.to_owned(), key)).or_default();
             *count += 1;
             *count - 1
         };

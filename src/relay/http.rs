@@ -19,7 +19,7 @@ use tokio::time::sleep;
 
 use super::events::{Event, Splitter};
 use super::traffic::RelayedExchange;
-use super::{Relay, RelayStop};
+use super::{BATCH, Relay, RelayStop};
 use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply};
 use crate::wire::HttpHead;
 
@@ -43,7 +43,18 @@ where
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
+    // What is compressed can be neither read nor changed.
+    parts.headers.remove(header::ACCEPT_ENCODING);
     let exchange = Arc::new(relay.match_request(incoming(&parts, &body), is_endpoint));
+    let kind = exchange.live.request.kind();
+    if kind == MessageKind::Batch {
+        relay.note_once(BATCH);
+    }
+    if kind == MessageKind::Request && !is_endpoint {
+        relay.note_once(
+            "a message went to another path than that of `--upstream`: faults that name no path do not strike there",
+        );
+    }
     let heard = relay.hear(&exchange, &body);
     let response = match heard.bytes {
         Some(bytes) => {
@@ -60,6 +71,10 @@ where
         }
         None => StatusCode::OK.into_response(),
     };
+    if response.headers().contains_key(header::CONTENT_ENCODING) {
+        relay.note_once("the server compresses answers although nobody asked for it: they pass unread");
+        return response;
+    }
     if is_stream(&response) {
         rewrite_stream(relay, exchange, response)
     } else {
@@ -131,8 +146,11 @@ async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: R
     let body = match to_bytes(body, LONGEST_BODY).await {
         Ok(body) => body,
         Err(error) => {
-            let why = "the relay cannot read the answer of the server to its end";
-            return (StatusCode::BAD_GATEWAY, format!("{why}: {error}\n")).into_response();
+            let why = "the answer of the server breaks off, or is longer than 64 MiB";
+            relay.note_once(why);
+            let response = (StatusCode::BAD_GATEWAY, format!("mcprove relay: {why}: {error}\n")).into_response();
+            let _ = relay.answer(exchange, Some(reply_of(b"", Some(Arc::new(described(&response))))));
+            return response;
         }
     };
     let mut response = Response::from_parts(parts, Body::from(body.clone()));
@@ -314,6 +332,9 @@ impl StreamRewriter {
         if let Some(end) = end_of(&changed) {
             relay.stop(RelayStop::Ended(end));
             pending::<()>().await;
+        }
+        if changed.never && is_sent {
+            return Ok(());
         }
         if changed.never {
             pending::<()>().await;

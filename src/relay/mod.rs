@@ -15,7 +15,8 @@ mod upstream;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
-use std::sync::atomic::AtomicU64;
+use std::hash::RandomState;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
@@ -25,7 +26,7 @@ pub use self::server_process::ServerProcess;
 pub use self::traffic::{Direction, MessageChange, RelayWatcher, RelayedCall};
 pub use self::upstream::{Upstream, UpstreamAddress};
 
-use self::traffic::OutputSchemas;
+use self::traffic::{Intent, OutputSchemas};
 use crate::fault::{Fault, FaultPlayer, ServerEnd};
 
 /// The faults around one server, and what is known of its traffic.
@@ -40,8 +41,13 @@ pub struct Relay {
     schemas: Mutex<OutputSchemas>,
     /// How many calls belong to no session and to no task.
     loose_calls: AtomicU64,
-    /// The faults of which the watcher knows that they found nothing to change.
-    idle: Mutex<BTreeSet<String>>,
+    /// By a hash of task, tool and arguments with the salt, which no other relay has.
+    intents: Mutex<BTreeMap<u64, Intent>>,
+    salt: RandomState,
+    /// The notes that the watcher has.
+    told: Mutex<BTreeSet<String>>,
+    /// How many messages for clients wait for their time.
+    late: AtomicU64,
     stop: watch::Sender<Option<RelayStop>>,
 }
 
@@ -53,6 +59,9 @@ pub enum RelayStop {
     /// The relay is strict, and this is what it does not accept, as a sentence.
     Refused(String),
 }
+
+/// Said once where a list of messages passes.
+const BATCH: &str = "lists of messages (batches) pass as they are: faults and figures do not look into them";
 
 /// A stream that a client opened with GET: the session, and where its messages go.
 type Listener = (String, mpsc::UnboundedSender<Vec<u8>>);
@@ -69,7 +78,10 @@ impl Relay {
             sessions: Mutex::default(),
             schemas: Mutex::default(),
             loose_calls: AtomicU64::new(0),
-            idle: Mutex::default(),
+            intents: Mutex::default(),
+            salt: RandomState::new(),
+            told: Mutex::default(),
+            late: AtomicU64::new(0),
             stop: watch::Sender::new(None),
         }
     }
@@ -86,6 +98,11 @@ impl Relay {
         self.player.idle()
     }
 
+    /// Whether messages for clients wait for their time.
+    pub fn has_late_messages(&self) -> bool {
+        self.late.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether no message has to be looked at.
     fn is_transparent(&self) -> bool {
         !self.has_faults && self.watcher.is_none()
@@ -94,6 +111,11 @@ impl Relay {
     /// Ends the relay; the first reason stays.
     pub fn stop(&self, reason: RelayStop) {
         self.stop.send_if_modified(|stop| stop.is_none().then(|| *stop = Some(reason)).is_some());
+    }
+
+    /// The reason why the relay ends, if there is one.
+    pub fn stop_reason(&self) -> Option<RelayStop> {
+        self.stop.borrow().clone()
     }
 
     /// Waits for the reason why the relay ends.

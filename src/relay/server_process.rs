@@ -1,11 +1,11 @@
-//! The server of a relay over streams: a child that has the environment, the folder, the error stream and the process
-//! group of the relay, as it would have those of the client.
+//! The server of a relay over streams: a child that has the environment, the folder and the error stream of the relay, as
+//! it would have those of the client. Its process group is its own, so that signals reach it once, with all that it started.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
@@ -14,9 +14,10 @@ use crate::fault::ServerEnd;
 /// How long a server may go on after it closed its output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A server that runs; it is killed when this is dropped.
+/// A server that runs; it and all that it started is killed when this is dropped.
 pub struct ServerProcess {
     child: Box<dyn ChildWrapper>,
+    has_ended: bool,
 }
 
 impl ServerProcess {
@@ -29,9 +30,9 @@ impl ServerProcess {
         let mut command = CommandWrap::with_new(program, |command| {
             command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         });
-        let mut child = command.spawn()?;
+        let mut child = command.wrap(ProcessGroup::leader()).spawn()?;
         match (child.stdout().take(), child.stdin().take()) {
-            (Some(output), Some(input)) => Ok((Self { child }, (output, input))),
+            (Some(output), Some(input)) => Ok((Self { child, has_ended: false }, (output, input))),
             (None, _) | (_, None) => Err(io::Error::other("its standard streams are missing")),
         }
     }
@@ -47,11 +48,27 @@ impl ServerProcess {
         let _ = self.child.start_kill();
     }
 
-    /// Waits for the end of a server whose output is closed already, or ends it after a while.
+    /// Waits for the end of the server itself; what it started may outlive it.
+    pub async fn wait(&mut self) -> ServerEnd {
+        let status = self.child.inner_mut().wait().await;
+        self.has_ended = true;
+        status.map_or(ServerEnd::Closed, end_of)
+    }
+
+    /// Waits for the end of a server whose output is closed already, or kills it after a while.
     pub async fn ended(mut self) -> ServerEnd {
-        match timeout(EXIT_TIMEOUT, self.child.wait()).await {
-            Ok(Ok(status)) => end_of(status),
-            Ok(Err(_)) | Err(_) => ServerEnd::Closed,
+        if let Ok(end) = timeout(EXIT_TIMEOUT, self.wait()).await {
+            return end;
+        }
+        self.kill();
+        self.wait().await
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.kill();
         }
     }
 }

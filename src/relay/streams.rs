@@ -7,16 +7,17 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 
 use super::traffic::RelayedExchange;
-use super::{Relay, RelayStop, locked};
+use super::{BATCH, Relay, RelayStop, locked};
 use crate::fault::{ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply};
 
 /// How many bytes are read at once.
@@ -27,6 +28,9 @@ const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
 /// How many messages wait for a client that reads slowly.
 const LINES_AHEAD: usize = 1024;
+
+/// How many KiB these messages may have, but for one that is longer alone.
+const KIB_AHEAD: u32 = 16 * 1024;
 
 /// How many late messages wait for their time.
 const MOST_LATE: usize = 4096;
@@ -65,7 +69,7 @@ where
     let conversation = Conversation {
         scope: relay.player.conversation(),
         relay: Arc::clone(&relay),
-        queue,
+        queue: ClientQueue { sender: queue, room: Arc::new(Semaphore::new(KIB_AHEAD as usize)) },
         open: Mutex::default(),
         late: Arc::new(Semaphore::new(MOST_LATE)),
     };
@@ -119,7 +123,8 @@ async fn copy_all(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Un
 
 /// Something for the client.
 enum Queued {
-    Bytes(Vec<u8>),
+    /// With the room that they take until they are written.
+    Bytes(Vec<u8>, OwnedSemaphorePermit),
     /// A fault ended the server.
     End(ServerEnd),
 }
@@ -128,11 +133,15 @@ enum Queued {
 async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + Unpin) -> StreamsEnd {
     let mut ready = Vec::new();
     while queue.recv_many(&mut ready, LINES_AHEAD).await > 0 {
-        let (mut bytes, mut end) = (Vec::new(), None);
+        let (mut bytes, mut end, mut held) = (Vec::new(), None, Vec::new());
         for queued in ready.drain(..) {
             match queued {
-                Queued::Bytes(more) if end.is_none() => bytes.extend_from_slice(&more),
-                Queued::Bytes(_) => {}
+                Queued::Bytes(more, room) => {
+                    if end.is_none() {
+                        bytes.extend_from_slice(&more);
+                    }
+                    held.push(room);
+                }
                 Queued::End(ended) => end = end.or(Some(ended)),
             }
         }
@@ -154,7 +163,7 @@ async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + 
 struct Conversation {
     relay: Arc<Relay>,
     scope: String,
-    queue: mpsc::Sender<Queued>,
+    queue: ClientQueue,
     open: Mutex<OpenRequests>,
     late: Arc<Semaphore>,
 }
@@ -208,6 +217,10 @@ impl Conversation {
     async fn rewrite_request(&self, line: &[u8]) -> HeardMessage {
         let relay = &self.relay;
         let exchange = relay.match_request(LiveRequest::new(line, self.scope.clone(), None), true);
+        if exchange.live.request.kind() == MessageKind::Batch {
+            relay.note_once(BATCH);
+        }
+        self.note_cancelled(&exchange.live.request);
         let heard = relay.hear(&exchange, line);
         let asking = match &heard.bytes {
             Some(bytes) if bytes == line => {
@@ -239,6 +252,17 @@ impl Conversation {
         heard
     }
 
+    /// A client that cancels a call does not wait for its answer any more.
+    fn note_cancelled(&self, request: &LiveRequest) {
+        if request.method() != Some("notifications/cancelled") {
+            return;
+        }
+        let cancelled = request.params().get("requestId");
+        for open in locked(&self.open).waiting.iter().filter(|open| open.id.as_ref() == cancelled) {
+            open.exchange.abandon();
+        }
+    }
+
     /// Applies faults at the start or the end of the conversation; whether the server is told of it.
     async fn announce(&self, kind: MessageKind) -> bool {
         let exchange = self.relay.match_request(LiveRequest::moment(kind, self.scope.clone()), true);
@@ -253,7 +277,7 @@ impl Conversation {
             let changed = if is_whole { self.rewrite_reply(&lines.line) } else { None };
             match changed {
                 Some(changed) => self.send(changed, Some(&lines.line)).await,
-                None => self.put(Queued::Bytes(std::mem::take(&mut lines.line))).await,
+                None => self.queue.put(Outgoing::Bytes(std::mem::take(&mut lines.line))).await,
             }
         }
     }
@@ -303,45 +327,75 @@ impl Conversation {
     /// Sends what comes instead of a line of the server, or beside one of the client.
     async fn send(&self, changed: ChangedMessage, line: Option<&[u8]>) {
         if let Some(line) = line.filter(|_| !changed.is_changed) {
-            return self.put(Queued::Bytes(line.to_vec())).await;
+            return self.queue.put(Outgoing::Bytes(line.to_vec())).await;
         }
         if changed.never {
             return;
         }
         let delay = changed.delay();
-        let mut queued: Vec<Queued> =
-            changed.before.into_iter().map(|line| Queued::Bytes(with_newline(line))).collect();
-        queued.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
-            ReplyContent::Ended(end) => Some(Queued::End(end)),
-            ReplyContent::Torn(bytes) => Some(Queued::Bytes(bytes)),
+        let mut outgoing: Vec<Outgoing> = changed.before.into_iter().map(Outgoing::line).collect();
+        outgoing.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
+            ReplyContent::Ended(end) => Some(Outgoing::End(end)),
+            ReplyContent::Torn(bytes) => Some(Outgoing::Bytes(bytes)),
             content @ (ReplyContent::Message(_)
             | ReplyContent::Bytes(_)
             | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled) => content.bytes().map(|line| Queued::Bytes(with_newline(line))),
+            | ReplyContent::Stalled) => content.bytes().map(Outgoing::line),
         }));
-        queued.extend(changed.after.into_iter().map(|line| Queued::Bytes(with_newline(line))));
+        outgoing.extend(changed.after.into_iter().map(Outgoing::line));
         if delay.is_zero() {
-            for one in queued {
-                self.put(one).await;
+            for one in outgoing {
+                self.queue.put(one).await;
             }
             return;
         }
         // Whoever sends more than may wait is read later.
         let Ok(permit) = Arc::clone(&self.late).acquire_owned().await else { return };
-        let queue = self.queue.clone();
+        let (queue, relay) = (self.queue.clone(), Arc::clone(&self.relay));
+        relay.late.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             sleep(delay).await;
-            for one in queued {
-                // A queue without a reader means that the client is gone.
-                let _ = queue.send(one).await;
+            for one in outgoing {
+                queue.put(one).await;
             }
+            relay.late.fetch_sub(1, Ordering::Relaxed);
             drop(permit);
         });
     }
+}
 
-    async fn put(&self, queued: Queued) {
+/// Something that goes to the client.
+enum Outgoing {
+    Bytes(Vec<u8>),
+    End(ServerEnd),
+}
+
+impl Outgoing {
+    fn line(bytes: Vec<u8>) -> Self {
+        Self::Bytes(with_newline(bytes))
+    }
+}
+
+/// The way to the client, with a limit for what waits.
+#[derive(Clone)]
+struct ClientQueue {
+    sender: mpsc::Sender<Queued>,
+    /// In KiB.
+    room: Arc<Semaphore>,
+}
+
+impl ClientQueue {
+    async fn put(&self, outgoing: Outgoing) {
+        let queued = match outgoing {
+            Outgoing::End(end) => Queued::End(end),
+            Outgoing::Bytes(bytes) => {
+                let kib = u32::try_from(bytes.len() >> 10).unwrap_or(KIB_AHEAD).saturating_add(1).min(KIB_AHEAD);
+                let Ok(room) = Arc::clone(&self.room).acquire_many_owned(kib).await else { return };
+                Queued::Bytes(bytes, room)
+            }
+        };
         // A queue without a reader means that the client is gone.
-        let _ = self.queue.send(queued).await;
+        let _ = self.sender.send(queued).await;
     }
 }
 

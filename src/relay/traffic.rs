@@ -1,6 +1,7 @@
 //! What a relay knows of the messages that pass, in words that name no content: texts of a server may be secrets.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use super::{Relay, RelayStop, locked};
 use crate::fault::{ChangedMessage, HeardMessage, LiveExchange, LiveRequest, ReplyContent, ServerReply};
 use crate::reliability::{CallOutcome, CallRecord};
 use crate::schema::Judge;
-use crate::source::{FNV, duration_text, fnv};
+use crate::source::duration_text;
 use crate::wire::{canonical, is_served};
 
 /// The member of `_meta` and the header of HTTP with which a client names the task of a call.
@@ -24,6 +25,9 @@ const LONGEST_TASK: usize = 200;
 /// The most sessions that have a number of their own, and tools whose schema is kept.
 const MOST_SESSIONS: usize = 100_000;
 const MOST_TOOLS: usize = 1000;
+
+/// The most intents of which is known whether they are over; later ones are one for each task and call.
+const MOST_INTENTS: usize = 1_000_000;
 
 /// Told of what passes a relay. The errors are sentences; they end a strict relay, and no other.
 pub trait RelayWatcher: Send + Sync {
@@ -93,12 +97,20 @@ pub(super) struct RelayedExchange {
     is_struck: AtomicBool,
 }
 
+/// What a client wants with a call, which it may repeat until it is over.
+pub(super) struct Intent {
+    number: u64,
+    is_over: bool,
+}
+
 /// A call of a tool without an answer.
 struct OpenCall {
     begun: Instant,
     task: String,
     intent: String,
     tool: String,
+    /// What tells the intents of one call apart.
+    key: u64,
     /// Whether the server heard another message than the client sent.
     is_misheard: bool,
 }
@@ -122,8 +134,18 @@ impl Relay {
             None => format!("call {}", self.next_call()),
         };
         let arguments = params.get("arguments").map(canonical).unwrap_or_default();
-        let intent = format!("{:016x}", fnv(fnv(FNV, tool.as_bytes()), arguments.as_bytes()));
-        Some(OpenCall { begun, task, intent, tool, is_misheard: false })
+        let key = self.salt.hash_one((&task, &tool, arguments));
+        let mut intents = locked(&self.intents);
+        let mut number = 1;
+        if intents.len() < MOST_INTENTS || intents.contains_key(&key) {
+            let intent = intents.entry(key).or_insert(Intent { number: 1, is_over: false });
+            if intent.is_over {
+                *intent = Intent { number: intent.number + 1, is_over: false };
+            }
+            number = intent.number;
+        }
+        let intent = format!("{key:016x}-{number}");
+        Some(OpenCall { begun, task, intent, tool, key, is_misheard: false })
     }
 
     /// What the server hears of a message.
@@ -149,7 +171,8 @@ impl Relay {
             None => format!("the server does not hear the header `{name}`"),
         }));
         changes.extend(heard.is_twice.then(|| "the server hears of it twice".to_owned()));
-        self.tell(Some(&exchange.live.request), Direction::ToServer, &heard.faults, changes);
+        let request = &exchange.live.request;
+        self.tell((Some(request), &request.scope), Direction::ToServer, &heard.faults, changes);
         heard
     }
 
@@ -167,7 +190,8 @@ impl Relay {
         };
         if !changed.faults.is_empty() {
             exchange.is_struck.store(true, Ordering::Relaxed);
-            self.tell(Some(request), Direction::ToClient, &changed.faults, kinds(answer.as_ref(), &changed));
+            let told = kinds(answer.as_ref(), &changed);
+            self.tell((Some(request), &request.scope), Direction::ToClient, &changed.faults, told);
         }
         self.tell_idle(request.method(), &changed.idle);
         if answer.is_some() || !changed.own.is_empty() {
@@ -186,16 +210,23 @@ impl Relay {
         let changed = self.player.sent(live, scope, reply);
         if !changed.faults.is_empty() {
             let request = live.map(|live| &live.request);
-            self.tell(request, Direction::ToClient, &changed.faults, kinds(before.as_ref(), &changed));
+            let told = if changed.never { vec!["does not come".to_owned()] } else { kinds(before.as_ref(), &changed) };
+            self.tell((request, scope), Direction::ToClient, &changed.faults, told);
         }
         self.tell_idle(live.and_then(|live| live.request.method()), &changed.idle);
         changed
     }
 
-    fn tell(&self, request: Option<&LiveRequest>, direction: Direction, faults: &[String], changes: Vec<String>) {
+    fn tell(
+        &self,
+        (request, scope): (Option<&LiveRequest>, &str),
+        direction: Direction,
+        faults: &[String],
+        changes: Vec<String>,
+    ) {
         let Some(watcher) = &self.watcher else { return };
         self.refuse(watcher.changed(&MessageChange {
-            session: request.map_or(0, |request| self.session(&request.scope)),
+            session: self.session(scope),
             direction,
             method: request.and_then(LiveRequest::method).map(str::to_owned),
             tool: request.and_then(LiveRequest::tool).map(str::to_owned),
@@ -211,6 +242,14 @@ impl Relay {
         }
     }
 
+    /// Tells of something that limits what the relay can do, once.
+    pub(super) fn note_once(&self, text: &str) {
+        let is_new = locked(&self.told).insert(text.to_owned());
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| is_new) {
+            self.refuse(watcher.note(text));
+        }
+    }
+
     /// Tells of faults that found nothing to change, or ends the relay because of them.
     fn tell_idle(&self, method: Option<&str>, idle: &[String]) {
         for fault in idle {
@@ -218,8 +257,8 @@ impl Relay {
             let problem = format!("the fault `{fault}` matches {what} and finds nothing in it to change");
             if self.is_strict {
                 self.refuse(Err(problem));
-            } else if let Some(watcher) = self.watcher.as_ref().filter(|_| locked(&self.idle).insert(fault.clone())) {
-                self.refuse(watcher.note(&format!("{problem}; it passes unchanged")));
+            } else {
+                self.note_once(&format!("{problem}; it passes unchanged"));
             }
         }
     }
@@ -276,8 +315,18 @@ impl RelayedExchange {
         }
         let is_altered = call.is_misheard || content_of(own) != content_of(answer);
         let outcome = own.map_or(CallOutcome::Unanswered, |own| outcome(own, is_altered));
+        if let Some(intent) = locked(&self.relay.intents).get_mut(&call.key).filter(|_| outcome.looks_good()) {
+            intent.is_over = true;
+        }
         let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| self.conforms(&call.tool, own));
         self.tell(call, outcome, conforms, changed.delay());
+    }
+
+    /// Notes that the client does not wait for an answer any more.
+    pub(super) fn abandon(&self) {
+        if let Some(call) = locked(&self.call).take() {
+            self.tell(call, CallOutcome::Unanswered, None, Duration::ZERO);
+        }
     }
 
     fn tell(&self, call: OpenCall, outcome: CallOutcome, conforms: Option<bool>, delay: Duration) {
@@ -301,9 +350,7 @@ impl RelayedExchange {
 
 impl Drop for RelayedExchange {
     fn drop(&mut self) {
-        if let Some(call) = locked(&self.call).take() {
-            self.tell(call, CallOutcome::Unanswered, None, Duration::ZERO);
-        }
+        self.abandon();
     }
 }
 

@@ -65,6 +65,9 @@ impl UpstreamAddress {
                  `localhost`"
             ));
         }
+        if url.query().is_some() {
+            return Err("has a query (`?…`), which every client has to send itself; leave it out here".to_owned());
+        }
         Ok(Self { authority: authority.clone(), path: url.path().to_owned() })
     }
 
@@ -112,8 +115,19 @@ impl Upstream {
     }
 
     async fn respond(&self, request: Request) -> Response {
-        let is_endpoint = request.uri().path() == self.address.path;
+        let is_endpoint = request.uri().path().trim_end_matches('/') == self.address.path.trim_end_matches('/');
         http::answer(&self.relay, request, is_endpoint, |request| self.forward(request)).await
+    }
+
+    /// Has a redirect to the server lead to the relay, or the client would go around it.
+    fn lead_back(&self, headers: &mut HeaderMap, host: Option<&HeaderValue>) {
+        let own = format!("http://{}", self.address.authority);
+        let location = headers.get(header::LOCATION).and_then(|location| location.to_str().ok());
+        let rest = location.and_then(|location| location.strip_prefix(&own)).filter(|rest| rest.starts_with('/'));
+        let (Some(rest), Some(host)) = (rest, host.and_then(|host| host.to_str().ok())) else { return };
+        if let Ok(location) = HeaderValue::from_str(&format!("http://{host}{rest}")) {
+            headers.insert(header::LOCATION, location);
+        }
     }
 
     /// Sends a request to the server; a server that cannot be reached is told in a sentence.
@@ -125,7 +139,8 @@ impl Upstream {
         *request.version_mut() = Version::HTTP_11;
         remove_hops(request.headers_mut());
         // Servers compare it with their own address. A name of another machine passes: refusing it is the server's part.
-        if request.headers().get(header::HOST).is_none_or(names_this_machine) {
+        let host = request.headers().get(header::HOST).cloned().filter(names_this_machine);
+        if host.is_some() {
             request.headers_mut().remove(header::HOST);
         }
         match self.client.request(request).await {
@@ -133,6 +148,7 @@ impl Upstream {
                 let mut response = response.map(Body::new);
                 *response.version_mut() = Version::HTTP_11;
                 remove_hops(response.headers_mut());
+                self.lead_back(response.headers_mut(), host.as_ref());
                 response
             }
             Err(error) => {
@@ -184,7 +200,7 @@ mod tests {
 
     #[test]
     fn only_servers_on_this_machine_have_an_address() {
-        for good in ["http://127.0.0.1:3000/mcp", "http://localhost/", "http://[::1]:80/a/b?c=d", "http://127.9.9.9"] {
+        for good in ["http://127.0.0.1:3000/mcp", "http://localhost/", "http://[::1]:80/a/b", "http://127.9.9.9"] {
             assert!(UpstreamAddress::read(good).is_ok(), "{good}");
         }
         for (bad, part) in [
@@ -195,6 +211,7 @@ mod tests {
             ("http://me:secret@127.0.0.1/", "user name"),
             ("127.0.0.1:3000", "whole URL"),
             ("/mcp", "whole URL"),
+            ("http://127.0.0.1/mcp?key=1", "query"),
             ("http://", "URL"),
         ] {
             let error = UpstreamAddress::read(bad).unwrap_err();

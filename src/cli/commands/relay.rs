@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::sleep;
 
 use super::parsing::duration;
 use super::relay_log::RelayLog;
@@ -21,6 +22,12 @@ use crate::fault::{self, Fault, ServerEnd};
 use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{Relay, RelayStop, ServerProcess, Upstream, UpstreamAddress};
 use crate::source::file::WRITTEN;
+
+/// How long the rest of the output may take once the server is gone.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// Why a strict relay fails.
+const NOT_ACCEPTED: &str = "`--strict` does not accept this";
 
 /// Stands between a client and a server, and makes the faults of a plan happen on the way.
 #[derive(Debug, Args)]
@@ -94,7 +101,8 @@ impl RelaySettings {
 
     /// Whether anybody wants to know what passes; a relay that nobody watches only copies.
     fn is_watched(&self) -> bool {
-        self.plan.is_some() || self.events.is_some() || self.metrics.is_some()
+        let wants_figures = self.deadline.is_some() || self.strict;
+        wants_figures || self.plan.is_some() || self.events.is_some() || self.metrics.is_some()
     }
 }
 
@@ -139,14 +147,14 @@ impl<'a> ReadyRelay<'a> {
     }
 
     /// The exit code where nothing else decides it, after the figures.
-    fn conclude(&self, stop: Option<&RelayStop>) -> Exit {
+    fn conclude(&self) -> Exit {
         let idle = self.relay.idle_faults();
-        if let Some(log) = &self.log {
-            log.finish(&idle);
-        }
-        match stop {
-            Some(RelayStop::Refused(problem)) => {
-                self.console.fail(Exit::Findings, problem, Some("`--strict` ended the relay"))
+        let finished = self.log.as_ref().map_or(Ok(()), |log| log.finish(&idle));
+        // A server that ended at the same time does not make it good.
+        match self.relay.stop_reason() {
+            Some(RelayStop::Refused(problem)) => self.console.fail(Exit::Findings, problem, Some(NOT_ACCEPTED)),
+            Some(RelayStop::Ended(_)) | None if self.settings.strict && finished.is_err() => {
+                self.console.fail(Exit::Findings, finished.err().unwrap_or_default(), Some(NOT_ACCEPTED))
             }
             Some(RelayStop::Ended(_)) | None if self.settings.strict && !idle.is_empty() => {
                 let names: Vec<String> = idle.iter().map(|name| format!("`{name}`")).collect();
@@ -169,13 +177,14 @@ pub(in crate::cli) fn relay(args: &RelayArgs, console: &Console) -> ExitCode {
 fn stdio(args: &StdioRelayArgs, console: &Console) -> Result<ExitCode, Exit> {
     let ready = ReadyRelay::new(&args.settings, "stdio", console)?;
     let runtime = runtime(Builder::new_current_thread(), console)?;
-    let exit = runtime.block_on(relay_stdio(&args.command, &ready));
-    // A thread that waits for input must not delay the exit.
+    let ended = runtime.block_on(relay_stdio(&args.command, &ready));
+    // A thread that waits for input must not delay the exit. Calls without an answer are over with this.
     runtime.shutdown_background();
-    exit
+    let ended = ended?;
+    Ok(exit_of(ended, ready.conclude()))
 }
 
-async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<ExitCode, Exit> {
+async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<ServerEnd, Exit> {
     let [program, arguments @ ..] = command else { return Err(Exit::Usage) };
     ready.serve_metrics().await?;
     survive_full_files();
@@ -187,42 +196,61 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<ExitC
     })?;
     let client = (tokio::io::stdin(), tokio::io::stdout());
     let mut relaying = std::pin::pin!(streams::run(Arc::clone(&ready.relay), client, server));
+    let mut is_over = false;
     let end = loop {
         tokio::select! {
             end = &mut relaying => break end,
-            signal = signals.next() => process.signal(signal),
+            // Once the server is gone, nobody but the relay can take a signal.
+            signal = signals.next() => {
+                if is_over {
+                    break StreamsEnd::Closed;
+                }
+                process.signal(signal);
+            }
+            _ = process.wait(), if !is_over => is_over = true,
+            // A process that the server left behind may hold its output open for ever.
+            () = sleep(DRAIN_TIME), if is_over => {
+                if !ready.relay.has_late_messages() {
+                    break StreamsEnd::Closed;
+                }
+            }
         }
     };
     let stop = match end {
         StreamsEnd::Stopped(stop) => Some(stop),
         StreamsEnd::Closed | StreamsEnd::ClientGone(_) => None,
     };
-    let server_end = match &stop {
-        None => process.ended().await,
+    let own_end = match stop {
+        None => None,
         Some(stop) => {
             process.kill();
-            process.ended().await;
-            if let RelayStop::Ended(end) = stop { *end } else { ServerEnd::Closed }
+            Some(if let RelayStop::Ended(end) = stop { end } else { ServerEnd::Closed })
         }
     };
-    let own = ready.conclude(stop.as_ref());
-    Ok(match server_end {
+    let ended = process.ended().await;
+    Ok(own_end.unwrap_or(ended))
+}
+
+/// The status of the server, unless the relay has one of its own.
+fn exit_of(server: ServerEnd, own: Exit) -> ExitCode {
+    match server {
         _ if own != Exit::Passed => own.into(),
         ServerEnd::Closed => ExitCode::SUCCESS,
         ServerEnd::Status(status) => ExitCode::from(u8::try_from(status & 0xff).unwrap_or(1)),
         ServerEnd::Signal(signal) => ExitCode::from(u8::try_from(128 + (signal & 0x7f)).unwrap_or(1)),
-    })
+    }
 }
 
 fn http(args: &HttpRelayArgs, console: &Console) -> Result<Exit, Exit> {
     let ready = ReadyRelay::new(&args.settings, "http", console)?;
     let runtime = runtime(Builder::new_multi_thread(), console)?;
-    let exit = runtime.block_on(relay_http(args, &ready));
-    runtime.shutdown_background();
-    exit
+    let ended = runtime.block_on(relay_http(args, &ready));
+    // Requests under way are over with this.
+    runtime.shutdown_timeout(DRAIN_TIME);
+    ended.map(|()| ready.conclude())
 }
 
-async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<Exit, Exit> {
+async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<(), Exit> {
     ready.serve_metrics().await?;
     let listener = ready.listen(args.listen, "--listen").await?;
     let at = listener.local_addr().map_or_else(|_| args.listen.to_string(), |address| address.to_string());
@@ -240,7 +268,7 @@ async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<Exit
     if let Some(RelayStop::Ended(_)) = &stop {
         ready.console.note("a fault ended the server: the relay ends, so that every client sees it go");
     }
-    Ok(ready.conclude(stop.as_ref()))
+    Ok(())
 }
 
 fn runtime(mut builder: Builder, console: &Console) -> Result<Runtime, Exit> {

@@ -36,6 +36,8 @@ pub(super) struct RelayLog {
 
 struct LogState {
     events: Option<EventFile>,
+    /// Why events are missing.
+    problem: Option<String>,
     reliability: Reliability,
     metrics: RelayMetrics,
     shown: u64,
@@ -69,6 +71,7 @@ impl RelayLog {
             begun: Instant::now(),
             state: Mutex::new(LogState {
                 events,
+                problem: None,
                 reliability: Reliability::new(settings.deadline),
                 metrics: RelayMetrics::default(),
                 shown: 0,
@@ -89,19 +92,20 @@ impl RelayLog {
         Ok(log)
     }
 
-    /// Writes the last event, and shows the figures.
-    pub(super) fn finish(&self, idle: &[&str]) {
+    /// Writes the last event, and shows the figures; fails if events are missing.
+    pub(super) fn finish(&self, idle: &[&str]) -> Result<(), String> {
         let mut state = self.state();
         let figures = state.reliability.figures();
         // Whoever wanted to know has been told.
         let _ = self.write(&mut state, json!({ "type": "end", "figures": figures.json(), "idle_faults": idle }));
-        if self.is_quiet {
-            return;
+        state.events = None;
+        if !self.is_quiet {
+            self.console.note(text(&figures).trim_end());
+            for fault in idle {
+                self.console.note(&format!("warning: the fault `{}` changed nothing", visible_line(fault)));
+            }
         }
-        self.console.note(text(&figures).trim_end());
-        for fault in idle {
-            self.console.note(&format!("warning: the fault `{}` changed nothing", visible_line(fault)));
-        }
+        state.problem.clone().map_or(Ok(()), Err)
     }
 
     /// Writes one event; after a failure, nothing more is written.
@@ -112,6 +116,7 @@ impl RelayLog {
         let Err(error) = events.file.write_all(format!("{event}\n").as_bytes()) else { return Ok(()) };
         let problem = format!("cannot write the events to `{}`: {error}", events.path.display());
         state.events = None;
+        state.problem = Some(problem.clone());
         if !self.is_strict {
             self.console.error(&problem, Some("no more events are written; messages still pass"));
         }
@@ -202,6 +207,11 @@ pub(super) fn router(log: Arc<RelayLog>) -> Router {
     Router::new().route("/metrics", get(shown)).with_state(log)
 }
 
+/// `1 call`, `2 calls`.
+fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// The figures for people.
 fn text(figures: &ReliabilityFigures) -> String {
     let ReliabilityFigures { calls, intents, tasks, struck, failed_tasks, .. } = figures;
@@ -210,7 +220,12 @@ fn text(figures: &ReliabilityFigures) -> String {
     }
     let share = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
     let mut lines = vec![
-        format!("{calls} calls for {intents} intents in {tasks} tasks; faults struck {struck} of the calls"),
+        format!(
+            "{} for {} in {}; faults struck {struck} of the calls",
+            count(*calls, "call"),
+            count(*intents, "intent"),
+            count(*tasks, "task")
+        ),
         format!(
             "  availability {}, correctness {}, ETA {}",
             share(figures.availability),
