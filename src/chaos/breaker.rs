@@ -16,11 +16,11 @@ pub(super) enum Breaker {
 /// The breaker of the published demonstration: it counts from the start, and never closes.
 #[derive(Debug, Default)]
 pub(super) struct CumulativeBreaker {
-    tools: [CallCounts; TOOLS.len()],
+    tools: [BreakerCounts; TOOLS.len()],
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct CallCounts {
+struct BreakerCounts {
     good: u32,
     all: u32,
 }

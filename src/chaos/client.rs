@@ -1,7 +1,7 @@
 //! A client with its patterns, on the tasks of a seed.
 
 use super::breaker::Breaker;
-use super::faults::{Attempt, Content, Reply, SeedFaults};
+use super::faults::{Reply, ReplyKind, SeedFaults, SimulatedAttempt};
 use super::pattern::RetryPolicy;
 use super::retry_budget::RetryBudget;
 use super::routing::Router;
@@ -9,7 +9,7 @@ use super::{DEADLINE_MS, Patterns, SERVERS, TASKS, is_dispensable, tool_of};
 
 /// The counts of the tasks of one seed, or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Tally {
+pub(super) struct SeedTally {
     /// Attempts that were made.
     pub(super) attempts: u64,
     /// Calls that the tasks needed, also those that a breaker skipped.
@@ -26,7 +26,7 @@ pub(super) struct Tally {
     pub(super) failed_silently: u64,
 }
 
-struct Client {
+struct SimulatedClient {
     patterns: Patterns,
     breaker: Breaker,
     budget: RetryBudget,
@@ -35,102 +35,102 @@ struct Client {
 
 /// A call with all its attempts.
 #[derive(Debug, Clone, Copy, Default)]
-struct Call {
+struct SimulatedCall {
     attempts: u64,
     /// The time of all attempts.
     elapsed_ms: f64,
     /// The last reply; `None` if the call was skipped.
-    content: Option<Content>,
+    content: Option<ReplyKind>,
 }
 
 /// Plays the tasks of a seed.
-pub(super) fn play(patterns: Patterns, faults: &SeedFaults<'_>) -> Tally {
-    let mut client = Client {
+pub(super) fn play(patterns: Patterns, faults: &SeedFaults<'_>) -> SeedTally {
+    let mut client = SimulatedClient {
         patterns,
         breaker: Breaker::new(patterns.breaker),
         budget: RetryBudget::default(),
         router: Router::default(),
     };
-    let mut tally = Tally::default();
+    let mut tally = SeedTally::default();
     for task in 0..TASKS {
         client.play_task(task, faults, &mut tally);
     }
     tally
 }
 
-impl Client {
-    fn play_task(&mut self, task: usize, faults: &SeedFaults<'_>, tally: &mut Tally) {
+impl SimulatedClient {
+    fn play_task(&mut self, task: usize, faults: &SeedFaults<'_>, tally: &mut SeedTally) {
         let (mut has_failed, mut is_wrong) = (false, false);
         for slot in 0..faults.fan_out {
-            let call = self.call(Attempt { task, slot, server: 0, number: 0 }, faults);
+            let call = self.call(SimulatedAttempt { task, slot, server: 0, number: 0 }, faults);
             tally.note(call);
             let may_fail = self.patterns.degrades && is_dispensable(slot, faults.fan_out);
             has_failed |= !(call.is_good() || may_fail);
-            is_wrong |= call.is_good() && call.content == Some(Content::Wrong);
+            is_wrong |= call.is_good() && call.content == Some(ReplyKind::Wrong);
         }
         tally.failed_safely += u64::from(has_failed);
         tally.failed_silently += u64::from(is_wrong && !has_failed);
     }
 
     /// Makes a call, unless the breaker of its tool is open.
-    fn call(&mut self, first: Attempt, faults: &SeedFaults<'_>) -> Call {
+    fn call(&mut self, first: SimulatedAttempt, faults: &SeedFaults<'_>) -> SimulatedCall {
         let tool = tool_of(first.slot);
         if self.breaker.skips(tool) {
-            return Call::default();
+            return SimulatedCall::default();
         }
         let call = self.call_with_retries(first, faults);
         self.breaker.note(tool, call.is_good());
         call
     }
 
-    fn call_with_retries(&mut self, first: Attempt, faults: &SeedFaults<'_>) -> Call {
-        let mut call = Call::default();
+    fn call_with_retries(&mut self, first: SimulatedAttempt, faults: &SeedFaults<'_>) -> SimulatedCall {
+        let mut call = SimulatedCall::default();
         for number in 0..=self.patterns.retries.most() as usize {
             let is_budgeted = matches!(self.patterns.retries, RetryPolicy::WithinBudget(_));
             if number > 0 && is_budgeted && !self.budget.allows_retry() {
                 break;
             }
             let server = self.server_for(first, call.elapsed_ms);
-            let attempt = Attempt { server, number, ..first };
+            let attempt = SimulatedAttempt { server, number, ..first };
             let reply = if self.patterns.hedges { self.hedge(attempt, faults) } else { self.attempt(attempt, faults) };
             call.attempts += if self.patterns.hedges { SERVERS.len() as u64 } else { 1 };
             call.elapsed_ms += reply.latency_ms;
             call.content = Some(reply.content);
-            self.budget.note(reply.content != Content::Error);
-            if reply.content != Content::Error || call.elapsed_ms > DEADLINE_MS {
+            self.budget.note(reply.content != ReplyKind::Error);
+            if reply.content != ReplyKind::Error || call.elapsed_ms > DEADLINE_MS {
                 break;
             }
         }
         call
     }
 
-    fn server_for(&self, first: Attempt, elapsed_ms: f64) -> usize {
+    fn server_for(&self, first: SimulatedAttempt, elapsed_ms: f64) -> usize {
         if self.patterns.routes { self.router.choose(tool_of(first.slot), first.task, elapsed_ms) } else { 0 }
     }
 
     /// Makes an attempt at both servers at once: the first answer counts, an error only if both are.
-    fn hedge(&mut self, attempt: Attempt, faults: &SeedFaults<'_>) -> Reply {
+    fn hedge(&mut self, attempt: SimulatedAttempt, faults: &SeedFaults<'_>) -> Reply {
         let one = self.attempt(attempt, faults);
-        let other = self.attempt(Attempt { server: SERVERS.len() - 1 - attempt.server, ..attempt }, faults);
+        let other = self.attempt(SimulatedAttempt { server: SERVERS.len() - 1 - attempt.server, ..attempt }, faults);
         match (one.content, other.content) {
-            (Content::Error, Content::Error) => Reply { latency_ms: one.latency_ms.max(other.latency_ms), ..one },
-            (Content::Error, _) => other,
-            (_, Content::Error) => one,
+            (ReplyKind::Error, ReplyKind::Error) => Reply { latency_ms: one.latency_ms.max(other.latency_ms), ..one },
+            (ReplyKind::Error, _) => other,
+            (_, ReplyKind::Error) => one,
             (_, _) if other.latency_ms < one.latency_ms => other,
             (_, _) => one,
         }
     }
 
-    fn attempt(&mut self, attempt: Attempt, faults: &SeedFaults<'_>) -> Reply {
+    fn attempt(&mut self, attempt: SimulatedAttempt, faults: &SeedFaults<'_>) -> Reply {
         let reply = faults.reply(attempt);
         self.router.note(tool_of(attempt.slot), attempt.server, attempt.task, reply.latency_ms);
         reply
     }
 }
 
-impl Call {
+impl SimulatedCall {
     fn is_answered(self) -> bool {
-        matches!(self.content, Some(Content::Right | Content::Wrong))
+        matches!(self.content, Some(ReplyKind::Right | ReplyKind::Wrong))
     }
 
     /// Whether the client has an answer before the deadline, and no reason to doubt it.
@@ -139,12 +139,12 @@ impl Call {
     }
 }
 
-impl Tally {
-    fn note(&mut self, call: Call) {
+impl SeedTally {
+    fn note(&mut self, call: SimulatedCall) {
         self.attempts += call.attempts;
         self.calls += 1;
         self.answered += u64::from(call.is_answered());
-        self.right += u64::from(call.content == Some(Content::Right));
+        self.right += u64::from(call.content == Some(ReplyKind::Right));
         self.in_time += u64::from(call.is_good());
     }
 

@@ -40,7 +40,7 @@ pub enum Correlation {
 
 /// One attempt of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Attempt {
+pub(super) struct SimulatedAttempt {
     pub(super) task: usize,
     /// The place of the call in its task.
     pub(super) slot: usize,
@@ -53,12 +53,12 @@ pub(super) struct Attempt {
 /// The end of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Reply {
-    pub(super) content: Content,
+    pub(super) content: ReplyKind,
     pub(super) latency_ms: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum ReplyKind {
     Right,
     /// An answer that is wrong, and nothing shows it.
     Wrong,
@@ -151,7 +151,7 @@ impl SeedDraws {
         }
     }
 
-    fn index(&self, attempt: Attempt) -> usize {
+    fn index(&self, attempt: SimulatedAttempt) -> usize {
         let call = attempt.task * self.fan_out + attempt.slot;
         (call * SERVERS.len() + attempt.server) * ATTEMPTS + attempt.number
     }
@@ -168,13 +168,13 @@ impl<'a> SeedFaults<'a> {
     }
 
     /// What an attempt meets.
-    pub(super) fn reply(&self, attempt: Attempt) -> Reply {
+    pub(super) fn reply(&self, attempt: SimulatedAttempt) -> Reply {
         let content = if self.is_error(attempt) {
-            Content::Error
+            ReplyKind::Error
         } else if self.draws.wrong[self.draws.index(attempt)] < self.model.wrong {
-            Content::Wrong
+            ReplyKind::Wrong
         } else {
-            Content::Right
+            ReplyKind::Right
         };
         let server = server_index(attempt);
         let delay = if self.slow[server] { DEADLINE_MS * (1.0 + 2.0 * self.draws.delays[server]) } else { 0.0 };
@@ -183,12 +183,12 @@ impl<'a> SeedFaults<'a> {
 
     /// How many calls would be answered with an error if each were made once.
     pub(super) fn first_errors(&self) -> u64 {
-        let calls =
-            (0..TASKS).flat_map(|task| (0..self.fan_out).map(move |slot| Attempt { task, slot, server: 0, number: 0 }));
+        let calls = (0..TASKS)
+            .flat_map(|task| (0..self.fan_out).map(move |slot| SimulatedAttempt { task, slot, server: 0, number: 0 }));
         calls.filter(|attempt| self.is_error(*attempt)).count() as u64
     }
 
-    fn is_error(&self, attempt: Attempt) -> bool {
+    fn is_error(&self, attempt: SimulatedAttempt) -> bool {
         match self.model.correlation {
             Correlation::Independent => self.draws.errors[self.draws.index(attempt)] < self.model.errors,
             Correlation::Bursts(_) => self.struck[attempt.task * self.fan_out + attempt.slot + attempt.number],
@@ -229,7 +229,7 @@ fn for_servers(seed: u32, fault: &str) -> Vec<f64> {
     drawn
 }
 
-fn server_index(attempt: Attempt) -> usize {
+fn server_index(attempt: SimulatedAttempt) -> usize {
     (tool_of(attempt.slot) * SERVERS.len() + attempt.server) * TASKS + attempt.task
 }
 
@@ -261,7 +261,7 @@ mod tests {
         let more = SeedFaults::new(&large, FaultModel { errors: 0.2, ..ERRORS }, 16);
         for task in 0..TASKS {
             for slot in 0..4 {
-                let attempt = Attempt { task, slot, server: 1, number: 2 };
+                let attempt = SimulatedAttempt { task, slot, server: 1, number: 2 };
                 assert_eq!(of_large.reply(attempt), of_small.reply(attempt));
                 assert!(!of_small.is_error(attempt) || more.is_error(attempt), "a higher rate has more errors");
             }

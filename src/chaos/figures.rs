@@ -1,12 +1,12 @@
 //! The figures of a pattern over many seeds.
 
-use super::client::Tally;
+use super::client::SeedTally;
 use super::{NamedPatterns, TASKS};
 use crate::reliability::{ClusterCounts, Interval};
 
 /// The figures of a client over all seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
+pub struct PatternFigures {
     /// Attempts that were made for a task, on average.
     pub attempts_per_task: f64,
     /// The share of the calls that tasks needed which had an answer in the end, also a wrong or a late one.
@@ -29,27 +29,27 @@ pub struct PatternRow {
     /// The pattern.
     pub pattern: &'static NamedPatterns,
     /// Its figures.
-    pub figures: Figures,
+    pub figures: PatternFigures,
 }
 
 /// The sums of seeds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Totals {
-    tally: Tally,
+pub(super) struct SeedTotals {
+    tally: SeedTally,
     failed_tasks: ClusterCounts,
 }
 
-impl Totals {
+impl SeedTotals {
     /// Adds the tasks of a seed.
-    pub(super) fn add(&mut self, tally: &Tally) {
+    pub(super) fn add(&mut self, tally: &SeedTally) {
         self.tally.add(tally);
         self.failed_tasks.add(tally.failed());
     }
 
     pub(super) fn row(&self, pattern: &'static NamedPatterns) -> PatternRow {
-        let Tally { attempts, calls, answered, right, in_time, failed_silently, .. } = self.tally;
+        let SeedTally { attempts, calls, answered, right, in_time, failed_silently, .. } = self.tally;
         let tasks = self.failed_tasks.clusters * TASKS as u64;
-        let figures = Figures {
+        let figures = PatternFigures {
             attempts_per_task: ratio(attempts, tasks),
             availability: ratio(answered, calls),
             correctness: ratio(right, answered),

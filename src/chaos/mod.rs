@@ -20,7 +20,7 @@ mod sweep_table;
 mod table;
 
 pub use self::faults::{Correlation, FaultModel};
-pub use self::figures::{Figures, PatternRow};
+pub use self::figures::{PatternFigures, PatternRow};
 pub use self::paired::{PairedTables, paired};
 pub use self::pattern::{BreakerKind, NAMED, NamedPatterns, Patterns, RetryPolicy};
 pub use self::plot::{PlotAxis, plot};

@@ -2,7 +2,7 @@
 
 use super::client::play;
 use super::faults::{SeedDraws, SeedFaults};
-use super::figures::Totals;
+use super::figures::SeedTotals;
 use super::{Correlation, ERROR_RATE, FAN_OUT, FaultModel, NAMED, PatternRow};
 
 /// Every pattern under two kinds of faults.
@@ -21,7 +21,7 @@ pub(super) const MIXED: FaultModel = FaultModel { wrong: 0.01, slow: 0.02, ..ERR
 
 /// Every pattern under the same faults, with the seeds from 0 to `seeds`.
 pub fn paired(seeds: u32) -> PairedTables {
-    let mut errors = [Totals::default(); NAMED.len()];
+    let mut errors = [SeedTotals::default(); NAMED.len()];
     let mut mixed = errors;
     for seed in 0..seeds {
         let draws = SeedDraws::new(seed, FAN_OUT);
@@ -31,7 +31,7 @@ pub fn paired(seeds: u32) -> PairedTables {
             mixed[index].add(&play(named.patterns, &of_mixed));
         }
     }
-    let rows = |totals: &[Totals]| NAMED.iter().zip(totals).map(|(named, totals)| totals.row(named)).collect();
+    let rows = |totals: &[SeedTotals]| NAMED.iter().zip(totals).map(|(named, totals)| totals.row(named)).collect();
     PairedTables { errors: rows(&errors), mixed: rows(&mixed) }
 }
 
@@ -40,11 +40,11 @@ mod tests {
     use std::sync::LazyLock;
 
     use super::*;
-    use crate::chaos::Figures;
+    use crate::chaos::PatternFigures;
 
     static TABLES: LazyLock<PairedTables> = LazyLock::new(|| paired(40));
 
-    fn figures(rows: &[PatternRow], name: &str) -> Figures {
+    fn figures(rows: &[PatternRow], name: &str) -> PatternFigures {
         rows.iter().find(|row| row.pattern.name == name).unwrap().figures
     }
 

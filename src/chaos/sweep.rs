@@ -2,7 +2,7 @@
 
 use super::client::play;
 use super::faults::{SeedDraws, SeedFaults};
-use super::figures::Totals;
+use super::figures::SeedTotals;
 use super::{Correlation, FaultModel, NamedPatterns, PatternRow, TASKS};
 use crate::reliability::{ClusterCounts, Interval};
 
@@ -54,7 +54,7 @@ struct CellTotals {
     model: FaultModel,
     fan_out: usize,
     errors: ClusterCounts,
-    patterns: Vec<Totals>,
+    patterns: Vec<SeedTotals>,
 }
 
 impl SweepGrid {
@@ -91,7 +91,7 @@ pub fn sweep(grid: SweepGrid) -> Sweep {
             model,
             fan_out,
             errors: ClusterCounts::default(),
-            patterns: vec![Totals::default(); grid.patterns.len()],
+            patterns: vec![SeedTotals::default(); grid.patterns.len()],
         })
         .collect();
     let most = grid.fan_outs.iter().copied().max().unwrap_or_default();

@@ -123,7 +123,7 @@ struct MatchedFault {
     count: Option<u64>,
 }
 
-/// What the server receives of a message of the client.
+/// A message of the client as the server receives it.
 #[derive(Debug, Default)]
 pub struct HeardMessage {
     /// The message; `None` if the server does not hear of it.
@@ -363,7 +363,7 @@ impl FaultPlayer {
         LiveExchange { request, matched }
     }
 
-    /// What the server receives of `bytes`.
+    /// The message as the server receives it.
     pub fn hear(&self, exchange: &LiveExchange, bytes: &[u8]) -> HeardMessage {
         let mut heard = HeardMessage::default();
         let mut struck = |fault: &Fault, changes: Vec<String>| {

@@ -1,8 +1,11 @@
 //! Streams of events, as the server writes them and as faults leave them.
 
+/// Longer events pass in pieces instead of filling the memory.
+const LONGEST_EVENT: usize = 64 * 1024 * 1024;
+
 /// Splits bytes into events as they come.
 #[derive(Debug, Default)]
-pub(super) struct Splitter {
+pub(super) struct SseSplitter {
     rest: Vec<u8>,
     /// How much of the rest has no end of an event in it.
     scanned: usize,
@@ -10,7 +13,7 @@ pub(super) struct Splitter {
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct SseEvent {
     pub(super) data: Vec<u8>,
     id: Option<String>,
     /// Its other lines.
@@ -19,19 +22,24 @@ pub(super) struct Event {
     bytes: Option<Vec<u8>>,
 }
 
-impl Splitter {
+impl SseSplitter {
     /// The events that are complete with these bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<SseEvent> {
         self.rest.extend_from_slice(bytes);
         let mut events = Vec::new();
         while let Some(end) = self.next_end() {
             let block: Vec<u8> = self.rest.drain(..end).collect();
-            events.push(Event::read(block));
+            events.push(SseEvent::read(block));
+        }
+        if self.rest.len() > LONGEST_EVENT {
+            // It passes in pieces, and no fault sees it.
+            self.scanned = 0;
+            events.push(SseEvent { bytes: Some(std::mem::take(&mut self.rest)), ..SseEvent::default() });
         }
         events
     }
 
-    /// What came after the last event.
+    /// The bytes after the last event.
     pub(super) fn rest(self) -> Vec<u8> {
         self.rest
     }
@@ -47,7 +55,7 @@ impl Splitter {
     }
 }
 
-impl Event {
+impl SseEvent {
     /// An event that brings a message.
     pub(super) fn message(data: Vec<u8>) -> Self {
         Self { data, others: vec!["event: message".to_owned()], ..Self::default() }
@@ -118,10 +126,10 @@ mod tests {
             ": note\r\ndata:{}\r\nid:1\r\n\r\n",
             "data: a\r\rdata: b\r\r",
         ] {
-            let mut splitter = Splitter::default();
-            let mut events: Vec<Event> = text.bytes().flat_map(|byte| splitter.push(&[byte])).collect();
+            let mut splitter = SseSplitter::default();
+            let mut events: Vec<SseEvent> = text.bytes().flat_map(|byte| splitter.push(&[byte])).collect();
             assert!(!events.is_empty() && splitter.rest().is_empty(), "{text:?}");
-            assert_eq!(events.iter().cloned().flat_map(Event::write).collect::<Vec<_>>(), text.as_bytes());
+            assert_eq!(events.iter().cloned().flat_map(SseEvent::write).collect::<Vec<_>>(), text.as_bytes());
             // What is changed is written anew.
             let changed = events.remove(0).with(b"new".to_vec()).write();
             assert!(String::from_utf8_lossy(&changed).ends_with("data: new\n\n"));

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::events::{Event, Splitter};
+use super::events::{SseEvent, SseSplitter};
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
 use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply};
@@ -222,14 +222,14 @@ fn all_events(relay: &Relay, exchange: &RelayedExchange, changed: ChangedMessage
     // A body that is empty is no message.
     let messages = changed.messages().filter(|message| !message.is_empty());
     let events = messages.zip(0..).map(|(message, number)| {
-        let mut event = Event::message(message);
+        let mut event = SseEvent::message(message);
         renumber(relay, exchange, &mut event, number);
         event.write()
     });
     events.collect::<Vec<_>>().concat()
 }
 
-fn renumber(relay: &Relay, exchange: &RelayedExchange, event: &mut Event, number: u64) {
+fn renumber(relay: &Relay, exchange: &RelayedExchange, event: &mut SseEvent, number: u64) {
     if let Some(id) = relay.player.event_id(&exchange.live, number) {
         event.put_id(id);
     }
@@ -246,7 +246,7 @@ fn rewrite_stream(relay: &Arc<Relay>, exchange: Arc<RelayedExchange>, response: 
     let http = Arc::new(described.clone());
     let feed = StreamRewriter { relay: Arc::clone(relay), exchange, http, sender, number: 0, is_listening };
     tokio::spawn(feed.run(body.into_data_stream(), pushed));
-    let mut response = Response::from_parts(parts, Body::from_stream(Events(events)));
+    let mut response = Response::from_parts(parts, Body::from_stream(SseBody(events)));
     response.headers_mut().remove(header::CONTENT_LENGTH);
     put_head(&mut response, (&described, &head));
     response
@@ -287,7 +287,7 @@ impl StreamRewriter {
         mut pushed: mpsc::UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), ClientGone> {
         let mut chunks = pin!(chunks);
-        let mut splitter = Splitter::default();
+        let mut splitter = SseSplitter::default();
         // A stream that was opened with GET has no answer of its own.
         let mut around = ChangedMessage::default();
         if self.is_listening {
@@ -299,7 +299,7 @@ impl StreamRewriter {
         self.send_all(std::mem::take(&mut around.before)).await?;
         loop {
             tokio::select! {
-                Some(message) = pushed.recv() => self.send(Event::message(message)).await?,
+                Some(message) = pushed.recv() => self.send(SseEvent::message(message)).await?,
                 chunk = poll_fn(|context| chunks.as_mut().poll_next(context)) => match chunk {
                     Some(Ok(bytes)) => for event in splitter.push(&bytes) {
                         self.pass_on(event).await?;
@@ -316,7 +316,7 @@ impl StreamRewriter {
         self.send_all(after).await
     }
 
-    async fn pass_on(&mut self, event: Event) -> Result<(), ClientGone> {
+    async fn pass_on(&mut self, event: SseEvent) -> Result<(), ClientGone> {
         let reply = reply_of(&event.data, Some(Arc::clone(&self.http)));
         let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
         let is_sent = message.get("method").is_some();
@@ -355,21 +355,21 @@ impl StreamRewriter {
 
     async fn send_all(&mut self, messages: Vec<Vec<u8>>) -> Result<(), ClientGone> {
         for message in messages {
-            self.send(Event::message(message)).await?;
+            self.send(SseEvent::message(message)).await?;
         }
         Ok(())
     }
 
-    async fn send(&mut self, mut event: Event) -> Result<(), ClientGone> {
+    async fn send(&mut self, mut event: SseEvent) -> Result<(), ClientGone> {
         renumber(&self.relay, &self.exchange, &mut event, self.number);
         self.number += 1;
         self.sender.send(Ok(event.write().into())).await.map_err(|_| ClientGone)
     }
 }
 
-struct Events(mpsc::Receiver<Piece>);
+struct SseBody(mpsc::Receiver<Piece>);
 
-impl Stream for Events {
+impl Stream for SseBody {
     type Item = Piece;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -8,7 +8,7 @@
 mod events;
 pub mod http;
 mod metrics;
-mod server_process;
+mod relayed_server;
 pub mod streams;
 mod traffic;
 mod upstream;
@@ -22,11 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
 
 pub use self::metrics::RelayMetrics;
-pub use self::server_process::ServerProcess;
-pub use self::traffic::{Direction, MessageChange, RelayWatcher, RelayedCall};
+pub use self::relayed_server::RelayedServer;
+pub use self::traffic::{MessageChange, MessageDirection, RelayWatcher, RelayedCall};
 pub use self::upstream::{Upstream, UpstreamAddress};
 
-use self::traffic::{Intent, OutputSchemas};
+use self::traffic::{CallIntent, OutputSchemas};
 use crate::fault::{Fault, FaultPlayer, ServerEnd};
 
 /// The faults around one server, and what is known of its traffic.
@@ -42,7 +42,7 @@ pub struct Relay {
     /// How many calls belong to no session and to no task.
     loose_calls: AtomicU64,
     /// By a hash of task, tool and arguments with the salt, which no other relay has.
-    intents: Mutex<BTreeMap<u64, Intent>>,
+    intents: Mutex<BTreeMap<u64, CallIntent>>,
     salt: RandomState,
     /// The notes that the watcher has.
     told: Mutex<BTreeSet<String>>,

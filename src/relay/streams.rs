@@ -66,7 +66,7 @@ where
         return copy(client, server).await;
     }
     let (queue, lines) = mpsc::channel(LINES_AHEAD);
-    let conversation = Conversation {
+    let conversation = StreamRelay {
         scope: relay.player.conversation(),
         relay: Arc::clone(&relay),
         queue: ClientQueue { sender: queue, room: Arc::new(Semaphore::new(KIB_AHEAD as usize)) },
@@ -160,29 +160,29 @@ async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + 
 }
 
 /// One conversation between a client and a server.
-struct Conversation {
+struct StreamRelay {
     relay: Arc<Relay>,
     scope: String,
     queue: ClientQueue,
-    open: Mutex<OpenRequests>,
+    open: Mutex<AwaitedRequests>,
     late: Arc<Semaphore>,
 }
 
 /// The requests that the server received and has not answered.
 #[derive(Default)]
-struct OpenRequests {
-    waiting: VecDeque<OpenRequest>,
+struct AwaitedRequests {
+    waiting: VecDeque<AwaitedRequest>,
     /// The ids of requests that the server heard twice: one answer of each is dropped.
     repeated: VecDeque<Value>,
 }
 
-struct OpenRequest {
+struct AwaitedRequest {
     /// The id by which the server knows it, if it has a good one.
     id: Option<Value>,
     exchange: Arc<RelayedExchange>,
 }
 
-impl Conversation {
+impl StreamRelay {
     async fn forward_requests(
         &self,
         mut reader: impl AsyncBufRead + Unpin,
@@ -213,7 +213,7 @@ impl Conversation {
         server.shutdown().await
     }
 
-    /// What the server hears of a line of the client.
+    /// A line of the client as the server hears it.
     async fn rewrite_request(&self, line: &[u8]) -> HeardMessage {
         let relay = &self.relay;
         let exchange = relay.match_request(LiveRequest::new(line, self.scope.clone(), None), true);
@@ -239,7 +239,7 @@ impl Conversation {
                 if heard.is_twice {
                     open.repeated.extend(id.clone());
                 }
-                open.waiting.push_back(OpenRequest { id, exchange: exchange.into() });
+                open.waiting.push_back(AwaitedRequest { id, exchange: exchange.into() });
                 if open.waiting.len() > MOST_OPEN {
                     open.waiting.pop_front();
                 }
@@ -277,12 +277,12 @@ impl Conversation {
             let changed = if is_whole { self.rewrite_reply(&lines.line) } else { None };
             match changed {
                 Some(changed) => self.send(changed, Some(&lines.line)).await,
-                None => self.queue.put(Outgoing::Bytes(std::mem::take(&mut lines.line))).await,
+                None => self.queue.put(ClientBound::Bytes(std::mem::take(&mut lines.line))).await,
             }
         }
     }
 
-    /// What faults make of a line of the server; `None` if it is none of their business.
+    /// A line of the server with its faults; `None` if it is none of their business.
     fn rewrite_reply(&self, line: &[u8]) -> Option<ChangedMessage> {
         let message: Value = serde_json::from_slice(line).ok()?;
         let of = |message| ServerReply { after: Duration::ZERO, content: ReplyContent::Message(message), http: None };
@@ -327,22 +327,22 @@ impl Conversation {
     /// Sends what comes instead of a line of the server, or beside one of the client.
     async fn send(&self, changed: ChangedMessage, line: Option<&[u8]>) {
         if let Some(line) = line.filter(|_| !changed.is_changed) {
-            return self.queue.put(Outgoing::Bytes(line.to_vec())).await;
+            return self.queue.put(ClientBound::Bytes(line.to_vec())).await;
         }
         if changed.never {
             return;
         }
         let delay = changed.delay();
-        let mut outgoing: Vec<Outgoing> = changed.before.into_iter().map(Outgoing::line).collect();
+        let mut outgoing: Vec<ClientBound> = changed.before.into_iter().map(ClientBound::line).collect();
         outgoing.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
-            ReplyContent::Ended(end) => Some(Outgoing::End(end)),
-            ReplyContent::Torn(bytes) => Some(Outgoing::Bytes(bytes)),
+            ReplyContent::Ended(end) => Some(ClientBound::End(end)),
+            ReplyContent::Torn(bytes) => Some(ClientBound::Bytes(bytes)),
             content @ (ReplyContent::Message(_)
             | ReplyContent::Bytes(_)
             | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled) => content.bytes().map(Outgoing::line),
+            | ReplyContent::Stalled) => content.bytes().map(ClientBound::line),
         }));
-        outgoing.extend(changed.after.into_iter().map(Outgoing::line));
+        outgoing.extend(changed.after.into_iter().map(ClientBound::line));
         if delay.is_zero() {
             for one in outgoing {
                 self.queue.put(one).await;
@@ -365,12 +365,12 @@ impl Conversation {
 }
 
 /// Something that goes to the client.
-enum Outgoing {
+enum ClientBound {
     Bytes(Vec<u8>),
     End(ServerEnd),
 }
 
-impl Outgoing {
+impl ClientBound {
     fn line(bytes: Vec<u8>) -> Self {
         Self::Bytes(with_newline(bytes))
     }
@@ -385,10 +385,10 @@ struct ClientQueue {
 }
 
 impl ClientQueue {
-    async fn put(&self, outgoing: Outgoing) {
+    async fn put(&self, outgoing: ClientBound) {
         let queued = match outgoing {
-            Outgoing::End(end) => Queued::End(end),
-            Outgoing::Bytes(bytes) => {
+            ClientBound::End(end) => Queued::End(end),
+            ClientBound::Bytes(bytes) => {
                 let kib = u32::try_from(bytes.len() >> 10).unwrap_or(KIB_AHEAD).saturating_add(1).min(KIB_AHEAD);
                 let Ok(room) = Arc::clone(&self.room).acquire_many_owned(kib).await else { return };
                 Queued::Bytes(bytes, room)
@@ -399,7 +399,7 @@ impl ClientQueue {
     }
 }
 
-/// What an answer answers.
+/// The request that an answer belongs to.
 enum Answered {
     First(Arc<RelayedExchange>),
     /// A request that was answered already, since the server heard of it twice.

@@ -1,4 +1,4 @@
-//! What a relay knows of the messages that pass, in words that name no content: texts of a server may be secrets.
+//! The traffic of a relay, told in words that name no content: texts of a server may be secrets.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher as _;
@@ -43,14 +43,14 @@ pub trait RelayWatcher: Send + Sync {
 
 /// Where a message was going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum MessageDirection {
     /// From the client.
     ToServer,
     /// From the server, or in its place.
     ToClient,
 }
 
-impl Direction {
+impl MessageDirection {
     /// Its word in logs.
     pub fn word(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ pub struct MessageChange {
     /// The number of the session; 0 for requests without one.
     pub session: u64,
     /// Where the message was going.
-    pub direction: Direction,
+    pub direction: MessageDirection,
     /// The method of the request to which it belongs; `None` where it belongs to none.
     pub method: Option<String>,
     /// The tool that the request calls.
@@ -97,8 +97,8 @@ pub(super) struct RelayedExchange {
     is_struck: AtomicBool,
 }
 
-/// What a client wants with a call, which it may repeat until it is over.
-pub(super) struct Intent {
+/// The purpose of a call, which a client may repeat until it is over.
+pub(super) struct CallIntent {
     number: u64,
     is_over: bool,
 }
@@ -109,7 +109,7 @@ struct OpenCall {
     task: String,
     intent: String,
     tool: String,
-    /// What tells the intents of one call apart.
+    /// A hash of task, tool and arguments.
     key: u64,
     /// Whether the server heard another message than the client sent.
     is_misheard: bool,
@@ -138,9 +138,9 @@ impl Relay {
         let mut intents = locked(&self.intents);
         let mut number = 1;
         if intents.len() < MOST_INTENTS || intents.contains_key(&key) {
-            let intent = intents.entry(key).or_insert(Intent { number: 1, is_over: false });
+            let intent = intents.entry(key).or_insert(CallIntent { number: 1, is_over: false });
             if intent.is_over {
-                *intent = Intent { number: intent.number + 1, is_over: false };
+                *intent = CallIntent { number: intent.number + 1, is_over: false };
             }
             number = intent.number;
         }
@@ -148,7 +148,7 @@ impl Relay {
         Some(OpenCall { begun, task, intent, tool, key, is_misheard: false })
     }
 
-    /// What the server hears of a message.
+    /// The message as the server hears it.
     pub(super) fn hear(&self, exchange: &RelayedExchange, bytes: &[u8]) -> HeardMessage {
         let heard = if self.has_faults {
             self.player.hear(&exchange.live, bytes)
@@ -172,7 +172,7 @@ impl Relay {
         }));
         changes.extend(heard.is_twice.then(|| "the server hears of it twice".to_owned()));
         let request = &exchange.live.request;
-        self.tell((Some(request), &request.scope), Direction::ToServer, &heard.faults, changes);
+        self.tell(&request.scope, Some(request), MessageDirection::ToServer, &heard.faults, changes);
         heard
     }
 
@@ -191,7 +191,7 @@ impl Relay {
         if !changed.faults.is_empty() {
             exchange.is_struck.store(true, Ordering::Relaxed);
             let told = kinds(answer.as_ref(), &changed);
-            self.tell((Some(request), &request.scope), Direction::ToClient, &changed.faults, told);
+            self.tell(&request.scope, Some(request), MessageDirection::ToClient, &changed.faults, told);
         }
         self.tell_idle(request.method(), &changed.idle);
         if answer.is_some() || !changed.own.is_empty() {
@@ -211,7 +211,7 @@ impl Relay {
         if !changed.faults.is_empty() {
             let request = live.map(|live| &live.request);
             let told = if changed.never { vec!["does not come".to_owned()] } else { kinds(before.as_ref(), &changed) };
-            self.tell((request, scope), Direction::ToClient, &changed.faults, told);
+            self.tell(scope, request, MessageDirection::ToClient, &changed.faults, told);
         }
         self.tell_idle(live.and_then(|live| live.request.method()), &changed.idle);
         changed
@@ -219,8 +219,9 @@ impl Relay {
 
     fn tell(
         &self,
-        (request, scope): (Option<&LiveRequest>, &str),
-        direction: Direction,
+        scope: &str,
+        request: Option<&LiveRequest>,
+        direction: MessageDirection,
         faults: &[String],
         changes: Vec<String>,
     ) {

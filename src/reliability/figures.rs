@@ -34,7 +34,7 @@ pub struct Reliability {
 pub struct ReliabilityFigures {
     /// Physical attempts.
     pub calls: u64,
-    /// What clients wanted, each with one call or more.
+    /// Purposes of clients, each with one call or more.
     pub intents: u64,
     /// The tasks.
     pub tasks: u64,

@@ -7,11 +7,11 @@ use std::time::Duration;
 pub struct CallRecord {
     /// The task that the call was made for, as the client names it, or what stands for one.
     pub task: String,
-    /// What the client wanted: the same text for every attempt at the same.
+    /// The purpose of the call: the same text for every attempt at the same.
     pub intent: String,
     /// The tool.
     pub tool: String,
-    /// What came of it.
+    /// Its end.
     pub outcome: CallOutcome,
     /// The time from the request to its answer, or until it was given up.
     pub took: Duration,
@@ -21,7 +21,7 @@ pub struct CallRecord {
     pub conforms: Option<bool>,
 }
 
-/// What a client got for a call.
+/// The end of a call, as its client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallOutcome {
     /// A result without `isError`.

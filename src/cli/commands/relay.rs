@@ -20,7 +20,7 @@ use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
 use crate::fault::{self, Fault, ServerEnd};
 use crate::relay::streams::{self, StreamsEnd};
-use crate::relay::{Relay, RelayStop, ServerProcess, Upstream, UpstreamAddress};
+use crate::relay::{Relay, RelayStop, RelayedServer, Upstream, UpstreamAddress};
 use crate::source::file::WRITTEN;
 
 /// How long the rest of the output may take once the server is gone.
@@ -68,7 +68,7 @@ struct HttpRelayArgs {
     upstream: UpstreamAddress,
 }
 
-/// What both relays do with messages.
+/// The settings of both relays.
 #[derive(Debug, Args)]
 pub(super) struct RelaySettings {
     /// A YAML file with the faults; without it, messages pass as they are. See docs/reference/fault-language.md.
@@ -121,7 +121,7 @@ impl<'a> ReadyRelay<'a> {
             return Ok(Self { relay: Arc::new(Relay::new(faults)), log: None, settings, console });
         }
         let names: Vec<&str> = faults.iter().map(Fault::name).collect();
-        let log = Arc::new(RelayLog::new(settings, (transport, &names), console)?);
+        let log = Arc::new(RelayLog::new(settings, transport, &names, console)?);
         let relay = Relay::new(faults).watched(Arc::<RelayLog>::clone(&log), settings.strict);
         Ok(Self { relay: Arc::new(relay), log: Some(log), settings, console })
     }
@@ -189,7 +189,7 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
     ready.serve_metrics().await?;
     survive_full_files();
     let mut signals = RelaySignals::new();
-    let started = ServerProcess::start(program, arguments);
+    let started = RelayedServer::start(program, arguments);
     let (mut process, server) = started.map_err(|error| {
         let message = format!("the server `{program}` cannot be started: {error}");
         ready.console.fail(Exit::Environment, message, None)

@@ -1,4 +1,4 @@
-//! What a relay tells its user: lines while it runs, a file with all events, counters, and figures at the end.
+//! The log of a relay: lines while it runs, a file with all events, counters, and figures at the end.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -52,7 +52,8 @@ impl RelayLog {
     /// Begins the file of events, if there is one, with the faults of the plan.
     pub(super) fn new(
         settings: &RelaySettings,
-        (transport, faults): (&str, &[&str]),
+        transport: &str,
+        faults: &[&str],
         console: &Console,
     ) -> Result<Self, Exit> {
         let unwritten = |path: &PathBuf, error: &io::Error| {

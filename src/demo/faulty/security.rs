@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use super::hooks::{CallResult, HookedRequest, Hooks, Pending, SOUND, ToolCall, describe, failure, is_failure};
 use super::server_fault::FaultMemory;
 use super::shell;
-use super::sql::{self, Row};
+use super::sql::{self, UserRow};
 
 /// How many bytes of a page are read.
 const PAGE: u64 = 64 * 1024;
@@ -141,10 +141,10 @@ fn search_by_statement(mut call: ToolCall<'_>) -> Pending<'_, CallResult> {
         let rows = rows["users"].as_array().cloned().unwrap_or_default();
         let text = |row: &Value, column: &str| row[column].as_str().unwrap_or_default().to_owned();
         // A broken statement is one without any row, too.
-        let mut held = sql::holds(&condition, Row { name: "", email: "" }).map(|_| Vec::new());
+        let mut held = sql::holds(&condition, UserRow { name: "", email: "" }).map(|_| Vec::new());
         for row in rows {
             let (name, email) = (text(&row, "name"), text(&row, "email"));
-            let is_found = sql::holds(&condition, Row { name: &name, email: &email });
+            let is_found = sql::holds(&condition, UserRow { name: &name, email: &email });
             if let (Ok(held), Ok(true)) = (&mut held, is_found) {
                 held.push(row);
             }

@@ -5,7 +5,7 @@
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
+pub(super) struct UserRow<'a> {
     pub(super) name: &'a str,
     pub(super) email: &'a str,
 }
@@ -16,7 +16,7 @@ pub(super) fn condition(value: &str) -> String {
 }
 
 /// Whether the condition holds for a row; `Err` is what the database says of a broken statement.
-pub(super) fn holds(condition: &str, row: Row<'_>) -> Result<bool, String> {
+pub(super) fn holds(condition: &str, row: UserRow<'_>) -> Result<bool, String> {
     let tokens = tokens(condition)?;
     let mut reader = ConditionReader { tokens: &tokens, row };
     let value = reader.any_of()?;
@@ -87,7 +87,7 @@ fn quoted_text(quoted: &str) -> Option<(String, &str)> {
 
 struct ConditionReader<'a> {
     tokens: &'a [Token],
-    row: Row<'a>,
+    row: UserRow<'a>,
 }
 
 impl ConditionReader<'_> {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn values_become_part_of_the_statement() {
-        let row = Row { name: "Ann", email: "ann@example.com" };
+        let row = UserRow { name: "Ann", email: "ann@example.com" };
         for (value, expected) in [
             ("nn", Ok(true)),
             ("bob", Ok(false)),

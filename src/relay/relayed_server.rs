@@ -15,12 +15,12 @@ use crate::fault::ServerEnd;
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server that runs; it and all that it started is killed when this is dropped.
-pub struct ServerProcess {
+pub struct RelayedServer {
     child: Box<dyn ChildWrapper>,
     has_ended: bool,
 }
 
-impl ServerProcess {
+impl RelayedServer {
     /// Starts a program with its arguments; the streams are its output and its input.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl ServerProcess {
     }
 }
 
-impl Drop for ServerProcess {
+impl Drop for RelayedServer {
     fn drop(&mut self) {
         if !self.has_ended {
             self.kill();
