@@ -3,13 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::encoder::{ReplyEncoder, RequestContext};
-use crate::fault::{ChangedMessage, FaultPlayer, LiveExchange, LiveRequest, ReplyContent, RequestHead, ServerReply};
+use crate::fault::{
+    Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, ReplyContent, RequestHead,
+    ServerReply,
+};
 use crate::transport::relay::{Interceptor, Passed, intercept};
-use crate::transport::{Incoming, Link, Outgoing, OutgoingMessage, Scheduled, TransportKind};
-use crate::wire::{HttpHead, RpcMessage, classify};
+use crate::transport::{
+    Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Scheduled, TransportKind,
+};
+use crate::wire::{Era, HttpHead, RpcMessage, classify};
 
 /// The link with faults in its middle; its messages are counted together.
 pub fn on_link(link: Link, player: Arc<FaultPlayer>) -> Link {
@@ -20,8 +26,11 @@ pub fn on_link(link: Link, player: Arc<FaultPlayer>) -> Link {
         scope,
         transport,
         pending: Vec::new(),
+        calls: Vec::new(),
         dropped: Vec::new(),
         has_session_id: false,
+        unread_until: None,
+        is_killed: false,
         is_over: false,
     };
     intercept(link, faults)
@@ -33,9 +42,15 @@ struct LinkFaults {
     scope: String,
     transport: TransportKind,
     pending: Vec<PendingRequest>,
+    /// The frames of calls of tools, and which calls they are.
+    calls: Vec<(u32, usize)>,
     /// The ids of requests that the server hears twice: one answer of each is dropped.
     dropped: Vec<Value>,
     has_session_id: bool,
+    /// The client reads nothing before this.
+    unread_until: Option<Instant>,
+    /// Whether the server was killed.
+    is_killed: bool,
     /// Whether a fault ended the server, as far as the client can see.
     is_over: bool,
 }
@@ -45,6 +60,8 @@ struct PendingRequest {
     id: Value,
     exchange: LiveExchange,
     context: RequestContext,
+    /// Whether only half of it arrived: the server cannot know its id.
+    is_garbled: bool,
 }
 
 impl LinkFaults {
@@ -52,24 +69,51 @@ impl LinkFaults {
         let context = RequestContext::of(&message, self.has_session_id);
         let request = self.request(&message.bytes, &message.owner, &message.headers);
         let exchange = self.player.match_request(request, true);
+        self.calls.extend(exchange.request.call().map(|call| (message.frame, call)));
         let heard = self.player.hear(&exchange, &message.bytes);
         let id = exchange.request.id();
-        let mut onward = Vec::new();
         let is_heard = heard.bytes.is_some();
-        if let Some(bytes) = heard.bytes {
-            let headers = changed_headers(&message.headers, heard.headers);
-            onward.push(Outgoing::Message(OutgoingMessage { bytes, headers, ..message }));
-            if heard.is_twice {
-                onward.extend(onward.first().cloned());
-                self.dropped.extend(id.clone());
-            }
+        let is_garbled = heard.arrival == Some(Arrival::Truncate);
+        if heard.arrival == Some(Arrival::Twice) {
+            self.dropped.extend(id.clone());
         }
+        let onward = self.onward(message, heard);
         if let Some(id) = id.filter(|_| is_heard) {
-            self.pending.push(PendingRequest { id, exchange, context });
+            self.pending.push(PendingRequest { id, exchange, context, is_garbled });
             return Passed { onward, back: Vec::new() };
         }
         let changed = self.player.answer(&exchange, None);
         Passed { onward, back: self.encoded(changed, context) }
+    }
+
+    /// What goes to the server in the place of a message, in order.
+    fn onward(&mut self, message: OutgoingMessage, heard: HeardMessage) -> Vec<Outgoing> {
+        let mut onward = Vec::new();
+        let disrupt = |disruption| Outgoing::Disruption(disruption);
+        onward.extend(heard.pause.map(|time| disrupt(Disruption::Pause(time))));
+        onward.extend(heard.unread.map(|time| disrupt(Disruption::Unread(time))));
+        self.unread_until = self.unread_until.max(heard.unread.map(|time| Instant::now() + time));
+        if let Some(bytes) = heard.bytes {
+            let headers = changed_headers(&message.headers, heard.headers);
+            let is_given_up = self.transport.is_over_http() && message.era == Era::Stateless;
+            let form = match heard.arrival {
+                Some(Arrival::Pieces) => MessageForm::Pieces,
+                Some(Arrival::Torn) => MessageForm::Torn,
+                Some(Arrival::Cancelled) if is_given_up => MessageForm::GivenUp,
+                Some(Arrival::Nothing | Arrival::Twice | Arrival::Truncate | Arrival::Cancelled) | None => message.form,
+            };
+            let message = OutgoingMessage { bytes, headers, form, ..message };
+            let second = match heard.arrival {
+                Some(Arrival::Twice) => Some(message.clone()),
+                Some(Arrival::Cancelled) if !is_given_up => cancellation(&message),
+                Some(Arrival::Nothing | Arrival::Truncate | Arrival::Torn | Arrival::Pieces | Arrival::Cancelled)
+                | None => None,
+            };
+            onward.extend([Some(message), second].into_iter().flatten().map(Outgoing::Message));
+        }
+        self.is_killed |= heard.is_killed;
+        onward.extend(heard.is_killed.then(|| disrupt(Disruption::Kill)));
+        onward
     }
 
     /// A raw message is one message, or one a line.
@@ -83,7 +127,7 @@ impl LinkFaults {
             let is_line_heard = self.player.hear(&exchange, line).bytes.is_some();
             is_heard &= is_line_heard;
             if let Some(id) = exchange.request.id().filter(|_| is_line_heard) {
-                self.pending.push(PendingRequest { id, exchange, context: RequestContext::RAW });
+                self.pending.push(PendingRequest { id, exchange, context: RequestContext::RAW, is_garbled: false });
                 continue;
             }
             let changed = self.player.answer(&exchange, None);
@@ -103,10 +147,15 @@ impl LinkFaults {
         LiveRequest::new(bytes, self.scope.clone(), head).of_case(owner)
     }
 
-    /// The items that come instead of a message of the server.
-    fn received(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Vec<Scheduled> {
+    /// What comes of a message of the server.
+    fn received(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Passed {
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
-        let Ok(json) = serde_json::from_slice::<Value>(bytes) else { return vec![at_once(original)] };
+        let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else { return Passed::back(vec![at_once(original)]) };
+        let mut original = original;
+        if let Some(id) = self.garbled(&json) {
+            json["id"] = id;
+            original = with_bytes(original, json.to_string().into_bytes());
+        }
         let reply = |json: Value| ServerReply {
             after: Duration::ZERO,
             content: ReplyContent::Message(json),
@@ -118,20 +167,33 @@ impl LinkFaults {
                 && !self.pending.iter().any(|pending| pending.id == id)
             {
                 self.dropped.remove(at);
-                return Vec::new();
+                return Passed::default();
             }
             let Some(at) = self.pending.iter().position(|pending| pending.id == id) else {
-                return vec![at_once(original)];
+                return Passed::back(vec![at_once(original)]);
             };
             let pending = self.pending.remove(at);
             let changed = self.player.answer(&pending.exchange, Some(reply(json)));
-            return if changed.is_changed { self.encoded(changed, pending.context) } else { vec![at_once(original)] };
+            if changed.is_killed {
+                self.is_killed = true;
+                return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: Vec::new() };
+            }
+            let is_changed = changed.is_changed;
+            let back = if is_changed { self.encoded(changed, pending.context) } else { vec![at_once(original)] };
+            return Passed::back(back);
         }
         let during = self.during(&json);
         let exchange = during.map(|at| &self.pending[at].exchange);
         let context = during.map_or(RequestContext::RAW, |at| self.pending[at].context);
         let changed = self.player.sent(exchange, &self.scope, reply(json));
-        if changed.is_changed { self.encoded(changed, context) } else { vec![at_once(original)] }
+        Passed::back(if changed.is_changed { self.encoded(changed, context) } else { vec![at_once(original)] })
+    }
+
+    /// The id of the request that an answer without an id is for: one of which half arrived.
+    fn garbled(&self, json: &Value) -> Option<Value> {
+        let is_for_none = json.get("method").is_none() && json.get("id").is_none_or(Value::is_null);
+        let garbled = self.pending.iter().find(|pending| is_for_none && pending.is_garbled);
+        garbled.filter(|_| json.is_object()).map(|pending| pending.id.clone())
     }
 
     /// The request during which the server sends a message: the one that its token names, else the last one without an
@@ -142,6 +204,16 @@ impl LinkFaults {
             self.pending.iter().position(|pending| pending.exchange.request.progress_token() == Some(token))
         });
         named.or(self.pending.len().checked_sub(1))
+    }
+
+    /// A response that is no answer: faults may keep it from the client.
+    fn undelivered(&mut self, frame: u32, original: Incoming) -> Passed {
+        let Some(at) = self.pending.iter().position(|pending| pending.context.frame == frame) else {
+            return Passed::back(vec![at_once(original)]);
+        };
+        let pending = self.pending.remove(at);
+        let changed = self.player.answer(&pending.exchange, None);
+        Passed::back(if changed.never { Vec::new() } else { vec![at_once(original)] })
     }
 
     /// The items that come over the transport.
@@ -158,6 +230,25 @@ impl LinkFaults {
         let replies = replies.chain(changed.own).chain(changed.after.into_iter().map(line).collect::<Vec<_>>());
         let encoder = ReplyEncoder::new(self.transport, &[], context);
         replies.flat_map(|reply| encoder.played(&reply)).collect()
+    }
+}
+
+/// The notification that a request is cancelled; nothing for what is no request.
+fn cancellation(message: &OutgoingMessage) -> Option<OutgoingMessage> {
+    let RpcMessage::Request { id, .. } = classify(&serde_json::from_slice(&message.bytes).ok()?) else { return None };
+    let text = json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": { "requestId": id.to_json(), "reason": "injected by a fault" },
+    });
+    Some(OutgoingMessage { bytes: text.to_string().into_bytes(), role: MessageRole::Notification, ..message.clone() })
+}
+
+/// The same item with another message.
+fn with_bytes(incoming: Incoming, bytes: Vec<u8>) -> Incoming {
+    match incoming {
+        Incoming::Message { http, delivery, .. } => Incoming::Message { bytes, http, delivery },
+        _ => Incoming::Line(bytes),
     }
 }
 
@@ -181,28 +272,43 @@ impl Interceptor for LinkFaults {
             Outgoing::Message(message) => self.sent(message),
             Outgoing::Raw { .. } if self.is_over => Passed::default(),
             Outgoing::Raw { pieces, owner } => self.raw(pieces, owner),
-            Outgoing::End | Outgoing::Abandon { .. } => Passed { onward: vec![outgoing], back: Vec::new() },
+            Outgoing::End | Outgoing::Abandon { .. } | Outgoing::Disruption(_) => {
+                if let Outgoing::Abandon { frame } = outgoing
+                    && let Some((_, call)) = self.calls.iter().rev().find(|(known, _)| *known == frame)
+                {
+                    self.player.give_up(*call);
+                }
+                Passed { onward: vec![outgoing], back: Vec::new() }
+            }
         }
     }
 
-    fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {
-        match &incoming {
-            _ if self.is_over => Vec::new(),
+    fn on_received(&mut self, incoming: Incoming) -> Passed {
+        let mut passed = match &incoming {
+            _ if self.is_over => Passed::default(),
+            // What it still said does not come.
+            Incoming::Line(_) | Incoming::TornLine(_) | Incoming::Message { .. } if self.is_killed => Passed::default(),
             Incoming::Line(bytes) => self.received(&bytes.clone(), None, incoming),
             Incoming::Message { bytes, http, .. } => {
                 let (bytes, http) = (bytes.clone(), Arc::clone(http));
                 self.received(&bytes, Some(&http), incoming)
             }
-            Incoming::Stderr(_)
+            Incoming::Undelivered { frame, .. } if !self.is_killed => self.undelivered(*frame, incoming),
+            Incoming::Undelivered { .. }
+            | Incoming::Stderr(_)
             | Incoming::Refused { .. }
             | Incoming::Speaks(_)
             | Incoming::TornLine(_)
             | Incoming::EndlessLine
             | Incoming::Closed
-            | Incoming::Undelivered { .. }
             | Incoming::Lost(_)
-            | Incoming::Exited(_) => vec![at_once(incoming)],
+            | Incoming::Exited(_) => Passed::back(vec![at_once(incoming)]),
+        };
+        if let Some(until) = self.unread_until {
+            let wait = until.saturating_duration_since(Instant::now());
+            passed.back.iter_mut().for_each(|item| item.after = item.after.max(wait));
         }
+        passed
     }
 }
 

@@ -74,6 +74,11 @@ impl FailureClass {
             Self::Internal => "internal",
         }
     }
+
+    /// Whether the server is gone, or its connection.
+    pub fn is_the_end(self) -> bool {
+        matches!(self, Self::ProcessExited | Self::ConnectionRefused | Self::ConnectionLost)
+    }
 }
 
 impl fmt::Display for FailureClass {

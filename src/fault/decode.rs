@@ -3,20 +3,21 @@
 //! The grammar speaks first, about keys and types; what it found wrong is read as empty here and not complained about
 //! again.
 
+use super::Fault;
 use super::condition::{Chance, Match, MessageCondition, RelatedExchange, Turn};
 use super::draw::greatest_burst_share;
 use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
+use super::hearing::{Disruption, Hearing};
 use super::message_path::MessagePath;
 use super::path_reader::{PathReader, listed, lower_case};
 use super::preset::decode_named;
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Carrier, CountScope, ExchangeOwner, IdEdit, KindCondition, LateReply,
-    Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind, ValueEdit,
+    AnswerCondition, AnswerSource, ArgumentFit, Arrival, Carrier, CountScope, ExchangeOwner, IdEdit, KillMoment,
+    KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind, ValueEdit,
 };
 use super::written::Written;
-use super::{Fault, Hearing};
 use crate::source::grammar::Shape;
 use crate::source::{
     Diagnostic, Node, SourceId, Sources, Value, did_you_mean, grammar, nearest, parse, parse_duration,
@@ -56,7 +57,7 @@ const METHODS: [&str; 29] = [
 ];
 
 /// The keys that change something.
-const CHANGES: [&str; 4] = ["hears", "answers", "before", "after"];
+pub(super) const CHANGES: [&str; 6] = ["hears", "answers", "before", "after", "process", "unread"];
 
 /// Reads a plan: a file that holds the faults of one server and nothing else.
 pub fn load(sources: &Sources, source: SourceId) -> Result<Vec<Fault>, Vec<Diagnostic>> {
@@ -87,13 +88,20 @@ fn decode_items(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     for (number, node) in one.into_iter().chain(node.items()).enumerate() {
         let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
         let name = text("name").or_else(|| text("type")).unwrap_or_else(|| format!("number {}", number + 1));
-        faults.extend(decode_named(&name, node, found));
+        let named = decode_named(&name, node, found);
+        if let Some(what) = named.iter().find_map(Fault::suite_only) {
+            let message = format!("`{what}` is for tests of a suite, which start the server themselves");
+            let help = "write the fault under `inject` of a test, or use `answers: torn` or `answers: { end: … }`";
+            let place = node.get("type").unwrap_or(node).span;
+            found.push(Diagnostic::error("useless-key", message, place).with_help(help.to_owned()));
+        }
+        faults.extend(named);
     }
     faults
 }
 
 pub(super) const NOTHING: &str = "the fault changes nothing";
-const ADD: &str = "add `answers`, `hears`, `before` or `after`";
+const ADD: &str = "add `answers`, `hears`, `before`, `after`, `process` or `unread`";
 
 /// Reads the fault whose keys a mapping has beside its own; `None` where it has none of them, or mistakes.
 pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fault> {
@@ -107,17 +115,21 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
         return None;
     }
     let answers = node.get("answers").map(|answers| reader.answers(answers)).unwrap_or_default();
-    if let Some(hears) = node.get("hears").filter(|_| on.depends_on_answer() || !on.sends.is_empty()) {
-        let message = "`hears` does nothing beside a condition on the answer, which comes later";
-        reader.found.push(
-            Diagnostic::error("useless-key", message, hears.span)
-                .with_help("write it in a fault of its own, without conditions on the answer and `sends`".to_owned()),
-        );
+    if on.depends_on_answer() || !on.sends.is_empty() {
+        for (key, hears) in ["hears", "process", "unread"].iter().filter_map(|key| Some((key, node.get(key)?))) {
+            let message = format!("`{key}` does nothing beside a condition on the answer, which comes later");
+            reader.found.push(
+                Diagnostic::error("useless-key", message, hears.span).with_help(
+                    "write it in a fault of its own, without conditions on the answer and `sends`".to_owned(),
+                ),
+            );
+        }
     }
     Some(Fault {
         name: name.to_owned(),
         on,
         hears: node.get("hears").map(|hears| reader.hearing(hears)).unwrap_or_default(),
+        disruption: reader.disruption(node),
         answers,
         before: reader.written_items(node.get("before")),
         after: reader.written_items(node.get("after")),
@@ -192,12 +204,26 @@ impl FaultReader<'_> {
 
     fn hearing(&mut self, node: &Node) -> Hearing {
         Hearing {
-            nothing: node.text() == Some("nothing"),
-            twice: node.text() == Some("twice"),
+            arrival: node.text().and_then(Arrival::from_word),
             set: node.get("set").map(|set| self.written_pairs(set)).unwrap_or_default(),
             add: node.get("add").map(|add| self.written_pairs(add)).unwrap_or_default(),
             remove: self.paths().places(node.get("remove")),
             headers: node.get("headers").map(|headers| self.headers(headers)).unwrap_or_default(),
+        }
+    }
+
+    fn disruption(&mut self, node: &Node) -> Disruption {
+        let time = |node: Option<&Node>| node.and_then(Node::text).and_then(parse_duration);
+        let process = node.get("process");
+        if let Some(empty) = process.filter(|process| process.entries().is_empty()) {
+            self.found.push(
+                Diagnostic::error("missing-key", NOTHING, empty.span).with_help("add `kill` or `pause`".to_owned()),
+            );
+        }
+        Disruption {
+            kill: process.and_then(|process| word(process, "kill", KillMoment::from_word)),
+            pause: time(process.and_then(|process| process.get("pause"))),
+            unread: time(node.get("unread")),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::preset::TYPED;
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Carrier, CountScope, ExchangeOwner, IdEdit, KindCondition, LateReply,
-    Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
+    AnswerCondition, AnswerSource, ArgumentFit, Arrival, Carrier, CountScope, ExchangeOwner, IdEdit, KillMoment,
+    KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
@@ -35,8 +35,8 @@ pub static FAULT: &[Key] = &[
     key("on", Shape::Object(&CONDITION), "The messages to change; without `on`, all messages."),
     key(
         "hears",
-        Shape::Either(&[Shape::Choice(&["nothing", "twice"]), Shape::Object(&HEARS)]),
-        "Changes to the message that the server receives; with `nothing` it receives none, with `twice` it receives it twice, and the second answer is dropped.",
+        Shape::Either(&[Shape::Choice(Arrival::WORDS), Shape::Object(&HEARS)]),
+        "Changes to the message that the server receives; with `nothing` it receives none, with `twice` it receives it twice, and the second answer is dropped. `truncate`: half of it comes, as a message; `torn`: half of it comes, and the client is gone; `pieces`: it comes in pieces, with pauses; `cancelled`: its cancellation follows at once.",
     ),
     key(
         "answers",
@@ -53,6 +53,8 @@ pub static FAULT: &[Key] = &[
         "Messages before the answer, or texts that are sent as they are. Over HTTP the response is a stream of events then.",
     ),
     key("after", Shape::List(&Shape::Any), "Messages after the answer, in the same response."),
+    key("process", Shape::Object(&PROCESS), "What happens to the process of the server; in tests of suites."),
+    key("unread", Shape::Duration, "How long the client reads nothing after the message; in tests of suites."),
 ];
 
 /// Which exchanges are meant.
@@ -288,6 +290,20 @@ pub(super) static EFFECT: Object = Object {
             key("end", Shape::Object(&END), "Ends the server in place of the answer."),
         ],
     ],
+};
+
+static PROCESS: Object = Object {
+    name: "a process",
+    doc: "What happens to the process of the server.",
+    keys: &[&[
+        key(
+            "kill",
+            Shape::Choice(KillMoment::WORDS),
+            "When it is killed: before it hears of the message (`unheard`), as soon as it has it (`heard`), or when its \
+             answer is on the way (`answered`), which does not come.",
+        ),
+        key("pause", Shape::Duration, "How long it stands still from the message on, as if the machine slept."),
+    ]],
 };
 
 static COPIES: Object = Object {

@@ -11,6 +11,7 @@ mod draw;
 mod effect;
 mod exchange;
 mod grammar;
+mod hearing;
 mod message_path;
 mod parsed_message;
 mod path_condition;
@@ -34,8 +35,10 @@ pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;
 pub use self::player::{ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, PassedCall, Strike};
 pub use self::preset::{NAMED, UNNAMED, decode_named, types};
+pub use self::words::Arrival;
 
 use self::effect::{EffectContext, FaultEffect};
+use self::hearing::{Disruption, Hearing};
 use self::written::Written;
 use crate::source::manual as sections;
 
@@ -53,6 +56,8 @@ pub struct Fault {
     on: Match,
     /// The message that the server receives instead; a recorded server received what was sent.
     hears: Hearing,
+    /// What happens beside messages; only a test of a suite can make it happen.
+    disruption: Disruption,
     /// The effects on the replies, in order.
     answers: Vec<FaultEffect>,
     /// Messages before the answer, and after it.
@@ -60,18 +65,6 @@ pub struct Fault {
     after: Vec<Written>,
     /// Whether a template may name earlier requests and answers.
     recalls: bool,
-}
-
-/// Changes to the message that the server receives.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Hearing {
-    nothing: bool,
-    twice: bool,
-    set: Vec<(MessagePath, Written)>,
-    add: Vec<(MessagePath, Written)>,
-    remove: Vec<MessagePath>,
-    /// By name in small letters; nothing takes a header away.
-    headers: Vec<(String, Option<Written>)>,
 }
 
 /// The changed replies.
@@ -125,7 +118,33 @@ impl Fault {
 
     /// Whether every message is one that a correct server may send, as far as the protocol goes.
     pub fn keeps_protocol(&self) -> bool {
-        self.before.is_empty() && self.after.is_empty() && self.answers.iter().all(FaultEffect::keeps_protocol)
+        let is_whole = !matches!(self.hears.arrival, Some(Arrival::Truncate | Arrival::Torn));
+        is_whole
+            && self.before.is_empty()
+            && self.after.is_empty()
+            && self.answers.iter().all(FaultEffect::keeps_protocol)
+    }
+
+    /// Whether it needs the process of a server that this program starts.
+    pub fn needs_process(&self) -> bool {
+        self.disruption.kill.is_some() || self.disruption.pause.is_some()
+    }
+
+    /// What of it only a test of a suite can make happen, as it is written; other carriers have no say in how bytes
+    /// arrive, or in the process of the server.
+    fn suite_only(&self) -> Option<&'static str> {
+        if self.needs_process() {
+            return Some("process");
+        }
+        if self.disruption.unread.is_some() {
+            return Some("unread");
+        }
+        match self.hears.arrival {
+            Some(Arrival::Torn) => Some("hears: torn"),
+            Some(Arrival::Pieces) => Some("hears: pieces"),
+            Some(Arrival::Cancelled) => Some("hears: cancelled"),
+            Some(Arrival::Nothing | Arrival::Twice | Arrival::Truncate) | None => None,
+        }
     }
 
     /// The condition on exchanges.

@@ -16,12 +16,13 @@ use serde_json::{Map, Value, json};
 use super::description;
 use super::effect::{EffectContext, FaultEffect, filled_headers, set_headers};
 use super::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
+use super::hearing::{Disruption, Hearing};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead};
-use super::words::{Carrier, PlainEffect};
+use super::words::{Arrival, Carrier, KillMoment, PlainEffect};
 use super::written::{answer_names, request_names};
-use super::{Fault, Hearing, Match, Written};
+use super::{Fault, Match, Written};
 use crate::source::template::Names;
-use crate::source::{FNV, fnv};
+use crate::source::{FNV, duration_text, fnv};
 use crate::wire::{Catalog, HttpHead, Tool, canonical, is_served};
 
 /// Applies the faults of one server to all its conversations.
@@ -31,6 +32,7 @@ pub struct FaultPlayer {
     memory: Mutex<FaultMemory>,
     needs: Needs,
     is_healed: AtomicBool,
+    has_ended: AtomicBool,
     clock: fn() -> Duration,
 }
 
@@ -63,6 +65,8 @@ pub struct PassedCall {
     pub sent: Duration,
     /// When its client has the answer; `None` as long as nothing came.
     pub answered: Option<Duration>,
+    /// When its client gave it up.
+    pub given_up: Option<Duration>,
     /// Whether a fault changed it or its answer.
     pub is_struck: bool,
     /// Whether it was answered with a result that reports no failure; `false` as long as nothing came.
@@ -126,10 +130,16 @@ struct MatchedFault {
 /// A message of the client as the server receives it.
 #[derive(Debug, Default)]
 pub struct HeardMessage {
-    /// The message; `None` if the server does not hear of it.
+    /// The message, or what arrives of it; `None` if the server does not hear of it.
     pub bytes: Option<Vec<u8>>,
-    /// Whether it comes a second time.
-    pub is_twice: bool,
+    /// How it arrives, where that is not once and whole.
+    pub arrival: Option<Arrival>,
+    /// Whether the server is killed as soon as it has the message, or without it.
+    pub is_killed: bool,
+    /// How long the server stands still from then on.
+    pub pause: Option<Duration>,
+    /// How long the client reads nothing from then on.
+    pub unread: Option<Duration>,
     /// The headers that it has instead; nothing takes one away.
     pub headers: Vec<(String, Option<String>)>,
     /// The names of the faults that changed it.
@@ -153,6 +163,8 @@ pub struct ChangedMessage {
     pub idle: Vec<String>,
     /// Whether the client waits for it, forever.
     pub never: bool,
+    /// Whether the server is killed in its place.
+    pub is_killed: bool,
     /// Whether it also comes on the streams that clients of the session opened with GET.
     pub on_listening: bool,
 }
@@ -233,6 +245,11 @@ impl LiveRequest {
         Self { exchange, kind, call: None, scope, head: None }
     }
 
+    /// Which of the calls of tools it is, for [`FaultPlayer::give_up`]; nothing for what calls no tool.
+    pub fn call(&self) -> Option<usize> {
+        self.call
+    }
+
     /// The kind of message.
     pub fn kind(&self) -> MessageKind {
         self.kind
@@ -283,7 +300,8 @@ impl FaultPlayer {
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
             earlier: faults.iter().any(|fault| fault.recalls),
         };
-        Self { faults, memory: Mutex::default(), needs, is_healed: AtomicBool::new(false), clock: || Duration::ZERO }
+        let (is_healed, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { faults, memory: Mutex::default(), needs, is_healed, has_ended, clock: || Duration::ZERO }
     }
 
     /// The same with a clock that tells when calls are sent and answered; without it, all times are zero.
@@ -312,11 +330,28 @@ impl FaultPlayer {
         self.memory().calls.clone()
     }
 
+    /// Whether a fault ended the server, or its connection.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    fn note_end(&self, is_the_end: bool) {
+        self.has_ended.fetch_or(is_the_end, Ordering::Relaxed);
+    }
+
     /// The names of the faults that changed nothing so far, in declared order.
     pub fn idle(&self) -> Vec<&str> {
         let memory = self.memory();
         let is_idle = |fault: &&Fault| !memory.effective.contains(&fault.name);
         self.faults.iter().filter(is_idle).map(Fault::name).collect()
+    }
+
+    /// Notes that the client waits for the answer of a call no longer.
+    pub fn give_up(&self, call: usize) {
+        let now = (self.clock)();
+        if let Some(call) = self.memory().calls.get_mut(call) {
+            call.given_up = call.given_up.or(Some(now));
+        }
     }
 
     /// The scope of another conversation over streams.
@@ -371,8 +406,27 @@ impl FaultPlayer {
             heard.faults.extend(is_new.then(|| fault.name.clone()));
             self.struck(fault, &exchange.request, changes);
         };
-        if let Some((fault, _)) = self.certain(exchange).find(|(fault, _)| fault.hears.nothing) {
+        for (fault, _) in self.certain(exchange) {
+            let disruption = fault.disruption;
+            let kill = match disruption.kill {
+                Some(KillMoment::Unheard) => Some("the server is killed before it hears of it"),
+                Some(KillMoment::Heard) => Some("the server is killed as soon as it has it"),
+                Some(KillMoment::Answered) | None => None,
+            };
+            heard.is_killed |= kill.is_some();
+            heard.pause = heard.pause.max(disruption.pause);
+            heard.unread = heard.unread.max(disruption.unread);
+            let pause = disruption.pause.map(|time| format!("the server stands still for {}", duration_text(time)));
+            let unread = disruption.unread.map(|time| format!("the client reads nothing for {}", duration_text(time)));
+            struck(fault, kill.map(str::to_owned).into_iter().chain(pause).chain(unread).collect());
+        }
+        self.note_end(heard.is_killed);
+        let is_lost = |fault: &Fault| fault.hears.arrival == Some(Arrival::Nothing);
+        if let Some((fault, _)) = self.certain(exchange).find(|(fault, _)| is_lost(fault)) {
             struck(fault, vec!["the server does not hear of it".to_owned()]);
+            return heard;
+        }
+        if self.certain(exchange).any(|(fault, _)| fault.disruption.kill == Some(KillMoment::Unheard)) {
             return heard;
         }
         let changes: Vec<_> = self.certain(exchange).filter(|(fault, _)| fault.hears.is_about_messages()).collect();
@@ -397,9 +451,13 @@ impl FaultPlayer {
             struck(fault, changes.collect());
             heard.headers.extend(headers);
         }
-        if let Some((fault, _)) = self.certain(exchange).find(|(fault, _)| fault.hears.twice) {
-            struck(fault, vec!["the server hears of it twice".to_owned()]);
-            heard.is_twice = true;
+        if let Some((fault, arrival)) = self.certain(exchange).find_map(|(it, _)| Some((it, it.hears.arrival?))) {
+            struck(fault, vec![arrival.change().to_owned()]);
+            heard.arrival = Some(arrival);
+            self.note_end(arrival == Arrival::Torn);
+            if let Some(bytes) = heard.bytes.as_mut().filter(|_| matches!(arrival, Arrival::Truncate | Arrival::Torn)) {
+                bytes.truncate(bytes.len() / 2);
+            }
         }
         heard
     }
@@ -544,6 +602,8 @@ impl FaultPlayer {
             changed.after.extend(fault.after.iter().filter_map(bytes));
             let own = std::mem::take(&mut changed.own);
             let before = own.clone();
+            let is_killed = fault.disruption.kill == Some(KillMoment::Answered) && !own.is_empty();
+            changed.is_killed |= is_killed;
             let mut work = EffectContext::on_its_way((at_this, &history), request.parsed(), own, names);
             for effect in &fault.answers {
                 changed.never |= *effect == FaultEffect::Plain(PlainEffect::Never);
@@ -551,8 +611,11 @@ impl FaultPlayer {
                 // What there is nothing to make from changes nothing.
                 let _ = effect.act(&mut work);
             }
-            changed.own = work.replies;
+            changed.own = if changed.is_killed { Vec::new() } else { work.replies };
             let mut told = description::describe(&before, &changed.own);
+            if is_killed {
+                told = vec!["the server is killed when its answer is on the way".to_owned()];
+            }
             let beside = fault.before.len() + fault.after.len();
             told.extend(
                 (beside > 0).then(|| format!("{beside} more {}", if beside == 1 { "message" } else { "messages" })),
@@ -564,8 +627,11 @@ impl FaultPlayer {
             }
             self.struck(fault, request, told);
         }
+        let is_the_end = |reply: &ServerReply| matches!(reply.content, ReplyContent::Ended(_) | ReplyContent::Torn(_));
+        self.note_end(changed.is_killed || changed.own.iter().any(is_the_end));
         let is_beside = !(changed.before.is_empty() && changed.after.is_empty());
-        changed.is_changed = changed.own != original || is_beside || changed.never || changed.on_listening;
+        changed.is_changed =
+            changed.own != original || is_beside || changed.never || changed.is_killed || changed.on_listening;
         changed
     }
 
@@ -574,7 +640,8 @@ impl FaultPlayer {
         let mut memory = self.memory();
         if request.exchange.tool().is_some() && memory.calls.len() < MOST_KEPT {
             request.call = Some(memory.calls.len());
-            let call = PassedCall { sent: (self.clock)(), answered: None, is_struck: false, is_served: false };
+            let call =
+                PassedCall { sent: (self.clock)(), answered: None, given_up: None, is_struck: false, is_served: false };
             memory.calls.push(call);
         }
     }
@@ -681,30 +748,7 @@ impl Fault {
     fn is_about_replies_alone(&self) -> bool {
         let is_elsewhere =
             |effect: &FaultEffect| matches!(effect, FaultEffect::EventId(_) | FaultEffect::AlsoOnListening);
-        self.hears == Hearing::default() && !self.answers.is_empty() && !self.answers.iter().any(is_elsewhere)
-    }
-}
-
-impl Hearing {
-    /// Whether it changes messages.
-    fn is_about_messages(&self) -> bool {
-        !(self.set.is_empty() && self.add.is_empty() && self.remove.is_empty())
-    }
-
-    /// Changes a message.
-    fn change(&self, message: &mut Value, names: &Names) {
-        for (place, written) in &self.set {
-            if let Some(value) = written.value(names) {
-                place.set(message, &value);
-            }
-        }
-        for (place, written) in &self.add {
-            if let Some(value) = written.value(names) {
-                place.push(message, &value);
-            }
-        }
-        for place in &self.remove {
-            place.remove(message);
-        }
+        let is_quiet = self.hears == Hearing::default() && self.disruption == Disruption::default();
+        is_quiet && !self.answers.is_empty() && !self.answers.iter().any(is_elsewhere)
     }
 }

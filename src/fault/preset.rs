@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::condition::Chance;
-use super::decode::{NOTHING, burst_mistake, decode, decode_match};
+use super::decode::{CHANGES, NOTHING, burst_mistake, decode, decode_match};
 use super::effect::FaultEffect;
 use super::message_path::MessagePath;
 use super::path_reader::listed;
@@ -91,6 +91,38 @@ const PRESETS: [Preset; PRESET_NAMES.len()] = [
         yaml: "{ on: { share: 0.08, burst: 20 }, answers: { error: { code: -32000, message: the server is degraded } } }",
     },
     Preset { name: "crash", doc: "the server ends instead of answering", yaml: "answers: { end: { status: 1 } }" },
+    Preset {
+        name: "kill",
+        doc: "the process of the server is killed when its answer is on the way",
+        yaml: "process: { kill: answered }",
+    },
+    Preset {
+        name: "kill_at_work",
+        doc: "the process of the server is killed as soon as it has the request",
+        yaml: "process: { kill: heard }",
+    },
+    Preset {
+        name: "pause",
+        doc: "the process of the server stands still for a second from the request on",
+        yaml: "process: { pause: 1s }",
+    },
+    Preset { name: "slow_reader", doc: "the client reads nothing for a second after the request", yaml: "unread: 1s" },
+    Preset {
+        name: "cancelled",
+        doc: "the client cancels the request at once, and does not wait for its answer",
+        yaml: "{ hears: cancelled, answers: never }",
+    },
+    Preset { name: "slow_writer", doc: "the request comes in pieces, with pauses", yaml: "hears: pieces" },
+    Preset {
+        name: "truncated_request",
+        doc: "half of the request comes, as a message, and the client waits in vain",
+        yaml: "{ hears: truncate, answers: never }",
+    },
+    Preset {
+        name: "torn_request",
+        doc: "half of the request comes, and the client is gone",
+        yaml: "{ hears: torn, answers: never }",
+    },
 ];
 
 const PRESET_NAMES: &[&str] = &[
@@ -113,6 +145,14 @@ const PRESET_NAMES: &[&str] = &[
     "burst_error",
     "server_degradation",
     "crash",
+    "kill",
+    "kill_at_work",
+    "pause",
+    "slow_reader",
+    "cancelled",
+    "slow_writer",
+    "truncated_request",
+    "torn_request",
 ];
 
 /// A fault with a name, as suites list them.
@@ -130,7 +170,11 @@ pub static UNNAMED: Object = Object {
 };
 
 pub(super) static TYPED: &[Key] = &[
-    key("type", Shape::Choice(PRESET_NAMES), "A type of faults, instead of `hears`, `answers`, `before` and `after`."),
+    key(
+        "type",
+        Shape::Choice(PRESET_NAMES),
+        "A type of faults, instead of `hears`, `answers`, `before`, `after`, `process` and `unread`.",
+    ),
     key(
         "tools",
         Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
@@ -159,13 +203,12 @@ pub fn types() -> String {
 /// Reads a fault of [`NAMED`] or [`UNNAMED`], whose shape was checked; some types are several faults of one name. What is
 /// wrong is added to `found`.
 pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
-    let written = ["hears", "answers", "before", "after"].iter().find_map(|key| node.get(key));
+    let written = CHANGES.iter().find_map(|key| node.get(key));
     let Some(kind) = node.get("type") else {
         if node.entries().iter().all(|(key, _)| key.value == "name" || key.value == "tools") {
-            found.push(
-                Diagnostic::error("missing-key", NOTHING, node.span)
-                    .with_help("add a `type`, or `answers`, `hears`, `before` or `after`".to_owned()),
-            );
+            found.push(Diagnostic::error("missing-key", NOTHING, node.span).with_help(
+                "add a `type`, or one of `answers`, `hears`, `before`, `after`, `process` and `unread`".to_owned(),
+            ));
             return Vec::new();
         }
         let Some(mut fault) = decode(name, node, found) else { return Vec::new() };

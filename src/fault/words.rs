@@ -2,10 +2,10 @@
 
 /// An enum whose values are words in YAML.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal,)+ }) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub(super) enum $name { $($(#[$value_doc])* $value,)+ }
+        $vis enum $name { $($(#[$value_doc])* $value,)+ }
 
         impl $name {
             /// The words, as they are written.
@@ -22,7 +22,7 @@ macro_rules! words {
 
 words! {
     /// The kind of message that a condition names.
-    KindCondition {
+    pub(super) KindCondition {
         /// With an id.
         Request = "request",
         /// Without an id.
@@ -45,8 +45,38 @@ words! {
 }
 
 words! {
+    /// How a message arrives, where it does not arrive once and whole.
+    pub Arrival {
+        /// It does not arrive.
+        Nothing = "nothing",
+        /// It arrives twice.
+        Twice = "twice",
+        /// Half of it arrives, as a message.
+        Truncate = "truncate",
+        /// Half of it arrives, and then the client is gone.
+        Torn = "torn",
+        /// It arrives in pieces, with pauses between them.
+        Pieces = "pieces",
+        /// Its cancellation follows at once.
+        Cancelled = "cancelled",
+    }
+}
+
+words! {
+    /// When a server is killed.
+    pub(super) KillMoment {
+        /// Before it hears of the message.
+        Unheard = "unheard",
+        /// As soon as it has the message.
+        Heard = "heard",
+        /// When its answer is on the way, which does not come.
+        Answered = "answered",
+    }
+}
+
+words! {
     /// The scope of a count.
-    CountScope {
+    pub(super) CountScope {
         /// A conversation over streams, or a session over HTTP.
         Session = "session",
         /// All of the server.
@@ -56,7 +86,7 @@ words! {
 
 words! {
     /// Whose exchange it is.
-    ExchangeOwner {
+    pub(super) ExchangeOwner {
         /// A case's.
         Cases = "cases",
         /// That of a handshake, or of asking what there is.
@@ -68,7 +98,7 @@ words! {
 
 words! {
     /// The kind of answer.
-    AnswerCondition {
+    pub(super) AnswerCondition {
         /// A result, `isError` or not.
         Result = "result",
         /// An error of the protocol, or a status that says no.
@@ -86,7 +116,7 @@ words! {
 
 words! {
     /// How the arguments of a call stand to the schema of the tool.
-    ArgumentFit {
+    pub(super) ArgumentFit {
         /// They fit.
         Valid = "valid",
         /// They do not, in whatever way.
@@ -106,7 +136,7 @@ words! {
 
 words! {
     /// The kind of tool that was called.
-    ToolKind {
+    pub(super) ToolKind {
         /// One that is listed.
         Known = "known",
         /// One that is not.
@@ -126,7 +156,7 @@ words! {
 
 words! {
     /// Whether the same was asked before in the session.
-    Occurrence {
+    pub(super) Occurrence {
         /// It was not.
         First = "first",
         /// It was.
@@ -136,7 +166,7 @@ words! {
 
 words! {
     /// Where an earlier exchange is looked for.
-    SearchScope {
+    pub(super) SearchScope {
         /// In the same session of the same case.
         Session = "session",
         /// In the same case.
@@ -148,7 +178,7 @@ words! {
 
 words! {
     /// The transport.
-    Carrier {
+    pub(super) Carrier {
         /// Streams, in process or between processes.
         Stream = "stream",
         /// HTTP.
@@ -158,7 +188,7 @@ words! {
 
 words! {
     /// Whose answer is given instead.
-    AnswerSource {
+    pub(super) AnswerSource {
         /// That of a good call of the same tool, or of reading the same.
         Served = "served",
         /// The first, other answer to the same question in the session.
@@ -178,7 +208,7 @@ words! {
 
 words! {
     /// How structured content breaks its schema.
-    SchemaBreach {
+    pub(super) SchemaBreach {
         /// A value has another type.
         Type = "type",
         /// A required member is gone.
@@ -196,7 +226,7 @@ words! {
 
 words! {
     /// The change of an answer's id.
-    IdEdit {
+    pub(super) IdEdit {
         /// A number becomes text.
         Text = "text",
         /// Text becomes a number.
@@ -212,7 +242,7 @@ words! {
 
 words! {
     /// Whether something comes before an answer or after it.
-    Side {
+    pub(super) Side {
         /// Before.
         Before = "before",
         /// After.
@@ -222,7 +252,7 @@ words! {
 
 words! {
     /// The answer to a cancelled request.
-    LateReply {
+    pub(super) LateReply {
         /// An error.
         Error = "error",
         /// A result.
@@ -234,7 +264,7 @@ words! {
 
 words! {
     /// Effects that need nothing further.
-    PlainEffect {
+    pub(super) PlainEffect {
         /// The call is answered as if all were well.
         Accept = "accept",
         /// The answer is left out; over HTTP the response has no body.
@@ -270,7 +300,7 @@ words! {
 
 words! {
     /// Changes to values that need nothing but their paths.
-    ValueEdit {
+    pub(super) ValueEdit {
         Remove = "remove",
         Null = "null",
         Retype = "retype",

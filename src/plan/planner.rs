@@ -119,7 +119,8 @@ impl Planner<'_> {
         if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
             return Body::Skipped(reason);
         }
-        match self.unfit(all_steps(test)).or_else(|| self.blocked()) {
+        let unfit = self.unfit(all_steps(test)).or_else(|| self.unfit_for_faults(test));
+        match unfit.or_else(|| self.blocked()) {
             Some(reason) => Body::Skipped(reason),
             None => body,
         }
@@ -139,6 +140,17 @@ impl Planner<'_> {
     fn unfit<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Option<Reason> {
         let server = self.suite.servers.get(&self.lane.server)?;
         steps.find_map(|step| raw::unfit(step, server)).map(Reason::NotApplicable)
+    }
+
+    /// Why the faults of a test cannot strike the lane's server.
+    fn unfit_for_faults(&self, test: &Test) -> Option<Reason> {
+        let server = self.suite.servers.get(&self.lane.server)?;
+        let is_elsewhere = matches!(&server.target, Target::Url(http) if http.command.is_none());
+        let fault = test.inject.iter().find(|fault| is_elsewhere && fault.needs_process())?;
+        let name = fault.name();
+        Some(Reason::NotApplicable(format!(
+            "the fault `{name}` needs a server with a `command`, whose process it stops"
+        )))
     }
 
     /// A case with a name and a place and the lane's defaults.

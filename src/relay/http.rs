@@ -20,7 +20,9 @@ use tokio::time::sleep;
 use super::events::{SseEvent, SseSplitter};
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
-use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply};
+use crate::fault::{
+    Arrival, ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply,
+};
 use crate::wire::HttpHead;
 
 /// Longer bodies are refused instead of filling the memory.
@@ -64,7 +66,11 @@ where
             }
             let bytes = Bytes::from(bytes);
             let request = || Request::from_parts(parts.clone(), Body::from(bytes.clone()));
-            if heard.is_twice { tokio::join!(next(request()), next(request())).0 } else { next(request()).await }
+            if heard.arrival == Some(Arrival::Twice) {
+                tokio::join!(next(request()), next(request())).0
+            } else {
+                next(request()).await
+            }
         }
         None if matches!(exchange.live.request.kind(), MessageKind::Notification | MessageKind::Response) => {
             StatusCode::ACCEPTED.into_response()

@@ -18,7 +18,9 @@ use tokio::time::sleep;
 
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop, locked};
-use crate::fault::{ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply};
+use crate::fault::{
+    Arrival, ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply,
+};
 
 /// How many bytes are read at once.
 const PIECE: usize = 64 * 1024;
@@ -200,7 +202,7 @@ impl StreamRelay {
                 // What nobody changed goes on as it came.
                 let bytes = if bytes == message { std::mem::take(&mut lines.line) } else { with_newline(bytes) };
                 server.write_all(&bytes).await?;
-                if heard.is_twice {
+                if heard.arrival == Some(Arrival::Twice) {
                     server.write_all(&bytes).await?;
                 }
             }
@@ -236,7 +238,7 @@ impl StreamRelay {
         match asking {
             Some(id) => {
                 let mut open = locked(&self.open);
-                if heard.is_twice {
+                if heard.arrival == Some(Arrival::Twice) {
                     open.repeated.extend(id.clone());
                 }
                 open.waiting.push_back(AwaitedRequest { id, exchange: exchange.into() });

@@ -165,12 +165,13 @@ impl Relay {
         }
         let mut changes = Vec::new();
         changes.extend(heard.bytes.is_none().then(|| "the server does not hear of it".to_owned()));
-        changes.extend(is_other.then(|| "the server hears another message".to_owned()));
+        let is_whole = heard.arrival.is_none();
+        changes.extend((is_other && is_whole).then(|| "the server hears another message".to_owned()));
         changes.extend(heard.headers.iter().map(|(name, value)| match value {
             Some(_) => format!("the server hears another header `{name}`"),
             None => format!("the server does not hear the header `{name}`"),
         }));
-        changes.extend(heard.is_twice.then(|| "the server hears of it twice".to_owned()));
+        changes.extend(heard.arrival.filter(|_| heard.bytes.is_some()).map(|arrival| arrival.change().to_owned()));
         let request = &exchange.live.request;
         self.tell(&request.scope, Some(request), MessageDirection::ToServer, &heard.faults, changes);
         heard

@@ -258,7 +258,7 @@ impl CaseRun<'_> {
                 add_violations(&mut result, &found, &frames);
             }
             // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
-            let may_end = run.faults.is_some() || part.steps.iter().any(expects_the_end);
+            let may_end = run.faults.is_some_and(|faults| faults.has_ended()) || part.steps.iter().any(expects_the_end);
             if !goes_on && !run.limits.stop.is_set() && !may_end {
                 let here = |found| finding::at(found, &target.plan.sources, case.span, "this case");
                 add_exit(&mut result, end.exit.map(here));
@@ -476,8 +476,9 @@ fn without_session(error: SessionError) -> CheckResult {
 fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
     let restart = script.steps.iter().position(|step| matches!(step.action, Action::Restart));
     let later = restart.map(|at| {
-        let steps = script.steps.split_off(at + 1);
-        script.steps.pop();
+        let mut steps = script.steps.split_off(at + 1);
+        let heals = script.steps.pop().is_some_and(|restart| restart.heals);
+        steps.iter_mut().take(1).for_each(|step| step.heals |= heals);
         Script { steps, ..Script::default() }
     });
     (script, later)

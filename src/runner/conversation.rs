@@ -122,7 +122,10 @@ impl<'a> Conversation<'a> {
             faults.heal();
         }
         let (index, result) = self.speak(phase, step).await;
-        let result = if step.awaits == Awaited::Nothing { injected::is_lost(step, result) } else { result };
+        let result = match step.awaits {
+            Awaited::Nothing => injected::is_lost(step, self.faults.map(AsRef::as_ref), result),
+            _ => result,
+        };
         let meanwhile = std::mem::take(&mut self.concurrent_failures);
         if !meanwhile.is_empty() {
             return meanwhile;

@@ -14,9 +14,6 @@ use crate::plan::Case;
 use crate::source::duration_text;
 use crate::suite::{Recovery, RecoveryLimit, Step};
 
-/// The ways in which an answer is lost.
-const LOSSES: [FailureClass; 3] = [FailureClass::Timeout, FailureClass::ProcessExited, FailureClass::ConnectionLost];
-
 /// How many changes a finding lists.
 const MOST_LISTED: usize = 8;
 
@@ -55,6 +52,11 @@ pub(super) fn judge(
             result.findings.push(finding::at(found, &target.plan.sources, recovery.span, "this recovery"));
         }
     }
+    let is_the_end = |found: &Finding| found.class.is_some_and(FailureClass::is_the_end);
+    if let Some(first) = result.findings.first_mut().filter(|found| faults.has_ended() && is_the_end(found)) {
+        let help = "a fault ended the server: put `restart: true` before this step, or `unanswered: true` into it";
+        first.help = Some(help.to_owned());
+    }
     if let Some(first) = result.findings.first_mut().filter(|_| !told.is_empty()) {
         first.evidence.push(("injected".to_owned(), told));
     }
@@ -71,10 +73,17 @@ fn unrecovered(calls: &[PassedCall], recovery: Recovery) -> Option<Finding> {
         let message = "no call of a tool was struck, so nothing had to recover".to_owned();
         return fail("nothing-to-recover", message, "let the fault strike a call of a tool");
     };
-    if let Some(most) = recovery.detected
-        && !calls[first..].iter().take(most).any(|call| !call.is_served)
-    {
-        let message = format!("the fault did not show within {} of the first struck one", of_calls(most));
+    let seen = calls[first..].iter().position(|call| !call.is_served);
+    let undetected = recovery.detected.and_then(|limit| match limit {
+        RecoveryLimit::Calls(most) => seen.is_none_or(|at| at >= most).then(|| of_calls(most)),
+        RecoveryLimit::Time(within) => {
+            let known = seen.and_then(|at| calls[first + at].answered.or(calls[first + at].given_up));
+            let took = known.map(|known| known.saturating_sub(calls[first].sent));
+            took.is_none_or(|took| took > within).then(|| duration_text(within))
+        }
+    });
+    if let Some(limit) = undetected {
+        let message = format!("the fault did not show within {limit} of the first struck call");
         return fail(
             "fault-undetected",
             message,
@@ -133,13 +142,16 @@ fn told(strikes: &[Strike]) -> String {
     lines.join("\n")
 }
 
-/// The result of a step whose answer is to be lost.
+/// The result of a step whose answer is to be lost: nothing came in time, or a fault ended the server.
 pub(super) fn is_lost(
     step: &Step,
+    faults: Option<&FaultPlayer>,
     result: Result<Option<StepResponse>, Finding>,
 ) -> Result<Option<StepResponse>, Finding> {
+    let is_ended = faults.is_some_and(FaultPlayer::has_ended);
     match result {
-        Err(found) if LOSSES.iter().any(|loss| found.code == loss.as_str()) => Ok(None),
+        Err(found) if found.class == Some(FailureClass::Timeout) => Ok(None),
+        Err(found) if is_ended && found.class.is_some_and(FailureClass::is_the_end) => Ok(None),
         Err(found) => Err(found),
         Ok(_) => {
             let name = step.name.as_deref().unwrap_or("the request");

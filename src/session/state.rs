@@ -164,7 +164,8 @@ impl SessionState {
         let OutgoingLine { owner, role, frame, line, method, params } = line;
         let (era, headers) = if self.is_http() { self.headers.of(method, params) } else { (self.era(), Vec::new()) };
         let (bytes, owner) = (line.into_bytes(), owner.to_owned());
-        Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role, era })
+        let form = transport::MessageForm::Whole;
+        Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role, era, form })
     }
 
     pub(super) fn fresh_id(&mut self) -> Id {

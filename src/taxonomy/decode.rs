@@ -140,7 +140,7 @@ impl RegistryDecoder {
 
     fn mutant(&mut self, node: &Node) -> Mutant {
         let id = self.id("mutant", node);
-        if let Some(hears) = node.get("hears") {
+        for hears in ["hears", "process", "unread"].iter().filter_map(|key| node.get(key)) {
             let message = "a mutant changes what was recorded, and that server has heard the message already";
             self.mistakes.push(
                 Diagnostic::error("useless-key", message, hears.span)

@@ -1,9 +1,12 @@
 //! Lines in and out of byte streams.
 
+use std::sync::Arc;
+
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
-use super::{Incoming, Outgoing, pieces};
+use super::disruption::{ReadGate, StreamControl};
+use super::{Incoming, MessageForm, Outgoing, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -19,25 +22,38 @@ const MAX_STDERR_LINE_BYTES: u64 = 64 << 10;
 
 /// Writes lines until the channel closes or says that nothing follows, as many at a time as are waiting; then closes
 /// the stream.
-pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mpsc::UnboundedReceiver<Outgoing>) {
+pub(super) async fn write<W: AsyncWrite + Unpin>(
+    mut writer: W,
+    mut messages: mpsc::UnboundedReceiver<Outgoing>,
+    control: StreamControl,
+) {
     let mut waiting = Vec::new();
     let mut batch = Vec::new();
     let mut is_over = false;
     while !is_over && messages.recv_many(&mut waiting, 64).await > 0 {
         for outgoing in waiting.drain(..) {
             match outgoing {
-                Outgoing::Message(message) => {
-                    batch.extend_from_slice(&message.bytes);
-                    batch.push(b'\n');
-                }
-                Outgoing::Raw { pieces, .. } => {
-                    for (number, piece) in pieces.into_iter().enumerate() {
-                        pieces::pause(number).await;
-                        batch.extend_from_slice(&piece);
-                        if !put(&mut writer, &mut batch).await {
-                            break;
-                        }
+                Outgoing::Message(message) => match message.form {
+                    MessageForm::Whole | MessageForm::GivenUp => {
+                        batch.extend_from_slice(&message.bytes);
+                        batch.push(b'\n');
                     }
+                    MessageForm::Pieces => {
+                        let line = [message.bytes.as_slice(), b"\n"].concat();
+                        put_pieces(&mut writer, &mut batch, pieces::thirds(&line)).await;
+                    }
+                    MessageForm::Torn => {
+                        batch.extend_from_slice(&message.bytes);
+                        is_over = true;
+                        break;
+                    }
+                },
+                Outgoing::Raw { pieces, .. } => {
+                    put_pieces(&mut writer, &mut batch, pieces.iter().map(Vec::as_slice)).await;
+                }
+                Outgoing::Disruption(disruption) => {
+                    put(&mut writer, &mut batch).await;
+                    control.disrupt(disruption).await;
                 }
                 // Who gave up a request has said so in a message.
                 Outgoing::Abandon { .. } => {}
@@ -51,6 +67,21 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mp
     let _ = writer.shutdown().await;
 }
 
+/// Writes what is waiting, and then pieces, each on its own.
+async fn put_pieces<'a, W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    batch: &mut Vec<u8>,
+    pieces: impl Iterator<Item = &'a [u8]>,
+) {
+    for (number, piece) in pieces.enumerate() {
+        pieces::pause(number).await;
+        batch.extend_from_slice(piece);
+        if !put(writer, batch).await {
+            break;
+        }
+    }
+}
+
 /// Writes what is waiting; `false` where nobody reads any more, which shows in what the server sends, or does not.
 async fn put<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool {
     let is_put = writer.write_all(batch).await.is_ok() && writer.flush().await.is_ok();
@@ -59,9 +90,10 @@ async fn put<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool
 }
 
 /// Reads lines of the protocol stream until it ends.
-pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>) {
+pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
     let mut reader = BufReader::with_capacity(64 << 10, reader);
     loop {
+        gate.open().await;
         let mut line = Vec::new();
         let read = (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await;
         let whole = line.last() == Some(&b'\n');

@@ -1,13 +1,15 @@
 //! A server in this process, over a pair of streams.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use super::disruption::{ProcessControl, ProcessOrder, ProcessOrders, ReadGate, StreamControl};
 use super::{Incoming, Link, ServerExit, StopRequest, Stopper, TransportKind, lines};
 
 /// How many bytes may wait on their way to a server, and on the way back.
@@ -15,6 +17,9 @@ const BUFFER: usize = 256 << 10;
 
 /// How long a server may take to end once nobody speaks to it any more.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How a server ends that is killed, as a process would.
+const KILLED: ServerExit = ServerExit::Signal(9);
 
 /// Connects to a server that reads what is written to `writer` and writes to `reader`.
 pub fn connect<R, W>(reader: R, writer: W) -> Link
@@ -25,8 +30,10 @@ where
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, asked) = Stopper::new();
-    let writing = tokio::spawn(lines::write(writer, to_server));
-    let reading = tokio::spawn(lines::read(reader, from_server));
+    let gate = Arc::new(ReadGate::default());
+    let control = StreamControl { process: None, gate: Arc::clone(&gate) };
+    let writing = tokio::spawn(lines::write(writer, to_server, control));
+    let reading = tokio::spawn(lines::read(reader, from_server, gate));
     tokio::spawn(async move {
         let asked: Result<StopRequest, _> = asked.await;
         writing.abort();
@@ -49,11 +56,15 @@ where
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, asked) = Stopper::new();
+    let (process, orders) = ProcessControl::new();
+    let gate = Arc::new(ReadGate::default());
+    let control = StreamControl { process: Some(process), gate: Arc::clone(&gate) };
     let hosted = HostedServer {
         serving: tokio::spawn(serve(theirs)),
-        writing: tokio::spawn(lines::write(writer, to_server)),
-        reading: tokio::spawn(lines::read(reader, from_server.clone())),
+        writing: tokio::spawn(lines::write(writer, to_server, control)),
+        reading: tokio::spawn(lines::read(reader, from_server.clone(), gate)),
         from_server,
+        orders,
     };
     tokio::spawn(hosted.supervise(asked));
     Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None }
@@ -65,25 +76,36 @@ struct HostedServer {
     writing: JoinHandle<()>,
     reading: JoinHandle<()>,
     from_server: mpsc::Sender<Incoming>,
+    orders: ProcessOrders,
 }
 
 impl HostedServer {
     /// Supervises the server until it is gone and its end was asked for.
     async fn supervise(mut self, mut asked: oneshot::Receiver<StopRequest>) {
-        let done = tokio::select! {
-            ended = &mut self.serving => {
-                tokio::select! {
-                    () = self.report_exit(ended) => asked.await,
-                    done = &mut asked => done,
+        let done = loop {
+            tokio::select! {
+                ended = &mut self.serving => {
+                    break tokio::select! {
+                        () = self.report_exit(ended) => asked.await,
+                        done = &mut asked => done,
+                    };
                 }
-            }
-            done = &mut asked => {
-                self.abort_streams();
-                if timeout(SHUTDOWN_TIMEOUT, &mut self.serving).await.is_err() {
-                    self.serving.abort();
-                    let _ = (&mut self.serving).await;
+                done = &mut asked => {
+                    self.abort_streams();
+                    if timeout(SHUTDOWN_TIMEOUT, &mut self.serving).await.is_err() {
+                        self.serving.abort();
+                        let _ = (&mut self.serving).await;
+                    }
+                    break done;
                 }
-                done
+                (order, done) = self.orders.next() => match order {
+                    ProcessOrder::Kill => self.serving.abort(),
+                    // A task cannot stand still from outside: it hears nothing instead.
+                    ProcessOrder::Pause(time) => drop(tokio::spawn(async move {
+                        sleep(time).await;
+                        done.send(())
+                    })),
+                },
             }
         };
         self.abort_streams();
@@ -101,6 +123,7 @@ impl HostedServer {
         let (words, exit) = match ended {
             Ok(Ok(())) => (None, ServerExit::Returned),
             Ok(Err(reason)) => (Some(reason), ServerExit::Returned),
+            Err(error) if error.is_cancelled() => (None, KILLED),
             Err(error) => (panic_message(error), ServerExit::Panicked),
         };
         // Nobody listens where the conversation is over.

@@ -5,6 +5,7 @@
 //! [`relay`] stands between; none keeps a conversation.
 //! Start reading in [`Link`].
 
+mod disruption;
 pub mod http;
 mod lines;
 pub mod memory;
@@ -25,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
+pub use self::disruption::Disruption;
 pub use self::http::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::pieces::time_of_pauses;
 pub use self::schedule::Scheduled;
@@ -99,6 +101,8 @@ pub enum Outgoing {
     },
     /// Nothing more: ends the server's input, where it has one of its own.
     End,
+    /// Something that is no message.
+    Disruption(Disruption),
     /// The request of that frame was given up; its answer is not awaited.
     Abandon {
         /// The frame.
@@ -121,6 +125,22 @@ pub struct OutgoingMessage {
     pub role: MessageRole,
     /// The era in which it speaks.
     pub era: Era,
+    /// How its bytes leave.
+    pub form: MessageForm,
+}
+
+/// How the bytes of a message leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MessageForm {
+    /// All at once.
+    #[default]
+    Whole,
+    /// In three pieces, with pauses between them.
+    Pieces,
+    /// As the beginning of a message whose rest never comes: then the connection ends.
+    Torn,
+    /// All at once, and the response is given up soon, over HTTP.
+    GivenUp,
 }
 
 /// The role of a message in a conversation.

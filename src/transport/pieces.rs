@@ -14,6 +14,11 @@ const MAX_PAUSES: usize = 500;
 /// How much longer than asked for a pause may take, as a factor.
 const SLACK: u32 = 3;
 
+/// A message in three pieces, none of which is a message.
+pub(super) fn thirds(message: &[u8]) -> std::slice::Chunks<'_, u8> {
+    message.chunks(message.len().div_ceil(3).max(1))
+}
+
 /// Pauses before the write of that number, counted from zero.
 pub(super) async fn pause(number: usize) {
     match number {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use process_wrap::tokio::ChildWrapper;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::disruption::{ProcessOrder, ProcessOrders};
 use super::orphans::{self, RunningServer};
 use super::shutdown::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, StopRequest};
 use super::{Incoming, ServerExit};
@@ -23,6 +24,10 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// How often the processes of a group are looked for that may outlive their server.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The signals that let a process stand still, and go on.
+const SIGSTOP: i32 = if cfg!(target_os = "linux") { 19 } else { 17 };
+const SIGCONT: i32 = if cfg!(target_os = "linux") { 18 } else { 19 };
 
 /// A process and its group; whatever is left of it ends when this is dropped.
 pub(super) struct ServerProcess {
@@ -79,18 +84,44 @@ pub(super) struct StreamTasks {
     pub(super) has_input: bool,
 }
 
+/// What others want of a process.
+pub(super) struct Wishes {
+    pub(super) stop: oneshot::Receiver<StopRequest>,
+    pub(super) orders: ProcessOrders,
+}
+
 /// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended.
 pub(super) async fn supervise(
     mut group: ServerProcess,
     mut streams: StreamTasks,
-    asked: oneshot::Receiver<StopRequest>,
+    mut wishes: Wishes,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    let mut asked = asked;
-    let ended = tokio::select! {
-        status = group.wait() => Termination::Itself(status),
-        asked = &mut asked => Termination::Asked(asked.ok()),
+    let mut paused_until: Option<Instant> = None;
+    let ended = loop {
+        tokio::select! {
+            status = group.wait() => break Termination::Itself(status),
+            asked = &mut wishes.stop => break Termination::Asked(asked.ok()),
+            (order, done) = wishes.orders.next() => {
+                match order {
+                    ProcessOrder::Kill => drop(group.child.start_kill()),
+                    ProcessOrder::Pause(time) => {
+                        let _ = group.child.signal(SIGSTOP);
+                        paused_until = paused_until.max(Some(Instant::now() + time));
+                    }
+                }
+                // Whoever asked may have gone.
+                let _ = done.send(());
+            }
+            () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {
+                paused_until = None;
+                let _ = group.child.signal(SIGCONT);
+            }
+        }
     };
+    if paused_until.is_some() {
+        let _ = group.child.signal(SIGCONT);
+    }
     let (status, shutdown) = match ended {
         Termination::Itself(status) => (status, None),
         Termination::Asked(None) => {
@@ -196,10 +227,11 @@ mod tests {
             stderr: tokio::spawn(async {}),
             has_input: true,
         };
-        let (_stop, asked) = oneshot::channel();
+        let (_stop, stop) = oneshot::channel();
+        let (_control, orders) = super::super::disruption::ProcessControl::new();
         let (sender, mut incoming) = mpsc::channel(1);
         sender.try_send(Incoming::Closed).unwrap();
-        let mut supervising = tokio::spawn(supervise(group, streams, asked, sender));
+        let mut supervising = tokio::spawn(supervise(group, streams, Wishes { stop, orders }, sender));
         assert!(timeout(Duration::from_millis(300), &mut supervising).await.is_err(), "it did not wait for room");
         assert_eq!(incoming.recv().await, Some(Incoming::Closed));
         assert_eq!(incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(7))));

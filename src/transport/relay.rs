@@ -10,17 +10,24 @@ pub trait Interceptor: Send + 'static {
     /// Sees a sent message; returns what the server gets instead, and items to deliver in addition to the server's.
     fn on_sent(&mut self, outgoing: Outgoing) -> Passed;
 
-    /// Sees a received item; returns the items to deliver instead.
-    fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled>;
+    /// Sees a received item; returns the items to deliver instead, and what the server gets because of it.
+    fn on_received(&mut self, incoming: Incoming) -> Passed;
 }
 
-/// The messages that a sent message becomes.
+/// The messages that a message becomes.
 #[derive(Debug, Default)]
 pub struct Passed {
     /// Messages that go on to the server.
     pub onward: Vec<Outgoing>,
     /// Items for the client, beside those of the server.
     pub back: Vec<Scheduled>,
+}
+
+impl Passed {
+    /// Items for the client, and nothing for the server.
+    pub fn back(back: Vec<Scheduled>) -> Self {
+        Self { onward: Vec::new(), back }
+    }
 }
 
 /// Returns the link with an interceptor in the middle.
@@ -53,7 +60,13 @@ pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
                     }
                 }
                 came = from_server.recv(), if is_open => match came {
-                    Some(came) => waiting.add(between.on_received(came)),
+                    Some(came) => {
+                        let passed = between.on_received(came);
+                        waiting.add(passed.back);
+                        for onward in passed.onward {
+                            let _ = to_server.as_ref().map(|server| server.send(onward));
+                        }
+                    }
                     None => is_open = false,
                 },
             }
@@ -77,8 +90,8 @@ mod tests {
             Passed { onward: vec![outgoing], back }
         }
 
-        fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {
-            vec![Scheduled { after: Duration::from_secs(60), incoming }]
+        fn on_received(&mut self, incoming: Incoming) -> Passed {
+            Passed::back(vec![Scheduled { after: Duration::from_secs(60), incoming }])
         }
     }
 

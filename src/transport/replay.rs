@@ -63,7 +63,7 @@ impl<P: RecordedServer> Playback<P> {
         self.waiting.add(match outgoing {
             Outgoing::Message(message) => self.player.on_message(message),
             Outgoing::Raw { pieces, owner } => self.player.on_raw(owner, &pieces.concat()),
-            Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
+            Outgoing::End | Outgoing::Abandon { .. } | Outgoing::Disruption(_) => Vec::new(),
         });
     }
 }

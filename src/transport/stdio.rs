@@ -3,13 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 
 use process_wrap::tokio::{CommandWrap, ProcessGroup};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::disruption::{ProcessControl, ReadGate, StreamControl};
 use super::orphans::RunningServer;
-use super::process::{ServerProcess, StreamTasks, supervise};
+use super::process::{ServerProcess, StreamTasks, Wishes, supervise};
 use super::{ConnectError, Incoming, Link, Stopper, TransportKind, lines};
 
 /// A program, ready to be started.
@@ -36,33 +38,43 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, asked) = Stopper::new();
+    let (process, orders) = ProcessControl::new();
+    let gate = Arc::new(ReadGate::default());
+    let control = StreamControl { process: Some(process), gate: Arc::clone(&gate) };
     let streams = StreamTasks {
-        writing: tokio::spawn(lines::write(stdin, to_server)),
-        reading: tokio::spawn(lines::read(stdout, from_server.clone())),
+        writing: tokio::spawn(lines::write(stdin, to_server, control)),
+        reading: tokio::spawn(lines::read(stdout, from_server.clone(), gate)),
         stderr: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
         has_input: true,
     };
-    tokio::spawn(supervise(group, streams, asked, from_server));
+    tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, from_server));
     Ok(Link { outgoing, incoming, stop, transport: TransportKind::Stdio, endpoint: None })
 }
 
-/// Starts a program that is spoken to some other way; whatever it writes is a log. The task ends with the process.
-pub(super) fn spawn_apart(
-    command: &ServerCommand,
-    log: mpsc::Sender<Incoming>,
-) -> Result<(Stopper, JoinHandle<()>), ConnectError> {
+/// A program that is spoken to some other way than over its streams.
+pub(super) struct ApartProcess {
+    pub(super) stop: Stopper,
+    pub(super) control: ProcessControl,
+    /// Ends with the process.
+    pub(super) supervising: JoinHandle<()>,
+}
+
+/// Starts a program that is spoken to some other way; whatever it writes is a log.
+pub(super) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) -> Result<ApartProcess, ConnectError> {
     let mut group = start(command, Stdio::null())?;
     let (Some(stdout), Some(stderr)) = (group.child.stdout().take(), group.child.stderr().take()) else {
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
     let (stop, asked) = Stopper::new();
+    let (control, orders) = ProcessControl::new();
     let streams = StreamTasks {
         writing: tokio::spawn(async {}),
         reading: tokio::spawn(lines::read_stderr(stdout, log.clone())),
         stderr: tokio::spawn(lines::read_stderr(stderr, log.clone())),
         has_input: false,
     };
-    Ok((stop, tokio::spawn(supervise(group, streams, asked, log))))
+    let supervising = tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, log));
+    Ok(ApartProcess { stop, control, supervising })
 }
 
 fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, ConnectError> {

@@ -202,13 +202,13 @@ impl Interceptor for FaultInjector {
             _ if self.is_over || self.fault_context.fault.is_none() => Vec::new(),
             Outgoing::Message(message) => self.sent(message),
             Outgoing::Raw { pieces, owner } => self.raw(owner, &pieces.concat()),
-            Outgoing::End | Outgoing::Abandon { .. } => Vec::new(),
+            Outgoing::End | Outgoing::Abandon { .. } | Outgoing::Disruption(_) => Vec::new(),
         };
         Passed { onward: vec![outgoing], back }
     }
 
-    fn on_received(&mut self, incoming: Incoming) -> Vec<Scheduled> {
-        match &incoming {
+    fn on_received(&mut self, incoming: Incoming) -> Passed {
+        Passed::back(match &incoming {
             _ if self.is_over => Vec::new(),
             Incoming::Line(bytes) => self.message(&bytes.clone(), None, incoming),
             Incoming::Message { bytes, http, .. } => {
@@ -224,7 +224,7 @@ impl Interceptor for FaultInjector {
             | Incoming::Exited(_) => {
                 self.pending.iter_mut().flat_map(PendingRequest::free).chain([at_once(incoming)]).collect()
             }
-        }
+        })
     }
 }
 

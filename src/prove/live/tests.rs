@@ -11,7 +11,7 @@ use super::*;
 use crate::fault;
 use crate::redact::Redactor;
 use crate::source::{SourceFile, Sources, parse};
-use crate::transport::{Incoming, Link, MessageRole, Outgoing, OutgoingMessage, TransportKind, memory};
+use crate::transport::{Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, TransportKind, memory};
 use crate::wire::{Catalog, Era};
 
 /// How a server ends once its input has ended.
@@ -65,6 +65,7 @@ fn request(id: i64, method: &str) -> Outgoing {
         headers,
         role: MessageRole::Request,
         era: Era::Stateless,
+        form: MessageForm::Whole,
     })
 }
 

@@ -17,17 +17,23 @@ pub(crate) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Ste
 
 /// Steps around tests: a fresh server would be gone again before anything meets it, and what they get is not judged.
 pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+    let steps = unsnapped_steps(node, key, found);
+    for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
+        found.push(
+            Diagnostic::error("misplaced-key", format!("`restart` does nothing under `{key}`"), step.span)
+                .with_help("put it among the `steps` of a test, or set `restart_policy: per_test`".to_owned()),
+        );
+    }
+    steps
+}
+
+/// Steps whose answers are compared with no snapshot.
+pub(super) fn unsnapped_steps(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     let steps = steps(node.get(key), found);
     for snapshot in steps.iter().filter_map(|step| step.snapshot.as_ref()) {
         found.push(
             Diagnostic::error("misplaced-key", format!("`snapshot` does nothing under `{key}`"), snapshot.span)
                 .with_help("put it on a step under `steps` of a test".to_owned()),
-        );
-    }
-    for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
-        found.push(
-            Diagnostic::error("misplaced-key", format!("`restart` does nothing under `{key}`"), step.span)
-                .with_help("put it among the `steps` of a test, or set `restart_policy: per_test`".to_owned()),
         );
     }
     steps

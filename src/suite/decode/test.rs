@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::server::answers;
-use super::step::{step, steps as steps_of, steps_around};
+use super::step::{step, steps as steps_of, steps_around, unsnapped_steps};
 use super::{duration, retries, rule, texts};
 use crate::fault::{Fault, decode_named};
 use crate::source::template::expression_problem;
@@ -51,15 +51,16 @@ fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnosti
 }
 
 fn recovery(node: &Node) -> Option<Recovery> {
-    let calls = |key: &str| node.get(key).and_then(Node::whole).and_then(|calls| usize::try_from(calls).ok());
-    let time = || duration(node, "within").map(RecoveryLimit::Time);
-    let within = calls("within").map(RecoveryLimit::Calls).or_else(time)?;
-    Some(Recovery { detected: calls("detected"), within, span: node.span })
+    let limit = |key: &str| {
+        let calls = node.get(key).and_then(Node::whole).and_then(|calls| usize::try_from(calls).ok());
+        calls.map(RecoveryLimit::Calls).or_else(|| duration(node, key).map(RecoveryLimit::Time))
+    };
+    Some(Recovery { detected: limit("detected"), within: limit("within")?, span: node.span })
 }
 
 /// The steps after the faults have ended; the first ends them.
 fn verified(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
-    let mut steps = steps_around(node, "verify", found);
+    let mut steps = unsnapped_steps(node, "verify", found);
     steps.iter_mut().take(1).for_each(|step| step.heals = true);
     steps
 }

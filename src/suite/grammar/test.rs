@@ -66,8 +66,9 @@ static RECOVERY: Object = Object {
     keys: &[&[
         key(
             "detected",
-            Shape::Range(1, 1000),
-            "Of so many calls from the first struck one on, at least one must fail or get no answer.",
+            Shape::Either(&[Shape::Range(1, 1000), Shape::Time]),
+            "Of so many calls from the first struck one on, at least one must fail or get no answer; or one must within \
+             this time after the first struck one was sent, measured on the wire.",
         ),
         required(
             "within",

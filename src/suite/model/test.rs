@@ -74,8 +74,8 @@ impl Test {
 /// How soon a server must recover from injected faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
-    /// Of how many calls from the first struck one on one must fail.
-    pub detected: Option<usize>,
+    /// How soon from the first struck call on one must fail.
+    pub detected: Option<RecoveryLimit>,
     /// How soon after the last struck call one must be served.
     pub within: RecoveryLimit,
     /// Where it is written.

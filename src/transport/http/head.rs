@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Response, Url};
 
 use super::failure::{self, ConnectionBreak, HttpFailure, status_text};
-use super::{HttpAddress, TrustedRoots};
-use crate::transport::ConnectError;
+use super::{HttpAddress, TrustedRoots, cut_body};
+use crate::transport::{ConnectError, MessageForm};
 use crate::wire::HttpHead;
 
 /// How many redirects of one request are followed.
@@ -30,6 +30,8 @@ pub(super) struct HttpRequest<'a> {
     pub(super) url: &'a Url,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
+    /// How the body leaves.
+    pub(super) form: MessageForm,
 }
 
 impl HttpRequest<'_> {
@@ -114,7 +116,14 @@ pub(super) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(R
     let mut url = request.url.clone();
     for _ in 0..=MAX_REDIRECTS {
         let sending = client.request(request.method.clone(), url.clone()).headers(headers.clone());
-        let sending = if request.body.is_empty() { sending } else { sending.body(request.body.clone()) };
+        let sending = match request.form {
+            _ if request.body.is_empty() => sending,
+            MessageForm::Whole | MessageForm::GivenUp => sending.body(request.body.clone()),
+            form @ (MessageForm::Pieces | MessageForm::Torn) => {
+                let length = cut_body::length(&request.body, form);
+                sending.header(CONTENT_LENGTH, length).body(cut_body::body(&request.body, form))
+            }
+        };
         let response =
             sending.send().await.map_err(|error| failure::of_error(&error, &url, ConnectionBreak::BeforeHeaders))?;
         let head = head_of(&response);

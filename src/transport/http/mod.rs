@@ -5,6 +5,7 @@
 //! tell. Start reading in [`connect`].
 
 mod body;
+mod cut_body;
 mod failure;
 mod head;
 mod old_sse;
@@ -25,10 +26,13 @@ use std::time::Duration;
 use reqwest::{Client, Method, Url};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use self::token::TokenRequest;
-use super::{ConnectError, Incoming, Link, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines};
+use super::disruption::{ProcessControl, ReadGate, StreamControl};
+use super::{
+    ConnectError, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines,
+};
 use crate::transport::TransportKind;
 use crate::wire::{Era, HttpHead, address};
 
@@ -46,6 +50,12 @@ const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the next message waits for the server's own stream to open; many servers have none.
 const STREAM_OPEN_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// How long a request is given to leave before something is done to its server.
+const DISRUPTION_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a request is given that is cancelled at once.
+const GIVEN_UP_AFTER: Duration = Duration::from_millis(50);
 
 /// How long the end of a session may take.
 const DELETE_TIMEOUT: Duration = Duration::from_millis(1500);
@@ -96,6 +106,8 @@ struct HttpConnection {
     /// Whether this program started the server, so that its end explains a broken connection.
     is_ours: bool,
     session: Arc<Mutex<HttpSession>>,
+    /// Holds up the reading of responses.
+    gate: Arc<ReadGate>,
     /// Streams that live longer than a request.
     streams: Mutex<JoinSet<()>>,
 }
@@ -110,6 +122,12 @@ struct HttpSession {
     endpoint: Option<Url>,
 }
 
+/// The process of a server that this program started.
+struct HttpServerProcess {
+    stop: Stopper,
+    control: ProcessControl,
+}
+
 /// Connects to a server that runs already; the first request opens a socket.
 pub fn connect(address: &HttpAddress) -> Result<Link, ConnectError> {
     let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
@@ -120,7 +138,7 @@ fn link(
     address: &HttpAddress,
     from_server: mpsc::Sender<Incoming>,
     incoming: mpsc::Receiver<Incoming>,
-    process: Option<Stopper>,
+    process: Option<HttpServerProcess>,
 ) -> Result<Link, ConnectError> {
     let url = parsed(&address.url)?;
     let shared = Arc::new(HttpConnection {
@@ -131,6 +149,7 @@ fn link(
         incoming: from_server,
         is_ours: process.is_some(),
         session: Arc::default(),
+        gate: Arc::default(),
         streams: Mutex::default(),
     });
     let endpoint = Some(Endpoint::new(address, &shared));
@@ -200,9 +219,11 @@ async fn run(
     shared: Arc<HttpConnection>,
     mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
     mut asked: oneshot::Receiver<StopRequest>,
-    process: Option<Stopper>,
+    process: Option<HttpServerProcess>,
 ) {
-    let mut posts = Posts { shared: Arc::clone(&shared), tasks: JoinSet::new(), handles: BTreeMap::new() };
+    let (process, control) = process.map_or((None, None), |process| (Some(process.stop), Some(process.control)));
+    let control = StreamControl { process: control, gate: Arc::clone(&shared.gate) };
+    let mut posts = Posts { shared: Arc::clone(&shared), tasks: JoinSet::new(), handles: BTreeMap::new(), control };
     let asked = loop {
         tokio::select! {
             asked = &mut asked => break asked.ok(),
@@ -251,7 +272,13 @@ async fn end_session(shared: &HttpConnection) {
         return;
     }
     let headers = shared.session_headers();
-    let request = head::HttpRequest { method: Method::DELETE, url: &shared.url, headers, body: Vec::new() };
+    let request = head::HttpRequest {
+        method: Method::DELETE,
+        url: &shared.url,
+        headers,
+        body: Vec::new(),
+        form: MessageForm::Whole,
+    };
     let _ = timeout(DELETE_TIMEOUT, shared.send(request, None)).await;
 }
 
@@ -260,6 +287,7 @@ struct Posts {
     shared: Arc<HttpConnection>,
     tasks: JoinSet<u32>,
     handles: BTreeMap<u32, AbortHandle>,
+    control: StreamControl,
 }
 
 impl Posts {
@@ -268,6 +296,11 @@ impl Posts {
             Outgoing::Message(message) => message,
             // Raw messages go over a connection of their own.
             Outgoing::Raw { .. } | Outgoing::End => return,
+            Outgoing::Disruption(disruption) => {
+                // The request before it is on its way by then.
+                sleep(DISRUPTION_PAUSE).await;
+                return self.control.disrupt(disruption).await;
+            }
             Outgoing::Abandon { frame } => {
                 if let Some(task) = self.handles.remove(&frame) {
                     task.abort();
@@ -282,7 +315,11 @@ impl Posts {
         let (heard, is_heard) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
         let task = self.tasks.spawn(async move {
-            post::post(&shared, message, heard).await;
+            if message.form == MessageForm::GivenUp {
+                let _ = timeout(GIVEN_UP_AFTER, post::post(&shared, message, heard)).await;
+            } else {
+                post::post(&shared, message, heard).await;
+            }
             frame
         });
         self.handles.insert(frame, task);

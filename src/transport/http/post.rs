@@ -101,7 +101,8 @@ async fn post_once(
     let in_session = id.is_some();
     headers.extend(id.map(|id| ("mcp-session-id".to_owned(), id)));
     let url = session.endpoint.as_ref().unwrap_or(&shared.url);
-    let request = head::HttpRequest { method: Method::POST, url, headers, body: message.bytes.clone() };
+    let request =
+        head::HttpRequest { method: Method::POST, url, headers, body: message.bytes.clone(), form: message.form };
     let (response, http) = shared.send(request, Some(message.frame)).await?;
     if message.role == MessageRole::Handshake && http.is_success() {
         shared.session().id = http.header("mcp-session-id").map(str::to_owned);
@@ -122,6 +123,7 @@ impl PostResponse<'_> {
     }
 
     async fn receive(&self, response: Response) -> Result<(), PostFailure> {
+        self.shared.gate.open().await;
         if let Some(encoding) = self.http.header("content-encoding").filter(|it| !it.eq_ignore_ascii_case("identity")) {
             return Err(self.failure_with_body(HttpFailure::Encoded(encoding.to_owned()), Vec::new()));
         }

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::failure::host_and_port;
-use super::{HttpAddress, link, parsed};
-use crate::transport::stdio::{self, ServerCommand};
+use super::{HttpAddress, HttpServerProcess, link, parsed};
+use crate::transport::stdio::{self, ApartProcess, ServerCommand};
 use crate::transport::{ConnectError, Incoming, Link, lines};
 
 /// How often the port is tried.
@@ -32,23 +32,24 @@ pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Durat
         return Err(ConnectError::PortTaken { address: host_and_port(&url) });
     }
     let (from_server, mut incoming) = mpsc::channel(lines::QUEUED_LINES);
-    let (process, supervising) = stdio::spawn_apart(command, from_server.clone())?;
+    let process = stdio::spawn_apart(command, from_server.clone())?;
     let deadline = Instant::now() + within;
     let mut early = StartupLog::default();
     // A server that ended says so in what comes from it.
-    while !supervising.is_finished() && !listens(&url).await {
+    while !process.supervising.is_finished() && !listens(&url).await {
         // One that nobody listens to would wait until somebody does.
         early.take(&mut incoming);
         if Instant::now() >= deadline {
             drop(incoming);
-            process.stop().await;
+            process.stop.stop().await;
             return Err(ConnectError::NotListening { address: host_and_port(&url), within, log: early.log() });
         }
         sleep(POLL_INTERVAL).await;
     }
     early.take(&mut incoming);
     early.give(&from_server);
-    link(address, from_server, incoming, Some(process))
+    let ApartProcess { stop, control, .. } = process;
+    link(address, from_server, incoming, Some(HttpServerProcess { stop, control }))
 }
 
 /// The output of a server before it listened.

@@ -81,6 +81,7 @@ fn message(frame: u32, kind: MessageRole, era: Era) -> Outgoing {
         headers: Vec::new(),
         role: kind,
         era,
+        form: MessageForm::Whole,
     })
 }
 

@@ -1,0 +1,71 @@
+//! What the server receives of a message, and what happens to it and to its client meanwhile.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::message_path::MessagePath;
+use super::words::{Arrival, KillMoment};
+use super::written::Written;
+use crate::source::template::Names;
+
+/// Changes to the message that the server receives.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Hearing {
+    /// How it arrives; once and whole without it.
+    pub(super) arrival: Option<Arrival>,
+    pub(super) set: Vec<(MessagePath, Written)>,
+    pub(super) add: Vec<(MessagePath, Written)>,
+    pub(super) remove: Vec<MessagePath>,
+    /// By name in small letters; nothing takes a header away.
+    pub(super) headers: Vec<(String, Option<Written>)>,
+}
+
+impl Hearing {
+    /// Whether it changes messages.
+    pub(super) fn is_about_messages(&self) -> bool {
+        !(self.set.is_empty() && self.add.is_empty() && self.remove.is_empty())
+    }
+
+    /// Changes a message.
+    pub(super) fn change(&self, message: &mut Value, names: &Names) {
+        for (place, written) in &self.set {
+            if let Some(value) = written.value(names) {
+                place.set(message, &value);
+            }
+        }
+        for (place, written) in &self.add {
+            if let Some(value) = written.value(names) {
+                place.push(message, &value);
+            }
+        }
+        for place in &self.remove {
+            place.remove(message);
+        }
+    }
+}
+
+impl Arrival {
+    /// The change, in a few words.
+    pub fn change(self) -> &'static str {
+        match self {
+            Self::Nothing => "the server does not hear of it",
+            Self::Twice => "the server hears of it twice",
+            Self::Truncate => "the server hears half of it",
+            Self::Torn => "the server hears half of it, and then the client is gone",
+            Self::Pieces => "the server hears it in pieces",
+            Self::Cancelled => "the server hears at once that it is cancelled",
+        }
+    }
+}
+
+/// What happens to the process of the server, and to the connection, while a message is on its way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Disruption {
+    /// When the process is killed.
+    pub(super) kill: Option<KillMoment>,
+    /// How long the process stands still from the message on.
+    pub(super) pause: Option<Duration>,
+    /// How long the client reads nothing after the message.
+    pub(super) unread: Option<Duration>,
+}

@@ -1,0 +1,111 @@
+//! What can be done to a connection beside sending messages: the process of the server is killed or stands still, and
+//! nothing is read for a while.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// Something done to a connection, in its place among the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disruption {
+    /// The process of the server is killed, with all that it started.
+    Kill,
+    /// The process stands still for that time.
+    Pause(Duration),
+    /// Nothing is read for that time.
+    Unread(Duration),
+}
+
+/// An order to a server, and who is told once it is done.
+type GivenOrder = (ProcessOrder, oneshot::Sender<()>);
+
+/// What is done to the process of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProcessOrder {
+    Kill,
+    Pause(Duration),
+}
+
+/// The way to the process of a server.
+#[derive(Debug, Clone)]
+pub(super) struct ProcessControl(mpsc::UnboundedSender<GivenOrder>);
+
+/// The orders to a process.
+#[derive(Debug)]
+pub(super) struct ProcessOrders(mpsc::UnboundedReceiver<GivenOrder>);
+
+impl ProcessControl {
+    pub(super) fn new() -> (Self, ProcessOrders) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), ProcessOrders(receiver))
+    }
+
+    /// Returns when it is done, or when the process is gone.
+    pub(super) async fn give(&self, order: ProcessOrder) {
+        let (done, is_done) = oneshot::channel();
+        if self.0.send((order, done)).is_ok() {
+            let _ = is_done.await;
+        }
+    }
+}
+
+impl ProcessOrders {
+    /// The next order, which is done when the sender is dropped or told; never returns where nobody can give one.
+    pub(super) async fn next(&mut self) -> GivenOrder {
+        match self.0.recv().await {
+            Some(given) => given,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Lets a reader wait while nothing is to be read.
+#[derive(Debug, Default)]
+pub(super) struct ReadGate {
+    is_shut: AtomicBool,
+    until: Mutex<Option<Instant>>,
+}
+
+impl ReadGate {
+    /// Shuts it for that time.
+    pub(super) fn shut(&self, time: Duration) {
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = (*until).max(Some(Instant::now() + time));
+        self.is_shut.store(true, Ordering::Release);
+    }
+
+    /// Waits until it is open.
+    pub(super) async fn open(&self) {
+        if !self.is_shut.load(Ordering::Acquire) {
+            return;
+        }
+        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(until) = until {
+            sleep_until(until).await;
+        }
+    }
+}
+
+/// What the writer of a stream can do to the other side.
+#[derive(Debug, Clone)]
+pub(super) struct StreamControl {
+    /// Nothing where the server is no process and no task of ours.
+    pub(super) process: Option<ProcessControl>,
+    pub(super) gate: Arc<ReadGate>,
+}
+
+impl StreamControl {
+    pub(super) async fn disrupt(&self, disruption: Disruption) {
+        match (disruption, &self.process) {
+            (Disruption::Unread(time), _) => self.gate.shut(time),
+            (Disruption::Kill, Some(process)) => process.give(ProcessOrder::Kill).await,
+            (Disruption::Pause(time), Some(process)) => process.give(ProcessOrder::Pause(time)).await,
+            // What is not written is not heard.
+            (Disruption::Pause(time), None) => sleep(time).await,
+            (Disruption::Kill, None) => {}
+        }
+    }
+}
