@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::encoder::{ReplyEncoder, RequestContext};
 use crate::fault::{
-    Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, ReplyContent, RequestHead,
-    ServerReply,
+    AnswerLoss, Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, ReplyContent,
+    RequestHead, ServerReply,
 };
 use crate::transport::relay::{Interceptor, Passed, intercept};
 use crate::transport::{
@@ -174,7 +174,7 @@ impl LinkFaults {
             };
             let pending = self.pending.remove(at);
             let changed = self.player.answer(&pending.exchange, Some(reply(json)));
-            if changed.is_killed {
+            if changed.loss == Some(AnswerLoss::Killed) {
                 self.is_killed = true;
                 return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: Vec::new() };
             }
@@ -213,12 +213,12 @@ impl LinkFaults {
         };
         let pending = self.pending.remove(at);
         let changed = self.player.answer(&pending.exchange, None);
-        Passed::back(if changed.never { Vec::new() } else { vec![at_once(original)] })
+        Passed::back(if changed.loss.is_some() { Vec::new() } else { vec![at_once(original)] })
     }
 
     /// The items that come over the transport.
     fn encoded(&mut self, changed: ChangedMessage, context: RequestContext) -> Vec<Scheduled> {
-        if changed.never {
+        if changed.loss.is_some() {
             return Vec::new();
         }
         self.is_over |= changed.ends();
@@ -246,10 +246,10 @@ fn cancellation(message: &OutgoingMessage) -> Option<OutgoingMessage> {
 
 /// The same item with another message.
 fn with_bytes(incoming: Incoming, bytes: Vec<u8>) -> Incoming {
-    match incoming {
-        Incoming::Message { http, delivery, .. } => Incoming::Message { bytes, http, delivery },
-        _ => Incoming::Line(bytes),
+    if let Incoming::Message { http, delivery, .. } = incoming {
+        return Incoming::Message { bytes, http, delivery };
     }
+    Incoming::Line(bytes)
 }
 
 /// The headers of a message with those that the server hears instead.

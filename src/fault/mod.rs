@@ -33,7 +33,9 @@ pub use self::grammar::{FAULT, MATCH, WHOLE};
 pub use self::message_path::MessagePath;
 pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;
-pub use self::player::{ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, PassedCall, Strike};
+pub use self::player::{
+    AnswerLoss, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, PassedCall, Strike,
+};
 pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 pub use self::words::Arrival;
 

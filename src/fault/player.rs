@@ -161,12 +161,19 @@ pub struct ChangedMessage {
     pub faults: Vec<String>,
     /// The names of the faults that match and found nothing to change.
     pub idle: Vec<String>,
-    /// Whether the client waits for it, forever.
-    pub never: bool,
-    /// Whether the server is killed in its place.
-    pub is_killed: bool,
+    /// Why it does not come, if it does not.
+    pub loss: Option<AnswerLoss>,
     /// Whether it also comes on the streams that clients of the session opened with GET.
     pub on_listening: bool,
+}
+
+/// Why an answer does not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerLoss {
+    /// The client waits for it, forever.
+    Never,
+    /// The server is killed in its place.
+    Killed,
 }
 
 impl ChangedMessage {
@@ -603,15 +610,16 @@ impl FaultPlayer {
             let own = std::mem::take(&mut changed.own);
             let before = own.clone();
             let is_killed = fault.disruption.kill == Some(KillMoment::Answered) && !own.is_empty();
-            changed.is_killed |= is_killed;
+            changed.loss = changed.loss.or(is_killed.then_some(AnswerLoss::Killed));
             let mut work = EffectContext::on_its_way((at_this, &history), request.parsed(), own, names);
             for effect in &fault.answers {
-                changed.never |= *effect == FaultEffect::Plain(PlainEffect::Never);
+                let is_lost = *effect == FaultEffect::Plain(PlainEffect::Never);
+                changed.loss = changed.loss.or(is_lost.then_some(AnswerLoss::Never));
                 changed.on_listening |= *effect == FaultEffect::AlsoOnListening;
                 // What there is nothing to make from changes nothing.
                 let _ = effect.act(&mut work);
             }
-            changed.own = if changed.is_killed { Vec::new() } else { work.replies };
+            changed.own = if changed.loss == Some(AnswerLoss::Killed) { Vec::new() } else { work.replies };
             let mut told = description::describe(&before, &changed.own);
             if is_killed {
                 told = vec!["the server is killed when its answer is on the way".to_owned()];
@@ -628,10 +636,9 @@ impl FaultPlayer {
             self.struck(fault, request, told);
         }
         let is_the_end = |reply: &ServerReply| matches!(reply.content, ReplyContent::Ended(_) | ReplyContent::Torn(_));
-        self.note_end(changed.is_killed || changed.own.iter().any(is_the_end));
+        self.note_end(changed.loss == Some(AnswerLoss::Killed) || changed.own.iter().any(is_the_end));
         let is_beside = !(changed.before.is_empty() && changed.after.is_empty());
-        changed.is_changed =
-            changed.own != original || is_beside || changed.never || changed.is_killed || changed.on_listening;
+        changed.is_changed = changed.own != original || is_beside || changed.loss.is_some() || changed.on_listening;
         changed
     }
 

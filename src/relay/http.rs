@@ -170,7 +170,7 @@ async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: R
         relay.stop(RelayStop::Ended(end));
         pending::<()>().await;
     }
-    if changed.never {
+    if changed.loss.is_some() {
         pending::<()>().await;
     }
     sleep(changed.delay()).await;
@@ -339,10 +339,10 @@ impl StreamRewriter {
             relay.stop(RelayStop::Ended(end));
             pending::<()>().await;
         }
-        if changed.never && is_sent {
+        if changed.loss.is_some() && is_sent {
             return Ok(());
         }
-        if changed.never {
+        if changed.loss.is_some() {
             pending::<()>().await;
         }
         if self.is_listening && !is_sent {

@@ -331,7 +331,7 @@ impl StreamRelay {
         if let Some(line) = line.filter(|_| !changed.is_changed) {
             return self.queue.put(ClientBound::Bytes(line.to_vec())).await;
         }
-        if changed.never {
+        if changed.loss.is_some() {
             return;
         }
         let delay = changed.delay();

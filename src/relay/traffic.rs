@@ -211,7 +211,11 @@ impl Relay {
         let changed = self.player.sent(live, scope, reply);
         if !changed.faults.is_empty() {
             let request = live.map(|live| &live.request);
-            let told = if changed.never { vec!["does not come".to_owned()] } else { kinds(before.as_ref(), &changed) };
+            let told = if changed.loss.is_some() {
+                vec!["does not come".to_owned()]
+            } else {
+                kinds(before.as_ref(), &changed)
+            };
             self.tell(scope, request, MessageDirection::ToClient, &changed.faults, told);
         }
         self.tell_idle(live.and_then(|live| live.request.method()), &changed.idle);
@@ -311,7 +315,7 @@ impl RelayedExchange {
     /// Notes what came of a call.
     fn conclude(&self, answer: Option<&ServerReply>, changed: &ChangedMessage) {
         let Some(call) = locked(&self.call).take() else { return };
-        let own = changed.own.first().filter(|_| !changed.never);
+        let own = changed.own.first().filter(|_| changed.loss.is_none());
         if own.is_some_and(asks_back) {
             return;
         }
@@ -388,7 +392,7 @@ fn content_of(reply: Option<&ServerReply>) -> Option<&ReplyContent> {
 
 /// The kinds of change of a message.
 fn kinds(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> {
-    if changed.never {
+    if changed.loss.is_some() {
         return vec!["no answer comes".to_owned()];
     }
     let mut found = Vec::new();

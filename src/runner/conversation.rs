@@ -124,7 +124,7 @@ impl<'a> Conversation<'a> {
         let (index, result) = self.speak(phase, step).await;
         let result = match step.awaits {
             Awaited::Nothing => injected::is_lost(step, self.faults.map(AsRef::as_ref), result),
-            _ => result,
+            Awaited::Answer => result,
         };
         let meanwhile = std::mem::take(&mut self.concurrent_failures);
         if !meanwhile.is_empty() {

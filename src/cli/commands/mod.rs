@@ -18,6 +18,7 @@ mod proving;
 pub(super) mod relay;
 mod relay_log;
 mod relay_signals;
+mod relay_streams;
 mod replaying;
 pub(super) mod report;
 pub(super) mod run;

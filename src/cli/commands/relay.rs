@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use super::parsing::duration;
 use super::relay_log::RelayLog;
 use super::relay_signals::RelaySignals;
+use super::relay_streams::ClientStreams;
 use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -194,8 +195,9 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
         let message = format!("the server `{program}` cannot be started: {error}");
         ready.console.fail(Exit::Environment, message, None)
     })?;
-    let client = (tokio::io::stdin(), tokio::io::stdout());
-    let mut relaying = std::pin::pin!(streams::run(Arc::clone(&ready.relay), client, server));
+    let client = ClientStreams::open();
+    let client_streams = (client.input, client.output);
+    let mut relaying = std::pin::pin!(streams::run(Arc::clone(&ready.relay), client_streams, server));
     let mut is_over = false;
     let end = loop {
         tokio::select! {

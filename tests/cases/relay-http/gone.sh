@@ -1,7 +1,7 @@
 # Nothing listens where the server should be, or it goes away: each request gets a sentence.
 "$MCPROVE" relay http --upstream http://127.0.0.1:9/mcp 2> gone.log &
 relay=$!
-while ! grep -q relaying gone.log; do :; done
+while ! grep -qs relaying gone.log; do :; done
 url=$(sed -n 's/relaying \(http[^ ]*\).*/\1/p' gone.log)
 python3 -c "
 import sys, urllib.request, urllib.error

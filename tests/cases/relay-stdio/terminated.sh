@@ -3,7 +3,7 @@ mkfifo input
 "$MCPROVE" relay stdio --quiet -- sh -c 'trap "echo ended well; exit 5" TERM; echo ready; while read line; do :; done' < input > output.txt &
 relay=$!
 exec 3> input
-while ! grep -q ready output.txt; do :; done
+while ! grep -qs ready output.txt; do :; done
 kill -TERM $relay
 wait $relay
 status=$?

@@ -1,0 +1,100 @@
+//! The standard input and output of a relay, without a thread in between where the system can wait for them.
+//!
+//! Most clients give their server pipes, some give sockets. A pipe is opened once more, so that the end which other programs
+//! may share stays as it is; a socket is shared with nobody unless standard error is the same one.
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// The client's side of a relay.
+pub(super) struct ClientStreams {
+    pub(super) input: Box<dyn AsyncRead + Send + Unpin>,
+    pub(super) output: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Sockets that wait again once this is dropped.
+    #[cfg(target_os = "linux")]
+    _blocking: Vec<BlockingAgain>,
+}
+
+impl ClientStreams {
+    /// The streams of this process; needs a runtime.
+    #[cfg(target_os = "linux")]
+    pub(super) fn open() -> Self {
+        let mut blocking = Vec::new();
+        let input = waiting::input(&mut blocking).unwrap_or_else(|| Box::new(tokio::io::stdin()));
+        let output = waiting::output(&mut blocking).unwrap_or_else(|| Box::new(tokio::io::stdout()));
+        Self { input, output, _blocking: blocking }
+    }
+
+    /// The streams of this process; needs a runtime.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn open() -> Self {
+        Self { input: Box::new(tokio::io::stdin()), output: Box::new(tokio::io::stdout()) }
+    }
+}
+
+/// A socket that others may still use when the relay is over.
+#[cfg(target_os = "linux")]
+struct BlockingAgain(std::os::unix::net::UnixStream);
+
+#[cfg(target_os = "linux")]
+impl Drop for BlockingAgain {
+    fn drop(&mut self) {
+        // One that is closed needs nothing.
+        let _ = self.0.set_nonblocking(false);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod waiting {
+    use std::fs;
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    use std::os::unix::net::UnixStream;
+
+    use tokio::io::{AsyncRead, AsyncWrite};
+    use tokio::net::unix::pipe;
+
+    use super::BlockingAgain;
+
+    pub(super) fn input(blocking: &mut Vec<BlockingAgain>) -> Option<Box<dyn AsyncRead + Send + Unpin>> {
+        match kind(0)? {
+            StreamKind::Pipe => Some(Box::new(pipe::OpenOptions::new().open_receiver("/proc/self/fd/0").ok()?)),
+            StreamKind::Socket => Some(Box::new(socket(io::stdin().as_fd(), blocking)?)),
+        }
+    }
+
+    pub(super) fn output(blocking: &mut Vec<BlockingAgain>) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
+        match kind(1)? {
+            StreamKind::Pipe => Some(Box::new(pipe::OpenOptions::new().open_sender("/proc/self/fd/1").ok()?)),
+            StreamKind::Socket => Some(Box::new(socket(io::stdout().as_fd(), blocking)?)),
+        }
+    }
+
+    /// What can be waited for.
+    enum StreamKind {
+        Pipe,
+        Socket,
+    }
+
+    fn kind(number: u32) -> Option<StreamKind> {
+        let about = |number: u32| fs::metadata(format!("/proc/self/fd/{number}")).ok();
+        let (stream, errors) = (about(number)?, about(2));
+        let is_shared = errors.is_some_and(|errors| (errors.dev(), errors.ino()) == (stream.dev(), stream.ino()));
+        match stream.file_type() {
+            kind if kind.is_fifo() => Some(StreamKind::Pipe),
+            // What writes errors expects a stream that waits.
+            kind if kind.is_socket() && !is_shared => Some(StreamKind::Socket),
+            _ => None,
+        }
+    }
+
+    fn socket(stream: BorrowedFd<'_>, blocking: &mut Vec<BlockingAgain>) -> Option<tokio::net::UnixStream> {
+        let socket = UnixStream::from(stream.try_clone_to_owned().ok()?);
+        let again = socket.try_clone().ok()?;
+        // An address of another family is a connection over the network, which stays with a thread.
+        socket.local_addr().ok()?;
+        socket.set_nonblocking(true).ok()?;
+        blocking.push(BlockingAgain(again));
+        tokio::net::UnixStream::from_std(socket).ok()
+    }
+}
