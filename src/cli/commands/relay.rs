@@ -132,12 +132,17 @@ impl<'a> ReadyRelay<'a> {
         let (Some(address), Some(log)) = (self.settings.metrics, &self.log) else { return Ok(()) };
         let listener = self.listen(address, "--metrics").await?;
         let at = listener.local_addr().map_or_else(|_| address.to_string(), |address| address.to_string());
-        self.console.note(&format!("metrics at http://{at}/metrics"));
+        self.tell(&format!("metrics at http://{at}/metrics"));
         let log = Arc::clone(log);
         tokio::spawn(async move {
             let _ = axum::serve(listener, super::relay_log::router(log)).await;
         });
         Ok(())
+    }
+
+    /// Writes a line above the view, if there is one.
+    fn tell(&self, text: &str) {
+        self.log.as_ref().map_or_else(|| self.console.note(text), |log| log.tell(text));
     }
 
     async fn listen(&self, address: SocketAddr, flag: &str) -> Result<TcpListener, Exit> {
@@ -259,7 +264,7 @@ async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<(), 
     survive_full_files();
     let mut signals = RelaySignals::new();
     // Scripts wait for this line; standard error is not buffered.
-    ready.console.note(&format!("relaying http://{at}{} to {}", args.upstream.path(), args.upstream));
+    ready.tell(&format!("relaying http://{at}{} to {}", args.upstream.path(), args.upstream));
     let serving = Upstream::new(args.upstream.clone(), Arc::clone(&ready.relay)).serve(listener);
     let stop = tokio::select! {
         served = serving => Some(served.map_err(|error| {
@@ -268,7 +273,7 @@ async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<(), 
         _ = signals.next() => None,
     };
     if let Some(RelayStop::Ended(_)) = &stop {
-        ready.console.note("a fault ended the server: the relay ends, so that every client sees it go");
+        ready.tell("a fault ended the server: the relay ends, so that every client sees it go");
     }
     Ok(())
 }

@@ -1,15 +1,16 @@
 //! The log of a relay: lines while it runs, a file with all events, counters, and figures at the end.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::relay::RelaySettings;
@@ -17,10 +18,14 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::relay::{MessageChange, RelayMetrics, RelayWatcher, RelayedCall};
 use crate::reliability::{Reliability, ReliabilityFigures};
-use crate::source::visible_line;
+use crate::report::terminal::crop;
+use crate::source::{Color, visible_line};
 
 /// The most changes that are shown while the relay runs.
 const MOST_SHOWN: u64 = 200;
+
+/// How often the view is drawn.
+const REDRAW: Duration = Duration::from_millis(200);
 
 /// The version of the form of the events.
 const VERSION: u64 = 1;
@@ -31,6 +36,8 @@ pub(super) struct RelayLog {
     is_quiet: bool,
     is_strict: bool,
     begun: Instant,
+    /// The figures so far, drawn where standard error is a terminal.
+    view: ProgressBar,
     state: Mutex<LogState>,
 }
 
@@ -41,6 +48,8 @@ struct LogState {
     reliability: Reliability,
     metrics: RelayMetrics,
     shown: u64,
+    /// When the view was drawn last.
+    drawn: Option<Instant>,
 }
 
 struct EventFile {
@@ -70,12 +79,14 @@ impl RelayLog {
             is_quiet: settings.quiet,
             is_strict: settings.strict,
             begun: Instant::now(),
+            view: view(!settings.quiet && io::stderr().is_terminal(), console.error_style.color),
             state: Mutex::new(LogState {
                 events,
                 problem: None,
                 reliability: Reliability::new(settings.deadline),
                 metrics: RelayMetrics::default(),
                 shown: 0,
+                drawn: None,
             }),
         };
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -100,10 +111,11 @@ impl RelayLog {
         // Whoever wanted to know has been told.
         let _ = self.write(&mut state, json!({ "type": "end", "figures": figures.json(), "idle_faults": idle }));
         state.events = None;
+        self.view.finish_and_clear();
         if !self.is_quiet {
-            self.console.note(text(&figures).trim_end());
+            self.tell(text(&figures).trim_end());
             for fault in idle {
-                self.console.note(&format!("warning: the fault `{}` changed nothing", visible_line(fault)));
+                self.tell(&format!("warning: the fault `{}` changed nothing", visible_line(fault)));
             }
         }
         state.problem.clone().map_or(Ok(()), Err)
@@ -119,7 +131,8 @@ impl RelayLog {
         state.events = None;
         state.problem = Some(problem.clone());
         if !self.is_strict {
-            self.console.error(&problem, Some("no more events are written; messages still pass"));
+            let help = "no more events are written; messages still pass";
+            self.view.suspend(|| self.console.error(&problem, Some(help)));
         }
         Err(problem)
     }
@@ -130,7 +143,7 @@ impl RelayLog {
         }
         state.shown += 1;
         if state.shown > MOST_SHOWN {
-            return self.console.note("more changes are not shown; `--events FILE` keeps all of them");
+            return self.tell("more changes are not shown; `--events FILE` keeps all of them");
         }
         let mut asked = change.method.clone().unwrap_or_else(|| "a message".to_owned());
         if let Some(tool) = &change.tool {
@@ -138,7 +151,29 @@ impl RelayLog {
         }
         let session = if change.session > 0 { format!(", session {}", change.session) } else { String::new() };
         let (faults, changes) = (change.faults.join(", "), change.changes.join("; "));
-        self.console.note(&visible_line(&format!("{faults}: {asked}{session}: {changes}")));
+        self.tell(&visible_line(&format!("{faults}: {asked}{session}: {changes}")));
+    }
+
+    /// Writes a line above the view.
+    pub(super) fn tell(&self, text: &str) {
+        self.view.suspend(|| self.console.note(text));
+    }
+
+    /// Draws the figures so far, not too often.
+    fn draw(&self, state: &mut LogState) {
+        if self.view.is_hidden() || state.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW) {
+            return;
+        }
+        state.drawn = Some(Instant::now());
+        let figures = state.reliability.figures();
+        let ReliabilityFigures { calls, struck, failed_tasks, tasks, .. } = figures;
+        let (eta, tcaf) = (share(figures.effective_availability), share(figures.amplification));
+        let line = format!(
+            "{}, {struck} struck · ETA {eta} · TCAF {tcaf} · {failed_tasks} of {} failed",
+            count(calls, "call"),
+            count(tasks, "task")
+        );
+        self.view.set_message(crop(&line, self.console.error_style.width.saturating_sub(12)));
     }
 
     fn metrics(&self) -> String {
@@ -156,6 +191,7 @@ impl RelayWatcher for RelayLog {
         let mut state = self.state();
         state.metrics.changed(change);
         self.show(&mut state, change);
+        self.draw(&mut state);
         let MessageChange { session, direction, method, tool, faults, changes } = change;
         let direction = direction.word();
         self.write(
@@ -176,6 +212,7 @@ impl RelayWatcher for RelayLog {
         let mut state = self.state();
         state.metrics.called(call);
         state.reliability.add(&call.record);
+        self.draw(&mut state);
         let record = &call.record;
         let took = (record.took.as_secs_f64() * 1_000_000.0).round() / 1000.0;
         self.write(
@@ -196,7 +233,7 @@ impl RelayWatcher for RelayLog {
 
     fn note(&self, text: &str) -> Result<(), String> {
         if !self.is_quiet {
-            self.console.note(&format!("warning: {}", visible_line(text)));
+            self.tell(&format!("warning: {}", visible_line(text)));
         }
         self.write(&mut self.state(), json!({ "type": "note", "text": text }))
     }
@@ -213,13 +250,29 @@ fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+fn share(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{share:.3}"))
+}
+
+/// A line that is drawn again and again, below what is told.
+fn view(is_drawn: bool, color: Color) -> ProgressBar {
+    let target = if is_drawn { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let template = if color == Color::Always { "  {elapsed}  {msg:.dim}" } else { "  {elapsed}  {msg}" };
+    let look = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let view = ProgressBar::with_draw_target(None, target).with_style(look);
+    if !view.is_hidden() {
+        view.set_message("no tool was called yet");
+        view.enable_steady_tick(REDRAW);
+    }
+    view
+}
+
 /// The figures for people.
 fn text(figures: &ReliabilityFigures) -> String {
     let ReliabilityFigures { calls, intents, tasks, struck, failed_tasks, .. } = figures;
     if *calls == 0 {
         return "no tool was called".to_owned();
     }
-    let share = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
     let mut lines = vec![
         format!(
             "{} for {} in {}; faults struck {struck} of the calls",
