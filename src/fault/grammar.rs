@@ -141,7 +141,8 @@ static CONDITION: Object = Object {
                 "The kind of the called tool: `mutating` tools do not declare that they only read, `writing` and \
                  `adding` tools declare that they do so, and `reading` tools declare that they only read, by hint \
                  or by name.",
-            ),
+            )
+            .cure("`tool` is a kind of tool; names of tools go under `tools`"),
             key("declares", WANTED, "Paths that exist in the list entry of the tool, or paths with their values."),
             key("declared", Shape::Flag, "Whether the server declared the capability of the method."),
         ],

@@ -10,10 +10,17 @@ use crate::reliability::{CallOutcome, ReliabilityFigures};
 /// The upper bounds of the histogram, in seconds.
 const BOUNDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
+/// The tools whose calls are counted one by one: names come from clients, and may be many.
+const MOST_TOOLS: usize = 200;
+
+/// Where the calls of the others count; no name of a tool.
+const OTHER_TOOLS: &str = "(other tools)";
+
 /// The counters of one relay.
 #[derive(Debug, Default)]
 pub struct RelayMetrics {
-    outcomes: BTreeMap<CallOutcome, u64>,
+    /// By tool; of more tools than are kept, those that come later count together.
+    outcomes: BTreeMap<String, BTreeMap<CallOutcome, u64>>,
     /// By name of the fault.
     changes: BTreeMap<String, u64>,
     /// By bound; the last one has none.
@@ -25,7 +32,10 @@ impl RelayMetrics {
     /// A call is over.
     pub fn called(&mut self, call: &RelayedCall) {
         let took = call.record.took;
-        *self.outcomes.entry(call.record.outcome).or_default() += 1;
+        let tool = &call.record.tool;
+        let is_kept = self.outcomes.len() < MOST_TOOLS || self.outcomes.contains_key(tool);
+        let outcomes = self.outcomes.entry(if is_kept { tool.clone() } else { OTHER_TOOLS.to_owned() }).or_default();
+        *outcomes.entry(call.record.outcome).or_default() += 1;
         self.waited += took;
         let bucket = BOUNDS.iter().position(|bound| took.as_secs_f64() <= *bound).unwrap_or(BOUNDS.len());
         self.latencies[bucket] += 1;
@@ -41,10 +51,13 @@ impl RelayMetrics {
     /// All counters and the figures, in the text format of Prometheus (exposition format 0.0.4).
     pub fn text(&self, figures: &ReliabilityFigures) -> String {
         let mut text = String::new();
-        let outcomes = CallOutcome::ALL.map(|outcome| {
-            let count = self.outcomes.get(&outcome).copied().unwrap_or_default();
-            (format!("{{outcome=\"{}\"}}", outcome.word()), count.to_string())
-        });
+        let of_tool = |(tool, counts): (&String, &BTreeMap<CallOutcome, u64>)| {
+            CallOutcome::ALL.map(|outcome| {
+                let count = counts.get(&outcome).copied().unwrap_or_default();
+                (format!("{{tool=\"{}\",outcome=\"{}\"}}", escaped(tool), outcome.word()), count.to_string())
+            })
+        };
+        let outcomes: Vec<_> = self.outcomes.iter().flat_map(of_tool).collect();
         family(&mut text, "calls_total", "counter", "Calls of tools, by what the client got.", &outcomes);
         let changes = self.changes.iter();
         let changes: Vec<_> =
