@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{SchemaId, SchemaRules, Schemas, item_ids};
+use crate::wire::format::holds_at_most;
 
 /// How often subschemas may be asked about one place, counted anew for every way that leads to them.
 const MOST_AT_A_PLACE: usize = 50_000;
@@ -71,7 +72,7 @@ impl Schemas {
 
     /// Whether a judge of that weight is soon done with a value, without asking a single subschema.
     pub(crate) fn is_light(weight: Option<usize>, value: &Value) -> bool {
-        weight.is_some_and(|weight| weight <= PLAIN || size_up_to(value, STEPS / weight).is_some())
+        weight.is_some_and(|weight| weight <= PLAIN || holds_at_most(value, STEPS / weight))
     }
 
     /// How many subschemas are asked for all errors of a value; `None` where they are too many.
@@ -209,16 +210,4 @@ fn listed(rules: &SchemaRules) -> usize {
 /// How many steps it takes to look for a value among those that are listed.
 pub(super) fn listing(rules: &SchemaRules, value: &Value) -> usize {
     listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
-}
-
-/// How many values a value holds, itself included; `None` where that is more than so many.
-fn size_up_to(value: &Value, most: usize) -> Option<usize> {
-    let mut left = most.checked_sub(1)?;
-    let mut take = |inner: &Value| size_up_to(inner, left).map(|size| left -= size).is_some();
-    let fits = match value {
-        Value::Array(items) => items.iter().all(&mut take),
-        Value::Object(members) => members.values().all(&mut take),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-    };
-    fits.then_some(most - left)
 }
