@@ -38,6 +38,8 @@ pub mod lint;
 #[doc(hidden)]
 pub mod matching;
 #[doc(hidden)]
+pub mod path;
+#[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
 pub mod prove;

@@ -1,7 +1,6 @@
 //! A recorded reply in the words of a transport, with the ids of the session that hears it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -88,7 +87,7 @@ impl<'a> ReplyEncoder<'a> {
             return Vec::new();
         }
         let failure = HttpFailure::ConnectionRefused { address: "the recorded server".to_owned() };
-        vec![Scheduled { after: Duration::ZERO, incoming: self.undelivered(failure, None) }]
+        vec![Scheduled::at_once(self.undelivered(failure, None))]
     }
 
     fn ended(&self, ended: ServerEnd) -> Vec<Incoming> {

@@ -15,7 +15,7 @@ use crate::transport::relay::{Interceptor, Passed, intercept};
 use crate::transport::{
     Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Scheduled, TransportKind,
 };
-use crate::wire::{Era, HttpHead, RpcMessage, classify};
+use crate::wire::{Era, HttpHead, RpcMessage, classify, messages_in};
 
 /// The link with faults in its middle; its messages are counted together.
 pub fn on_link(link: Link, player: Arc<FaultPlayer>) -> Link {
@@ -116,13 +116,11 @@ impl LinkFaults {
         onward
     }
 
-    /// A raw message is one message, or one a line.
+    /// Takes in a raw message, which may be several.
     fn raw(&mut self, pieces: Vec<Vec<u8>>, owner: String) -> Passed {
         let bytes = pieces.concat();
-        let is_one = serde_json::from_slice::<Value>(&bytes).is_ok();
-        let lines = bytes.split(|byte| *byte == b'\n' && !is_one).filter(|line| !line.trim_ascii().is_empty());
         let (mut is_heard, mut back) = (true, Vec::new());
-        for line in lines {
+        for line in messages_in(&bytes) {
             let exchange = self.player.match_request(self.request(line, &owner, &[]), true);
             let is_line_heard = self.player.hear(&exchange, line).bytes.is_some();
             is_heard &= is_line_heard;
@@ -150,7 +148,9 @@ impl LinkFaults {
     /// What comes of a message of the server.
     fn received(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Passed {
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
-        let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else { return Passed::back(vec![at_once(original)]) };
+        let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else {
+            return Passed::back(vec![Scheduled::at_once(original)]);
+        };
         let mut original = original;
         if let Some(id) = self.garbled(&json) {
             json["id"] = id;
@@ -170,7 +170,7 @@ impl LinkFaults {
                 return Passed::default();
             }
             let Some(at) = self.pending.iter().position(|pending| pending.id == id) else {
-                return Passed::back(vec![at_once(original)]);
+                return Passed::back(vec![Scheduled::at_once(original)]);
             };
             let pending = self.pending.remove(at);
             let changed = self.player.answer(&pending.exchange, Some(reply(json)));
@@ -179,14 +179,19 @@ impl LinkFaults {
                 return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: Vec::new() };
             }
             let is_changed = changed.is_changed;
-            let back = if is_changed { self.encoded(changed, pending.context) } else { vec![at_once(original)] };
+            let back =
+                if is_changed { self.encoded(changed, pending.context) } else { vec![Scheduled::at_once(original)] };
             return Passed::back(back);
         }
         let during = self.during(&json);
         let exchange = during.map(|at| &self.pending[at].exchange);
         let context = during.map_or(RequestContext::RAW, |at| self.pending[at].context);
         let changed = self.player.sent(exchange, &self.scope, reply(json));
-        Passed::back(if changed.is_changed { self.encoded(changed, context) } else { vec![at_once(original)] })
+        Passed::back(if changed.is_changed {
+            self.encoded(changed, context)
+        } else {
+            vec![Scheduled::at_once(original)]
+        })
     }
 
     /// The id of the request that an answer without an id is for: one of which half arrived.
@@ -209,11 +214,11 @@ impl LinkFaults {
     /// A response that is no answer: faults may keep it from the client.
     fn undelivered(&mut self, frame: u32, original: Incoming) -> Passed {
         let Some(at) = self.pending.iter().position(|pending| pending.context.frame == frame) else {
-            return Passed::back(vec![at_once(original)]);
+            return Passed::back(vec![Scheduled::at_once(original)]);
         };
         let pending = self.pending.remove(at);
         let changed = self.player.answer(&pending.exchange, None);
-        Passed::back(if changed.loss.is_some() { Vec::new() } else { vec![at_once(original)] })
+        Passed::back(if changed.loss.is_some() { Vec::new() } else { vec![Scheduled::at_once(original)] })
     }
 
     /// The items that come over the transport.
@@ -302,7 +307,7 @@ impl Interceptor for LinkFaults {
             | Incoming::EndlessLine
             | Incoming::Closed
             | Incoming::Lost(_)
-            | Incoming::Exited(_) => Passed::back(vec![at_once(incoming)]),
+            | Incoming::Exited(_) => Passed::back(vec![Scheduled::at_once(incoming)]),
         };
         if let Some(until) = self.unread_until {
             let wait = until.saturating_duration_since(Instant::now());
@@ -310,8 +315,4 @@ impl Interceptor for LinkFaults {
         }
         passed
     }
-}
-
-fn at_once(incoming: Incoming) -> Scheduled {
-    Scheduled { after: Duration::ZERO, incoming }
 }

@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use super::draw::{FaultDrawKey, burst_chance, draw};
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
-use super::message_path::MessagePath;
 use super::parsed_message::{MessageKind, ParsedMessage};
 use super::path_condition::{NamedCondition, PathConditions, fits};
 use super::schema_check;
 use super::words::{
     AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, KindCondition, Occurrence, SearchScope, ToolKind,
 };
+use crate::path::DottedPath;
 use crate::wire::{Catalog, Tool};
 
 /// The conditions on an exchange; keys that are left out match everything.
@@ -301,7 +301,7 @@ impl Match {
             (AnswerCondition::Served, Some(answer)) => is_served(answer),
         };
         // Notifications come beside the answer, and are looked for in all of what came.
-        let anywhere = |place: &MessagePath, value: &mut dyn FnMut(&Value) -> bool| {
+        let anywhere = |place: &DottedPath, value: &mut dyn FnMut(&Value) -> bool| {
             let mut messages = replies.iter().filter_map(|reply| {
                 let ReplyContent::Message(message) = &reply.content else { return None };
                 message.get("method").is_some().then_some(message)

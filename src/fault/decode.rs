@@ -10,7 +10,6 @@ use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
 use super::hearing::{Disruption, Hearing};
-use super::message_path::MessagePath;
 use super::path_reader::{PathReader, listed, lower_case};
 use super::preset::decode_named;
 use super::words::{
@@ -18,6 +17,7 @@ use super::words::{
     KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind, ValueEdit,
 };
 use super::written::Written;
+use crate::path::DottedPath;
 use crate::source::grammar::Shape;
 use crate::source::{
     Diagnostic, Node, SourceId, Sources, Value, did_you_mean, grammar, nearest, parse, parse_duration,
@@ -231,7 +231,7 @@ impl FaultReader<'_> {
         Written::read(node, self.found)
     }
 
-    fn written_pairs(&mut self, node: &Node) -> Vec<(MessagePath, Written)> {
+    fn written_pairs(&mut self, node: &Node) -> Vec<(DottedPath, Written)> {
         self.paths().pairs(node, |paths, node| Written::read(node, paths.found))
     }
 

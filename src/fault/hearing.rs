@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::message_path::MessagePath;
 use super::words::{Arrival, KillMoment};
 use super::written::Written;
+use crate::path::DottedPath;
 use crate::source::template::Names;
 
 /// Changes to the message that the server receives.
@@ -14,9 +14,9 @@ use crate::source::template::Names;
 pub(super) struct Hearing {
     /// How it arrives; once and whole without it.
     pub(super) arrival: Option<Arrival>,
-    pub(super) set: Vec<(MessagePath, Written)>,
-    pub(super) add: Vec<(MessagePath, Written)>,
-    pub(super) remove: Vec<MessagePath>,
+    pub(super) set: Vec<(DottedPath, Written)>,
+    pub(super) add: Vec<(DottedPath, Written)>,
+    pub(super) remove: Vec<DottedPath>,
     /// By name in small letters; nothing takes a header away.
     pub(super) headers: Vec<(String, Option<Written>)>,
 }

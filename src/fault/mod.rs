@@ -12,7 +12,6 @@ mod effect;
 mod exchange;
 mod grammar;
 mod hearing;
-mod message_path;
 mod parsed_message;
 mod path_condition;
 mod path_reader;
@@ -30,7 +29,6 @@ pub use self::decode::{decode, decode_all, decode_match, load};
 pub use self::draw::{FaultDrawKey, burst_chance, draw, greatest_burst_share};
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 pub use self::grammar::{FAULT, MATCH, WHOLE};
-pub use self::message_path::MessagePath;
 pub use self::parsed_message::{MessageKind, RequestHead};
 pub use self::place::FaultPlace;
 pub use self::player::{

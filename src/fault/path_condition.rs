@@ -3,8 +3,8 @@
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::message_path::MessagePath;
 use super::parsed_message::ParsedMessage;
+use crate::path::DottedPath;
 
 /// A value that is wanted.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl PartialEq for WantedValue {
 /// Something at a path, with that value where one is given.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PathCondition {
-    pub(super) place: MessagePath,
+    pub(super) place: DottedPath,
     pub(super) wanted: Option<WantedValue>,
 }
 
@@ -52,7 +52,7 @@ impl PathCondition {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PathConditions {
     pub(super) with: Vec<PathCondition>,
-    pub(super) without: Vec<MessagePath>,
+    pub(super) without: Vec<DottedPath>,
 }
 
 impl PathConditions {

@@ -2,8 +2,8 @@
 
 use regex::Regex;
 
-use super::message_path::MessagePath;
 use super::path_condition::{NamedCondition, PathCondition, PathConditions, WantedValue};
+use crate::path::DottedPath;
 use crate::source::{Diagnostic, Node, Span, Value};
 
 /// Adds what is wrong to `found`.
@@ -14,12 +14,12 @@ pub(super) struct PathReader<'a> {
 
 impl PathReader<'_> {
     /// Reads a path, or a list of them.
-    pub(super) fn places(&mut self, node: Option<&Node>) -> Vec<MessagePath> {
+    pub(super) fn places(&mut self, node: Option<&Node>) -> Vec<DottedPath> {
         listed(node).filter_map(|node| self.place(node)).collect()
     }
 
     /// Reads a path.
-    pub(super) fn place(&mut self, node: &Node) -> Option<MessagePath> {
+    pub(super) fn place(&mut self, node: &Node) -> Option<DottedPath> {
         self.path(node.text()?, node.span)
     }
 
@@ -28,7 +28,7 @@ impl PathReader<'_> {
         &mut self,
         node: &Node,
         read: impl Fn(&mut Self, &Node) -> Option<T>,
-    ) -> Vec<(MessagePath, T)> {
+    ) -> Vec<(DottedPath, T)> {
         let mut pairs = Vec::new();
         for (name, value) in node.entries() {
             let place = self.path(&name.value, name.span);
@@ -83,8 +83,8 @@ impl PathReader<'_> {
         named
     }
 
-    fn path(&mut self, text: &str, span: Span) -> Option<MessagePath> {
-        MessagePath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
+    fn path(&mut self, text: &str, span: Span) -> Option<DottedPath> {
+        DottedPath::parse(text).map_err(|reason| self.found.push(Diagnostic::error("bad-path", reason, span))).ok()
     }
 }
 

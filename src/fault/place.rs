@@ -12,9 +12,9 @@ use super::Fault;
 use super::draw::text_draw;
 use super::effect::FaultEffect;
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
-use super::message_path::MessagePath;
 use super::parsed_message::ParsedMessage;
 use super::words::{AnswerSource, ValueEdit};
+use crate::path::DottedPath;
 use crate::wire::ListKind;
 
 /// The most places of one entry or of one answer; of more, the outer ones are taken, and of equals those that their
@@ -125,7 +125,7 @@ impl FaultEffect {
     fn is_certain(&self) -> bool {
         match self {
             Self::Set(pairs) => !pairs.iter().any(|(path, written)| path.is_plural() || written.is_template()),
-            Self::Edit(edit, paths) => !edit.looks_below() && !paths.iter().any(MessagePath::is_plural),
+            Self::Edit(edit, paths) => !edit.looks_below() && !paths.iter().any(DottedPath::is_plural),
             Self::Append(_)
             | Self::Pad(_)
             | Self::Rename(_)
@@ -189,9 +189,9 @@ impl ValueEdit {
 }
 
 fn pair_places<T: Clone>(
-    pairs: &[(MessagePath, T)],
+    pairs: &[(DottedPath, T)],
     message: &Value,
-    effect: fn(Vec<(MessagePath, T)>) -> FaultEffect,
+    effect: fn(Vec<(DottedPath, T)>) -> FaultEffect,
 ) -> Option<Vec<FaultPlace>> {
     if !pairs.iter().any(|(path, _)| path.is_plural()) {
         return None;
@@ -201,7 +201,7 @@ fn pair_places<T: Clone>(
     Some(grouped(found.map(|pair| (pair, None)), |(path, _)| path, effect))
 }
 
-fn edit_places(edit: ValueEdit, paths: &[MessagePath], message: &Value) -> Option<Vec<FaultPlace>> {
+fn edit_places(edit: ValueEdit, paths: &[DottedPath], message: &Value) -> Option<Vec<FaultPlace>> {
     let make = |paths| FaultEffect::Edit(edit, paths);
     if let Some(is_wanted) = edit.wanted() {
         // A text is cut as a whole; values are changed in the JSON that a text may hold.
@@ -212,7 +212,7 @@ fn edit_places(edit: ValueEdit, paths: &[MessagePath], message: &Value) -> Optio
         let found = found.map(|(path, value)| (path, is_change.then_some(value)));
         return Some(grouped(found, |path| path, make));
     }
-    if !paths.iter().any(MessagePath::is_plural) {
+    if !paths.iter().any(DottedPath::is_plural) {
         return None;
     }
     let found = paths.iter().flat_map(|path| path.places(message)).filter(|path| path.find(message).is_some());
@@ -235,7 +235,7 @@ fn argument_places(exchange: &MessageExchange) -> Vec<FaultPlace> {
 /// element of a list.
 fn grouped<T>(
     found: impl Iterator<Item = (T, Option<Value>)>,
-    path: impl Fn(&T) -> &MessagePath,
+    path: impl Fn(&T) -> &DottedPath,
     effect: impl Fn(Vec<T>) -> FaultEffect,
 ) -> Vec<FaultPlace> {
     type PlaceName = (Option<EntryName>, String);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::condition::Chance;
 use super::decode::{CHANGES, NOTHING, burst_mistake, decode, decode_match};
 use super::effect::FaultEffect;
-use super::message_path::MessagePath;
 use super::path_reader::listed;
 use super::words::ValueEdit;
 use super::{FAULT, Fault};
+use crate::path::DottedPath;
 use crate::source::grammar::{Key, Object, Shape, key, required};
 use crate::source::{Diagnostic, Node, SourceFile, Sources, Value, parse, parse_duration};
 
@@ -241,7 +241,7 @@ fn tools(node: &Node) -> Vec<String> {
 fn unlisted(name: &str, tools: &[String]) -> Fault {
     let mut fault = preset_of(name, "{ on: { method: tools/list }, answers: { remove: 'result.tools[*]' } }");
     let places = tools.iter().filter(|tool| !tool.contains('*')).map(|tool| format!("result.tools[name={tool}]"));
-    let places: Vec<_> = places.filter_map(|place| MessagePath::parse(&place).ok()).collect();
+    let places: Vec<_> = places.filter_map(|place| DottedPath::parse(&place).ok()).collect();
     if !tools.is_empty() {
         fault.answers = vec![FaultEffect::Edit(ValueEdit::Remove, places)];
     }

@@ -149,56 +149,15 @@ pub(super) fn is(tool: &Tool, kind: ToolKind) -> bool {
         ToolKind::Known => true,
         ToolKind::Unknown => false,
         ToolKind::ReadOnly => reads == Some(true),
-        ToolKind::Reading => reads.unwrap_or_else(|| starts_with(&tool.name, &READS)),
+        ToolKind::Reading => tool.only_reads(),
         ToolKind::Mutating => reads != Some(true),
-        ToolKind::Writing => reads == Some(false) || reads.is_none() && starts_with(&tool.name, &WRITES),
+        ToolKind::Writing => !reads.unwrap_or_else(|| !tool.names_a_change()),
         ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
     }
 }
 
 /// Verbs that add something each time they are obeyed.
 const ADDS: [&str; 8] = ["create", "append", "insert", "post", "send", "increment", "push", "book"];
-
-/// Verbs that leave everything as it is.
-const READS: [&str; 15] = [
-    "get",
-    "list",
-    "read",
-    "show",
-    "find",
-    "search",
-    "count",
-    "fetch",
-    "query",
-    "describe",
-    "look",
-    "open",
-    "view",
-    "check",
-    "summarize",
-];
-
-/// Verbs that change something.
-const WRITES: [&str; 18] = [
-    "create",
-    "append",
-    "insert",
-    "post",
-    "send",
-    "increment",
-    "push",
-    "book",
-    "set",
-    "update",
-    "write",
-    "put",
-    "delete",
-    "remove",
-    "save",
-    "store",
-    "rename",
-    "edit",
-];
 
 /// Whether a name such as `create_user` or `createUser` begins with one of the verbs.
 fn starts_with(name: &str, verbs: &[&str]) -> bool {

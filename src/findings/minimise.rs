@@ -9,9 +9,8 @@ use serde_json::Value;
 use super::Stored;
 use super::replay::ANSWER;
 use crate::event::{Finding, Reproduction, ReproductionCall};
-use crate::generate::shrink;
 use crate::redact::RESTORED_FROM;
-use crate::reproduce::ddmin;
+use crate::reproduce::{ddmin, shrink};
 use crate::source::map_texts;
 
 /// A minimised finding.

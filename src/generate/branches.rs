@@ -51,8 +51,8 @@ impl Branches {
                 branches.own.insert(id, own);
                 branches.count += count;
             }
-            todo.extend(inside(rules).into_iter().map(|id| (id, BTreeSet::new())));
-            todo.extend(beside(rules).into_iter().map(|id| (id, required.clone())));
+            todo.extend(rules.inside().map(|id| (id, BTreeSet::new())));
+            todo.extend(rules.beside().map(|id| (id, required.clone())));
         }
         branches
     }
@@ -160,19 +160,4 @@ fn required_names(schemas: &Schemas, id: SchemaId) -> BTreeSet<String> {
         }
     }
     names
-}
-
-/// The subschemas that judge the same place.
-fn beside(rules: &SchemaRules) -> Vec<SchemaId> {
-    let condition = rules.condition.iter().flat_map(|condition| condition.then.into_iter().chain(condition.otherwise));
-    let dependent = rules.dependent_schemas.iter().map(|(_, id)| *id);
-    let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).copied();
-    lists.chain(condition).chain(dependent).collect()
-}
-
-/// The subschemas that judge items and members.
-fn inside(rules: &SchemaRules) -> Vec<SchemaId> {
-    let named = rules.pattern_properties.iter().map(|(_, id)| *id);
-    let single = rules.items.into_iter().chain(rules.additional);
-    rules.prefix.iter().chain(rules.properties.values()).copied().chain(named).chain(single).collect()
 }

@@ -9,7 +9,6 @@ mod generator;
 mod make;
 mod rng;
 mod shape;
-mod shrink;
 mod violation;
 
 pub use boundary::Boundary;
@@ -17,5 +16,4 @@ pub use branches::BranchSet;
 pub use generator::{Generator, GeneratorLimits, valid};
 pub use make::PLACEHOLDER;
 pub use rng::Rng;
-pub use shrink::shrink;
 pub use violation::{Breach, InvalidValue};

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::arguments::{ConfigSource, NotCallable};
 use super::block::Block;
 use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
+use super::witness::only_as_task;
 use super::{raw, snapshot};
 use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
@@ -13,7 +15,7 @@ use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
     Action, Answers, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection, is_builtin,
 };
-use crate::wire::Catalog;
+use crate::wire::{Catalog, Tool};
 
 /// Makes the cases of one lane; also used to make cases once the catalog is known.
 #[derive(Clone, Copy)]
@@ -190,6 +192,20 @@ impl Planner<'_> {
             retries: self.suite.options.retries,
             body,
         }
+    }
+
+    /// Why generated calls leave a tool out; `None` where it may be called.
+    pub(crate) fn left_out(&self, tool: &Tool) -> Option<Reason> {
+        if tool.is_task_only() {
+            return Some(Reason::NotApplicable(only_as_task(tool)));
+        }
+        self.hazard(tool)
+    }
+
+    /// Why a tool must not be called.
+    pub(crate) fn hazard(&self, tool: &Tool) -> Option<Reason> {
+        let hazard = self.suite.hazard(&self.lane.server, tool)?;
+        Some(NotCallable::Hazard(hazard).skip_reason(&tool.name, ConfigSource::of(self.suite)))
     }
 
     /// A failed case for every name and pattern of a selection that no tool of the server answers to.

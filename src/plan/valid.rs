@@ -28,7 +28,7 @@ pub(super) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catal
 
 fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> {
     let suite = planner.suite;
-    let is_task = tool.raw["execution"]["taskSupport"] == "required";
+    let is_task = tool.is_task_only();
     if is_task || suite.hazard(&planner.lane.server, tool).is_some() {
         return None;
     }

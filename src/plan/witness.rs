@@ -26,7 +26,7 @@ pub(crate) struct Witness {
 /// A valid call of a tool, with everything that must happen before it; `Err` says why there is none.
 pub(crate) fn find_witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
     let suite = planner.suite;
-    if tool.raw["execution"]["taskSupport"] == "required" {
+    if tool.is_task_only() {
         return Err(only_as_task(tool).into());
     }
     if let Some(donor) = suite.tests.iter().find_map(|test| donor_steps(test, tool, planner, catalog)) {
@@ -111,7 +111,7 @@ pub(crate) fn arguments_for_call(suite: &Suite, server: &str, tool: &Tool) -> Re
 ///
 /// Says why the tool is not called.
 pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &Tool) -> Result<Json, NotCallable> {
-    if tool.raw["execution"]["taskSupport"] == "required" {
+    if tool.is_task_only() {
         return Err(NotCallable::NothingFits(only_as_task(tool)));
     }
     let arguments = arguments_for_call(context.suite, context.server_name, tool)?;

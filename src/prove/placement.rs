@@ -11,9 +11,10 @@ use super::replay::MutatedReplies;
 use super::suggest::is_volatile;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
-    AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, MessagePath, NotApplied,
+    AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied,
     ReplyContent, ServerReply,
 };
+use crate::path::DottedPath;
 use crate::plan::Plan;
 use crate::runner::REQUEST_TIMEOUT;
 use crate::taxonomy::Mutant;
@@ -296,7 +297,7 @@ impl RecordedTarget<'_> {
 /// The value of a field of an answer: in its structured content, or in its result.
 fn answer_value(exchange: &MessageExchange, field: &str) -> Option<Value> {
     let ReplyContent::Message(message) = &exchange.replies[exchange.answer()?].content else { return None };
-    let place = |prefix: &str| MessagePath::parse(&format!("{prefix}{field}")).ok()?.find(message);
+    let place = |prefix: &str| DottedPath::parse(&format!("{prefix}{field}")).ok()?.find(message);
     place("result.structuredContent.").or_else(|| place("result.content[0].text.json().")).or_else(|| place("result."))
 }
 

@@ -1,9 +1,10 @@
 //! Makes the requests of a finding again, and searches for the requests that it needs.
 //!
-//! A [`Player`] sends requests one after another in a session; `ddmin` leaves out requests. Blocks use both while a run
-//! lasts, and replays of kept findings use them later.
+//! A [`Player`] sends requests one after another in a session; [`ddmin`] leaves out requests, and [`shrink`] makes what they
+//! carry smaller. Runs use them while they last, and replays of kept findings later.
 
 mod ddmin;
+mod shrink;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::session::{Awaited, CallFailure, FailureReason, RawMessage, Session, S
 use crate::wire::Era;
 
 pub use self::ddmin::{ddmin, next_question};
+pub use self::shrink::shrink;
 
 /// How long a server is watched after its last answer.
 pub const WATCH: Duration = Duration::from_millis(20);

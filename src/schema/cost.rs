@@ -1,12 +1,16 @@
-//! Estimates the cost of validation without memoization, as in the `jsonschema` crate.
+//! Estimates the cost of validation by the `jsonschema` crate.
 //!
-//! A reference that is followed twice at each of forty steps is followed a million million times.
+//! That crate remembers what a reference leads to says about an object or a list, and nothing else: a reference that is
+//! followed twice at each of forty steps beside each other is followed a million million times, and so is what collects
+//! all errors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::{SchemaId, SchemaRules, Schemas, item_ids};
+use crate::wire::format::holds_at_most;
 
 /// How often subschemas may be asked about one place, counted anew for every way that leads to them.
 const MOST_AT_A_PLACE: usize = 50_000;
@@ -14,9 +18,12 @@ const MOST_AT_A_PLACE: usize = 50_000;
 /// The same for all subschemas together.
 const MOST_AT_ALL: usize = 2_000_000;
 
+/// How many schemas that look at a value once more may be inside of each other.
+const MOST_LEVELS: usize = 12;
+
 /// How deep references, alternatives and places may be inside of each other; what lies deeper is taken to last for ever. A
 /// message is at most 127 levels deep, and each level may go through a reference and an alternative.
-pub(super) const DEEPEST_JUDGED: usize = 400;
+pub(super) const DEEPEST: usize = 400;
 
 /// How many steps one question may take: one for each subschema that is asked about a place, more where that is costly.
 pub(crate) const STEPS: usize = 400_000;
@@ -31,13 +38,22 @@ impl Schemas {
     /// A subschema that takes too long to judge anything; `None` where all are quick.
     pub(crate) fn endless(&self) -> Option<&SchemaRules> {
         let mut all = MOST_AT_ALL;
-        (0..self.lines.len()).map(SchemaId).find_map(|id| {
+        let costly = (0..self.lines.len()).map(SchemaId).find(|id| {
             let most = MOST_AT_A_PLACE.min(all);
             let mut walk = CostWalk::new(most);
-            self.walk(id, &mut walk, &beside);
+            self.walk(*id, &mut walk, &asked);
             all = all.saturating_sub(most - walk.left);
-            (walk.left == 0).then(|| &**self.rules(id))
-        })
+            walk.left == 0
+        });
+        costly.map(|id| self.rules(id)).or_else(|| self.looking_again()).map(|rules| &**rules)
+    }
+
+    /// A subschema within too many others that look at a value once more, each of which doubles what is inside of it.
+    fn looking_again(&self) -> Option<&Arc<SchemaRules>> {
+        let again = || self.lines.iter().filter(|rules| rules.looks_again());
+        let outer: BTreeSet<&str> = again().map(|rules| rules.at.as_str()).collect();
+        let levels = |at: &str| at.match_indices('/').filter(|(end, _)| outer.contains(&at[..*end])).count();
+        again().find(|rules| levels(&rules.at) > MOST_LEVELS)
     }
 
     /// How many steps a place of a value can take at most, so that all of a value takes no more than that for each of
@@ -46,7 +62,8 @@ impl Schemas {
     /// `uniqueItems` counts for nothing: where there are more than a few, items are told apart by their hashes.
     pub(crate) fn weight(&self) -> Option<usize> {
         let mut walk = CostWalk::new(MOST_AT_A_PLACE);
-        let next = |rules: &SchemaRules| beside(rules).into_iter().chain(inside(rules)).collect();
+        let next =
+            |rules: &SchemaRules| asked(rules).into_iter().chain(rules.inside()).chain(contained(rules)).collect();
         self.walk(self.root, &mut walk, &next);
         let costly = self.patterns.values().any(|pattern| pattern.is_costly());
         let listed = self.lines.iter().map(|rules| listed(rules) / OTHERS_PER_STEP).sum::<usize>();
@@ -55,7 +72,7 @@ impl Schemas {
 
     /// Whether a judge of that weight is soon done with a value, without asking a single subschema.
     pub(crate) fn is_light(weight: Option<usize>, value: &Value) -> bool {
-        weight.is_some_and(|weight| weight <= PLAIN || size_up_to(value, STEPS / weight).is_some())
+        weight.is_some_and(|weight| weight <= PLAIN || holds_at_most(value, STEPS / weight))
     }
 
     /// How many subschemas are asked for all errors of a value; `None` where they are too many.
@@ -86,7 +103,7 @@ impl Schemas {
             walk.comes_back = true;
             return;
         }
-        if walk.left == 0 || walk.open.len() == DEEPEST_JUDGED {
+        if walk.left == 0 || walk.open.len() == DEEPEST {
             walk.left = 0;
             return;
         }
@@ -110,20 +127,19 @@ impl Schemas {
         if let Some(known) = known.get(&key) {
             return *known;
         }
-        if depth > DEEPEST_JUDGED || known.len() > STEPS {
+        if depth > DEEPEST || known.len() > STEPS {
             return MOST_ERRORS;
         }
         known.insert(key, 1);
         let rules = self.rules(id);
         let mut count = 1 + self.beyond_asking(rules, value);
-        for inner in beside(rules) {
+        for inner in asked(rules) {
             count = count.saturating_add(self.errors_of(inner, value, depth + 1, known));
         }
         match value {
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    let contained = rules.contains.as_ref().map(|contains| contains.schema);
-                    for inner in item_ids(self, &[id], at).into_iter().chain(contained) {
+                    for inner in item_ids(self, &[id], at).into_iter().chain(contained(rules)) {
                         count = count.saturating_add(self.errors_of(inner, item, depth + 1, known));
                     }
                     if count >= MOST_ERRORS {
@@ -167,28 +183,17 @@ impl CostWalk {
 
 /// The subschemas that may have to be asked about the same place; all of them twice where what nobody has looked at is
 /// found by looking once more.
-fn beside(rules: &SchemaRules) -> Vec<SchemaId> {
-    let mut ids = asked(rules);
-    if rules.unevaluated_properties.is_some() || rules.unevaluated_items.is_some() {
+fn asked(rules: &SchemaRules) -> Vec<SchemaId> {
+    let conditions = rules.condition.as_ref().map(|condition| condition.when);
+    let mut ids: Vec<SchemaId> = rules.beside().chain(rules.not).chain(conditions).collect();
+    if rules.looks_again() {
         ids.extend_from_within(..);
     }
     ids
 }
 
-fn asked(rules: &SchemaRules) -> Vec<SchemaId> {
-    let lists = rules.all.iter().chain(&rules.any).chain(&rules.one).chain(&rules.not).copied();
-    let condition = rules
-        .condition
-        .iter()
-        .flat_map(|condition| [condition.when].into_iter().chain(condition.then).chain(condition.otherwise));
-    lists.chain(condition).chain(rules.dependent_schemas.iter().map(|(_, id)| *id)).collect()
-}
-
-/// The subschemas of items and members.
-fn inside(rules: &SchemaRules) -> Vec<SchemaId> {
-    let named = rules.properties.values().copied().chain(rules.pattern_properties.iter().map(|(_, id)| *id));
-    let items = rules.prefix.iter().copied().chain(rules.items).chain(rules.contains.iter().map(|one| one.schema));
-    named.chain(items).chain(rules.additional).collect()
+fn contained(rules: &SchemaRules) -> Option<SchemaId> {
+    rules.contains.as_ref().map(|contains| contains.schema)
 }
 
 /// How many texts of a list are compared with a text in one step.
@@ -205,16 +210,4 @@ fn listed(rules: &SchemaRules) -> usize {
 /// How many steps it takes to look for a value among those that are listed.
 pub(super) fn listing(rules: &SchemaRules, value: &Value) -> usize {
     listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
-}
-
-/// How many values a value holds, itself included; `None` where that is more than so many.
-fn size_up_to(value: &Value, most: usize) -> Option<usize> {
-    let mut left = most.checked_sub(1)?;
-    let mut take = |inner: &Value| size_up_to(inner, left).map(|size| left -= size).is_some();
-    let fits = match value {
-        Value::Array(items) => items.iter().all(&mut take),
-        Value::Object(members) => members.values().all(&mut take),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-    };
-    fits.then_some(most - left)
 }

@@ -7,26 +7,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::cost::{DEEPEST_JUDGED, STEPS, listing};
+use super::cost::{DEEPEST, STEPS, listing};
 use super::{NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet, compare, is_multiple, same, written};
-
-/// How deep references may be followed; what lies deeper is taken to fit.
-const DEEPEST: usize = 120;
 
 impl Schemas {
     /// Whether a value fits a subschema.
     pub(crate) fn fits(&self, id: SchemaId, value: &Value) -> bool {
-        let mut question = FitQuery { schemas: self, left: STEPS, memory: FitMemo::Answers(BTreeMap::new()) };
+        let mut question = FitQuery::new(self);
         let fits = question.fits(id, value, 0);
         self.charge(STEPS - question.left);
         fits
     }
 
-    /// Whether the root is soon done with a value by a judge who remembers no answers.
+    /// Whether the `jsonschema` crate, which remembers answers as a question does, is soon done with a value.
     pub(crate) fn is_quick(&self, value: &Value) -> bool {
-        let mut question = FitQuery { schemas: self, left: STEPS, memory: FitMemo::Open(BTreeSet::new()) };
+        let mut question = FitQuery::new(self);
         question.fits(self.root, value, 0);
-        question.left > 0
+        question.left > 0 && !question.is_cut
     }
 
     /// Whether a value fits all of several subschemas.
@@ -59,51 +56,21 @@ impl Schemas {
 struct FitQuery<'a> {
     schemas: &'a Schemas,
     left: usize,
-    memory: FitMemo,
+    /// The answers so far, by subschema and the address of the value, since values do not move while they are judged. One
+    /// that is still open counts as a fit. As in the `jsonschema` crate, answers about texts and numbers are not kept.
+    known: BTreeMap<(SchemaId, usize), bool>,
+    /// Whether something lay too deep, and was taken to fit.
+    is_cut: bool,
 }
 
-/// The answers so far, by subschema and the address of the value: values do not move while they are judged.
-enum FitMemo {
-    /// Every answer, so that no subschema judges a place twice; one that is still open counts as a fit.
-    Answers(BTreeMap<(SchemaId, usize), bool>),
-    /// Nothing but what is still being asked, as in the `jsonschema` crate.
-    Open(BTreeSet<(SchemaId, usize)>),
-}
-
-impl FitMemo {
-    /// One that knows nothing.
-    fn fresh(&self) -> Self {
-        match self {
-            Self::Answers(_) => Self::Answers(BTreeMap::new()),
-            Self::Open(_) => Self::Open(BTreeSet::new()),
-        }
+impl<'a> FitQuery<'a> {
+    fn new(schemas: &'a Schemas) -> Self {
+        Self { schemas, left: STEPS, known: BTreeMap::new(), is_cut: false }
     }
 
-    /// Begins to ask; `Some` where the answer is known.
-    fn ask(&mut self, key: (SchemaId, usize)) -> Option<bool> {
-        match self {
-            Self::Answers(answers) => {
-                let known = answers.get(&key).copied();
-                if known.is_none() {
-                    answers.insert(key, true);
-                }
-                known
-            }
-            Self::Open(open) => (!open.insert(key)).then_some(true),
-        }
-    }
-
-    fn answer(&mut self, key: (SchemaId, usize), fits: bool) {
-        match self {
-            Self::Answers(answers) => drop(answers.insert(key, fits)),
-            Self::Open(open) => drop(open.remove(&key)),
-        }
-    }
-}
-
-impl FitQuery<'_> {
     fn fits(&mut self, id: SchemaId, value: &Value, depth: usize) -> bool {
-        if self.left == 0 || self.is_too_deep(depth) {
+        self.is_cut |= depth > DEEPEST;
+        if self.left == 0 || depth > DEEPEST {
             return true;
         }
         let schemas = self.schemas;
@@ -113,14 +80,16 @@ impl FitQuery<'_> {
             return false;
         }
         let key = (id, std::ptr::from_ref(value).addr());
-        // The `jsonschema` crate stops at a reference that is followed again, not at its target: a target of many
-        // references is judged once for each order in which they can be followed.
-        let is_noticed = rules.refers || matches!(self.memory, FitMemo::Answers(_));
-        if let Some(known) = is_noticed.then(|| self.memory.ask(key)).flatten() {
-            return known;
+        if let Some(known) = self.known.get(&key) {
+            return *known;
         }
+        self.known.insert(key, true);
         let fits = self.fits_inside(rules, value, depth) && self.fits_combined(rules, value, depth + 1);
-        self.memory.answer(key, fits);
+        if value.is_object() || value.is_array() {
+            self.known.insert(key, fits);
+        } else {
+            self.known.remove(&key);
+        }
         fits
     }
 
@@ -128,30 +97,10 @@ impl FitQuery<'_> {
         self.left = self.left.saturating_sub(steps);
     }
 
-    fn is_too_deep(&mut self, depth: usize) -> bool {
-        match self.memory {
-            FitMemo::Answers(_) => depth > DEEPEST,
-            FitMemo::Open(_) => {
-                if depth > DEEPEST_JUDGED {
-                    self.left = 0;
-                }
-                self.left == 0
-            }
-        }
-    }
-
     fn fits_combined(&mut self, rules: &SchemaRules, value: &Value, depth: usize) -> bool {
-        if matches!(self.memory, FitMemo::Answers(_)) {
-            return rules.all.iter().all(|id| self.fits(*id, value, depth))
-                && self.fits_alternatives(rules, value, depth);
-        }
-        // Unevaluated members and items are found by a second pass.
-        let looks_again = rules.unevaluated_properties.is_some() || rules.unevaluated_items.is_some();
-        (0..=usize::from(looks_again)).fold(true, |fits, _| {
-            // A judge looks at references last, and those are among these.
-            let refusing = rules.all.iter().filter(|id| !self.fits(**id, value, depth)).count();
-            self.fits_alternatives(rules, value, depth) && refusing == 0 && fits
-        })
+        // A judge looks at references last, and those are among these, so that one refusal hides no costs of others.
+        let refusing = rules.all.iter().filter(|id| !self.fits(**id, value, depth)).count();
+        self.fits_alternatives(rules, value, depth) && refusing == 0
     }
 
     fn fits_alternatives(&mut self, rules: &SchemaRules, value: &Value, depth: usize) -> bool {
@@ -215,9 +164,10 @@ impl FitQuery<'_> {
 
     /// A name is no part of the value, so what is found out about it is not kept.
     fn fits_name(&mut self, names: SchemaId, name: &str, depth: usize) -> bool {
-        let mut question = FitQuery { schemas: self.schemas, left: self.left, memory: self.memory.fresh() };
+        let mut question = FitQuery { left: self.left, ..Self::new(self.schemas) };
         let fits = question.fits(names, &Value::String(name.to_owned()), depth);
         self.left = question.left;
+        self.is_cut |= question.is_cut;
         fits
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Keyword {
     pub(crate) concerns: Option<TypeSet>,
     /// The first draft that knows it; `None` for keywords that every draft knows.
     pub(crate) since: Option<Draft>,
+    /// Whether a draft defines it, rather than a program that reads schemas.
+    pub(crate) is_standard: bool,
 }
 
 /// The value of a keyword.
@@ -36,16 +38,32 @@ pub(crate) enum KeywordValue {
     Plain,
 }
 
-/// The keywords, in the order in which subschemas are visited.
+/// The keywords, those first that are written most; subschemas are visited in this order.
 pub(crate) static KEYWORDS: &[Keyword] = {
     use KeywordValue::{Annotation, Definitions, List, Location, Named, Plain, Reference, Schema};
     &[
+        any("type", Plain),
+        any("enum", Plain),
+        any("const", Plain).since(Draft::Draft6),
         object("properties", Named),
+        object("required", Plain),
+        array("items", Schema),
+        text("pattern"),
+        any("format", Plain),
+        text("minLength"),
+        text("maxLength"),
+        number("minimum"),
+        number("maximum"),
+        number("exclusiveMinimum"),
+        number("exclusiveMaximum"),
+        number("multipleOf"),
+        array("minItems", Plain),
+        array("maxItems", Plain),
+        array("uniqueItems", Plain),
         object("patternProperties", Named),
         object("dependentSchemas", Named).since(Draft::Draft201909),
         any("$defs", Definitions),
         any("definitions", Definitions),
-        array("items", Schema),
         array("prefixItems", List).since(Draft::Draft202012),
         array("additionalItems", Schema),
         array("contains", Schema).since(Draft::Draft6),
@@ -74,32 +92,22 @@ pub(crate) static KEYWORDS: &[Keyword] = {
         any("description", Annotation),
         any("default", Annotation),
         any("examples", Annotation),
-        any("example", Annotation),
+        any("example", Annotation).of_programs(),
         any("deprecated", Annotation),
         any("readOnly", Annotation),
         any("writeOnly", Annotation),
         any("contentEncoding", Annotation),
         any("contentMediaType", Annotation),
-        any("enumNames", Annotation),
-        any("markdownDescription", Annotation),
-        any("const", Plain).since(Draft::Draft6),
-        number("minimum"),
-        number("exclusiveMinimum"),
-        number("maximum"),
-        number("exclusiveMaximum"),
-        number("multipleOf"),
-        text("minLength"),
-        text("maxLength"),
-        text("pattern"),
-        array("minItems", Plain),
-        array("maxItems", Plain),
-        array("uniqueItems", Plain),
+        any("enumNames", Annotation).of_programs(),
+        any("markdownDescription", Annotation).of_programs(),
         array("minContains", Plain).since(Draft::Draft201909),
         array("maxContains", Plain).since(Draft::Draft201909),
-        object("required", Plain),
         object("minProperties", Plain),
         object("maxProperties", Plain),
         object("dependentRequired", Plain).since(Draft::Draft201909),
+        any("dependencies", Plain),
+        any("contentSchema", Plain),
+        any("$vocabulary", Plain),
     ]
 };
 
@@ -118,6 +126,10 @@ impl Keyword {
     const fn since(self, draft: Draft) -> Self {
         Self { since: Some(draft), ..self }
     }
+
+    const fn of_programs(self) -> Self {
+        Self { is_standard: false, ..self }
+    }
 }
 
 impl KeywordValue {
@@ -129,7 +141,7 @@ impl KeywordValue {
 }
 
 const fn any(name: &'static str, holds: KeywordValue) -> Keyword {
-    Keyword { name, holds, concerns: None, since: None }
+    Keyword { name, holds, concerns: None, since: None, is_standard: true }
 }
 
 const fn object(name: &'static str, holds: KeywordValue) -> Keyword {

@@ -89,7 +89,6 @@ impl SchemaReader<'_> {
         for target in [plain, dynamic, recursive].into_iter().flatten() {
             let target = self.schema(&target);
             rules.all.push(target);
-            rules.refers = true;
         }
     }
 

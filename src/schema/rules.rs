@@ -80,8 +80,6 @@ pub(crate) struct SchemaRules {
     pub(crate) dependent_schemas: Vec<(String, SchemaId)>,
     pub(crate) unevaluated_properties: Option<SchemaId>,
 
-    /// Whether references are among what follows.
-    pub(crate) refers: bool,
     /// `allOf` and references.
     pub(crate) all: Vec<SchemaId>,
     pub(crate) any: Vec<SchemaId>,
@@ -116,6 +114,25 @@ impl SchemaRules {
             kinds = kinds.or(TypeSet::NUMBER);
         }
         kinds
+    }
+
+    /// The subschemas that judge the same value, or may: what it includes, and its alternatives.
+    pub(crate) fn beside(&self) -> impl Iterator<Item = SchemaId> {
+        let condition =
+            self.condition.iter().flat_map(|condition| condition.then.into_iter().chain(condition.otherwise));
+        let dependent = self.dependent_schemas.iter().map(|(_, id)| *id);
+        self.all.iter().chain(&self.any).chain(&self.one).copied().chain(condition).chain(dependent)
+    }
+
+    /// The subschemas that judge items and members.
+    pub(crate) fn inside(&self) -> impl Iterator<Item = SchemaId> {
+        let named = self.properties.values().copied().chain(self.pattern_properties.iter().map(|(_, id)| *id));
+        named.chain(self.additional).chain(self.prefix.iter().copied()).chain(self.items)
+    }
+
+    /// Whether what nobody has looked at is found by looking once more.
+    pub(crate) fn looks_again(&self) -> bool {
+        self.unevaluated_properties.is_some() || self.unevaluated_items.is_some()
     }
 
     fn says_of_texts(&self) -> bool {

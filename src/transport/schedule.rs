@@ -16,6 +16,13 @@ pub struct Scheduled {
     pub incoming: Incoming,
 }
 
+impl Scheduled {
+    /// An item that is due at once.
+    pub fn at_once(incoming: Incoming) -> Self {
+        Self { after: Duration::ZERO, incoming }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Schedule {
     /// By the time when they are due, and by their number.

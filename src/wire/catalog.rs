@@ -63,6 +63,11 @@ impl Tool {
         Self { name: raw["name"].as_str().unwrap_or_default().to_owned(), raw }
     }
 
+    /// Whether it is served as a task only.
+    pub fn is_task_only(&self) -> bool {
+        self.raw["execution"]["taskSupport"] == "required"
+    }
+
     /// The declared schema of its arguments; `Null` where there is none.
     pub fn input_schema(&self) -> &Value {
         &self.raw["inputSchema"]

@@ -82,6 +82,12 @@ pub fn classify(value: &Value) -> RpcMessage<'_> {
     }
 }
 
+/// The messages in raw bytes: one, or one a line.
+pub fn messages_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_one = serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+    bytes.split(move |byte| *byte == b'\n' && !is_one).filter(|line| !line.trim_ascii().is_empty())
+}
+
 /// The members of a message, at a glance: they are not looked into.
 #[derive(Deserialize)]
 struct Glance<'a> {

@@ -28,7 +28,8 @@ pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, HttpHead};
 pub use self::member::Members;
 pub use self::message::{
-    Id, RpcMessage, classify, id_of_unreadable, is_response, notification_line, request, response_line, response_of,
+    Id, RpcMessage, classify, id_of_unreadable, is_response, messages_in, notification_line, request, response_line,
+    response_of,
 };
 pub use self::revision::{Era, Revision};
 pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, Scanner};

@@ -14,7 +14,7 @@ use crate::harness::{files, root};
 const LAYERS: &[&[&str]] = &[
     &["source"],
     &["wire", "redact", "reliability"],
-    &["transport", "injection"],
+    &["transport", "injection", "path"],
     &["session"],
     &["schema"],
     &["generate", "matching"],

@@ -60,7 +60,7 @@ pub(super) struct ShownChange {
 /// The tools that only read and that may be called, as far as they are wanted.
 pub(super) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
     let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
-    let usable = tools.filter(|tool| tool.raw["execution"]["taskSupport"] != "required").filter_map(|tool| {
+    let usable = tools.filter(|tool| !tool.is_task_only()).filter_map(|tool| {
         let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
         Some(ShownStateReader { tool: tool.name.clone(), arguments: (context.filled)(&arguments)? })
     });

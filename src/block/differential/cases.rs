@@ -6,7 +6,6 @@ use super::Differential;
 use super::compare::DriftCheck;
 use crate::drift::{ChangeSubject, Recorded, RecordedIdentity};
 use crate::event::Reason;
-use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Mistake};
 use crate::wire::{Catalog, Tool};
@@ -76,6 +75,5 @@ fn unanswered(
 /// Why a recorded call may not be made again.
 fn forbidden(planner: &Planner<'_>, subject: &ChangeSubject, catalog: &Catalog) -> Option<Reason> {
     let ChangeSubject::Answers(name) = subject else { return None };
-    let hazard = planner.suite.hazard(&planner.lane.server, catalog.tool(name)?)?;
-    Some(NotCallable::Hazard(hazard).skip_reason(name, ConfigSource::of(planner.suite)))
+    planner.hazard(catalog.tool(name)?)
 }

@@ -6,9 +6,7 @@ use super::Fuzz;
 use super::crashing_tools::CrashingTools;
 use super::run::FuzzCheck;
 use crate::event::Reason;
-use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
-use crate::plan::witness::only_as_task;
 use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
@@ -46,11 +44,7 @@ fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
     if settings.block.selects(&tool.name) {
         return Some(Reason::SkippedBySuite(format!("`{}` is blocked", tool.name)));
     }
-    if tool.raw["execution"]["taskSupport"] == "required" {
-        return Some(Reason::NotApplicable(only_as_task(tool)));
-    }
-    let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
-    Some(NotCallable::Hazard(hazard).skip_reason(&tool.name, ConfigSource::of(planner.suite)))
+    planner.left_out(tool)
 }
 
 /// Calls of one tool, with those of all others in between.

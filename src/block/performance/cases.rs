@@ -33,7 +33,7 @@ pub(super) fn cases(
 }
 
 fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc<Measurements>) -> Body {
-    if tool.raw["execution"]["taskSupport"] == "required" {
+    if tool.is_task_only() {
         return Body::Skipped(only_as_task(tool).into());
     }
     let arguments = match arguments_for_call(planner.suite, &planner.lane.server, tool) {

@@ -2,6 +2,7 @@
 
 use super::super::negative_path::TEST_KEYS;
 use super::keys::ARGUMENTS;
+use crate::schema::KEYWORDS;
 use crate::source::grammar::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
@@ -71,77 +72,11 @@ fn check_name(name: &Located<String>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Every keyword of a JSON Schema in its dialects, those first that are written most.
-const KEYWORDS: [&str; 63] = [
-    "type",
-    "enum",
-    "const",
-    "properties",
-    "required",
-    "items",
-    "pattern",
-    "format",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "minProperties",
-    "maxProperties",
-    "additionalProperties",
-    "patternProperties",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "prefixItems",
-    "additionalItems",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "definitions",
-    "$defs",
-    "$ref",
-    "$schema",
-    "$id",
-    "id",
-    "$anchor",
-    "$dynamicRef",
-    "$dynamicAnchor",
-    "$recursiveRef",
-    "$recursiveAnchor",
-    "$vocabulary",
-    "$comment",
-    "title",
-    "description",
-    "default",
-    "examples",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-];
-
 /// A schema of other keys than keywords alone takes anything, and nobody means that; an empty one says so itself.
 fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     let entries = schema.entries();
-    if entries.is_empty() || entries.iter().any(|(key, _)| KEYWORDS.contains(&key.value.as_str())) {
+    let keywords = || KEYWORDS.iter().filter(|keyword| keyword.is_standard).map(|keyword| keyword.name);
+    if entries.is_empty() || entries.iter().any(|(key, _)| keywords().any(|keyword| keyword == key.value)) {
         return;
     }
     let is_of_arguments = |name: &str| ARGUMENTS.all_keys().any(|key| key.name == name);
@@ -152,7 +87,7 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     }
     for (key, _) in unknown {
         let message = format!("`{}` is not a keyword of JSON Schema", key.value);
-        let help = did_you_mean(&key.value, ["tool", "each"].into_iter().chain(KEYWORDS));
+        let help = did_you_mean(&key.value, ["tool", "each"].into_iter().chain(keywords()));
         found.push(Diagnostic::error("unknown-key", message, key.span).with_help(help));
     }
 }

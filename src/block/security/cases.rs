@@ -11,7 +11,6 @@ use super::fetching::{FetchCheck, is_address};
 use super::instructions::InstructionsCheck;
 use super::path::{PathCheck, is_path};
 use super::{AttackPack, SecuritySettings};
-use crate::block::torture::cases::kept;
 use crate::plan::planner::Planner;
 use crate::plan::put::parameters;
 use crate::plan::{Body, Case, Check};
@@ -41,7 +40,7 @@ pub(super) fn cases(
         let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         cases.extend(tools.filter_map(|tool| {
             let check = check_of_tool(settings, pack, tool)?;
-            Some(case(pack, &tool.name, kept(planner, tool).map_or(Body::Check(check), Body::Skipped)))
+            Some(case(pack, &tool.name, planner.left_out(tool).map_or(Body::Check(check), Body::Skipped)))
         }));
         cases.extend(
             check_of_server(settings, pack, catalog).map(|(subject, check)| case(pack, subject, Body::Check(check))),

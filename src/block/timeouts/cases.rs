@@ -5,9 +5,7 @@ use std::sync::Arc;
 use super::check::SlowCallCheck;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::Reason;
-use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
-use crate::plan::witness::only_as_task;
 use crate::plan::{Body, Case, Offer};
 use crate::suite::{Target, ToolSelection};
 use crate::transport::TransportKind;
@@ -45,15 +43,9 @@ fn applies(aspect: SlowCallAspect, settings: &TimeoutSettings, offer: &Offer<'_>
 }
 
 fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCallAspect, offer: &Offer<'_>) -> Body {
-    let named = settings.slow_tool.iter().chain(&settings.state).filter_map(|name| offer.catalog.tool(&name.value));
-    for tool in named {
-        if tool.raw["execution"]["taskSupport"] == "required" {
-            return Body::Skipped(Reason::NotApplicable(only_as_task(tool)));
-        }
-        if let Some(hazard) = planner.suite.hazard(&planner.lane.server, tool) {
-            let kept = NotCallable::Hazard(hazard);
-            return Body::Skipped(kept.skip_reason(&tool.name, ConfigSource::of(planner.suite)));
-        }
+    let mut named = settings.slow_tool.iter().chain(&settings.state).filter_map(|name| offer.catalog.tool(&name.value));
+    if let Some(reason) = named.find_map(|tool| planner.left_out(tool)) {
+        return Body::Skipped(reason);
     }
     if let Some(why) = not_ours(planner).filter(|_| aspect == SlowCallAspect::Shutdown) {
         return Body::Skipped(Reason::NotApplicable(why.to_owned()));

@@ -10,9 +10,7 @@ use super::slow_reader::SlowReaderCheck;
 use super::updates::UpdatesCheck;
 use super::{Torture, TortureCheck, WritePair};
 use crate::event::Reason;
-use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::planner::Planner;
-use crate::plan::witness::only_as_task;
 use crate::plan::{Body, Case, Check};
 use crate::source::Located;
 use crate::suite::ToolSelection;
@@ -99,7 +97,7 @@ fn may_write(settings: &Torture, tool: &Tool) -> bool {
 fn refusal(planner: &Planner<'_>, settings: &Torture, tool: &Tool, catalog: &Catalog) -> Option<Reason> {
     let reads = settings.pair(&tool.name).map(|pair| &pair.reads);
     let paired = reads.into_iter().flatten().filter_map(|read| catalog.tool(&read.value));
-    std::iter::once(tool).chain(paired).find_map(|tool| kept(planner, tool))
+    std::iter::once(tool).chain(paired).find_map(|tool| planner.left_out(tool))
 }
 
 fn names(pair: &WritePair) -> impl Iterator<Item = Located<String>> {
@@ -114,13 +112,4 @@ fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: 
     let check: Arc<dyn Check> =
         if may_write { Arc::new(UpdatesCheck { settings, tool }) } else { Arc::new(AnswersCheck { settings, tool }) };
     Body::Check(check)
-}
-
-/// Why a tool is not called.
-pub(in crate::block) fn kept(planner: &Planner<'_>, tool: &Tool) -> Option<Reason> {
-    if tool.raw["execution"]["taskSupport"] == "required" {
-        return Some(Reason::NotApplicable(only_as_task(tool)));
-    }
-    let hazard = planner.suite.hazard(&planner.lane.server, tool)?;
-    Some(NotCallable::Hazard(hazard).skip_reason(&tool.name, ConfigSource::of(planner.suite)))
 }

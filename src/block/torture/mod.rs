@@ -11,7 +11,7 @@
 mod answers;
 mod burst;
 mod canary;
-pub(super) mod cases;
+mod cases;
 mod clients;
 mod durability;
 mod echoes;

@@ -65,7 +65,7 @@ impl Read {
         let pair = settings.pair(tool);
         let is_meant = |read: &&Tool| match pair {
             Some(WritePair { reads, .. }) => reads.iter().any(|name| name.value == read.name),
-            None => read.name != tool && read.only_reads() && read.raw["execution"]["taskSupport"] != "required",
+            None => read.name != tool && read.only_reads() && !read.is_task_only(),
         };
         let tools: Vec<&Tool> = context.catalog.tools.iter().filter(is_meant).collect();
         let uris = context.catalog.resources.iter().filter_map(|resource| resource["uri"].as_str());

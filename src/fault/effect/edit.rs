@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 
 use super::{Copies, EffectContext};
-use crate::fault::message_path::MessagePath;
 use crate::fault::schema_check;
 use crate::fault::words::{ToolKind, ValueEdit};
 use crate::fault::written::Written;
+use crate::path::DottedPath;
 use crate::wire::Tool;
 
-pub(super) fn set(pairs: &[(MessagePath, Written)], work: &mut EffectContext<'_>) {
+pub(super) fn set(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
     each(&filled_pairs(pairs, work), work, |place, value, message| place.set(message, value));
 }
 
 /// The pairs whose values can be made.
-fn filled_pairs(pairs: &[(MessagePath, Written)], work: &EffectContext<'_>) -> Vec<(MessagePath, Value)> {
+fn filled_pairs(pairs: &[(DottedPath, Written)], work: &EffectContext<'_>) -> Vec<(DottedPath, Value)> {
     pairs.iter().filter_map(|(place, written)| Some((place.clone(), work.filled(written)?))).collect()
 }
 
-pub(super) fn append(pairs: &[(MessagePath, String)], work: &mut EffectContext<'_>) {
+pub(super) fn append(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, more, message| {
         place.edit(message, &mut |found| {
             if let Value::String(text) = found {
@@ -28,20 +28,22 @@ pub(super) fn append(pairs: &[(MessagePath, String)], work: &mut EffectContext<'
     });
 }
 
-pub(super) fn add(pairs: &[(MessagePath, Written)], work: &mut EffectContext<'_>) {
+pub(super) fn add(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
     each(&filled_pairs(pairs, work), work, |place, item, message| place.push(message, item));
 }
 
-pub(super) fn fill(pairs: &[(MessagePath, u64)], work: &mut EffectContext<'_>) {
-    each(pairs, work, |place, length, message| place.edit(message, &mut |found| pad(found, *length)));
+pub(super) fn fill(pairs: &[(DottedPath, u64)], work: &mut EffectContext<'_>) {
+    each(pairs, work, |place, length, message| {
+        place.edit(message, &mut |found| pad(found, *length));
+    });
 }
 
-pub(super) fn rename(pairs: &[(MessagePath, String)], work: &mut EffectContext<'_>) {
+pub(super) fn rename(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, name, message| place.rename(message, name));
 }
 
 /// Changes what is at places, all in the same way.
-pub(super) fn places(edit: ValueEdit, places: &[MessagePath], work: &mut EffectContext<'_>) {
+pub(super) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectContext<'_>) {
     for place in places {
         work.at_place(place, &mut |message| {
             if edit == ValueEdit::Remove {
@@ -57,7 +59,7 @@ pub(super) fn copy(copies: &Copies, work: &mut EffectContext<'_>) {
     work.at_place(&copies.list, &mut |message| clone(copies, message));
 }
 
-fn each<T>(pairs: &[(MessagePath, T)], work: &mut EffectContext<'_>, change: impl Fn(&MessagePath, &T, &mut Value)) {
+fn each<T>(pairs: &[(DottedPath, T)], work: &mut EffectContext<'_>, change: impl Fn(&DottedPath, &T, &mut Value)) {
     for (place, with) in pairs {
         work.at_place(place, &mut |message| change(place, with, message));
     }

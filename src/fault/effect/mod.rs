@@ -14,10 +14,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
-use super::message_path::MessagePath;
 use super::parsed_message::ParsedMessage;
 use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind, ValueEdit};
 use super::written::{Written, answer_names, earlier, request_names};
+use crate::path::DottedPath;
 use crate::source::template::Names;
 
 /// One change to what came.
@@ -25,17 +25,17 @@ use crate::source::template::Names;
 pub(super) enum FaultEffect {
     Plain(PlainEffect),
     /// Writes values to places.
-    Set(Vec<(MessagePath, Written)>),
+    Set(Vec<(DottedPath, Written)>),
     /// Adds text to texts.
-    Append(Vec<(MessagePath, String)>),
+    Append(Vec<(DottedPath, String)>),
     /// Adds items to lists.
-    Add(Vec<(MessagePath, Written)>),
+    Add(Vec<(DottedPath, Written)>),
     /// Fills texts up to a length.
-    Pad(Vec<(MessagePath, u64)>),
+    Pad(Vec<(DottedPath, u64)>),
     /// Gives members other names.
-    Rename(Vec<(MessagePath, String)>),
+    Rename(Vec<(DottedPath, String)>),
     /// Changes what is at places.
-    Edit(ValueEdit, Vec<MessagePath>),
+    Edit(ValueEdit, Vec<DottedPath>),
     /// Copies the last item of a list.
     Clone(Copies),
     /// Marks the tools of a kind with hints.
@@ -81,9 +81,9 @@ pub(super) enum FaultEffect {
 /// Copies of an item within its list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Copies {
-    pub(super) list: MessagePath,
+    pub(super) list: DottedPath,
     /// The differences between the copies: `{n}` in a text is the number of the copy, `{name}` the original text.
-    pub(super) with: Vec<(MessagePath, Value)>,
+    pub(super) with: Vec<(DottedPath, Value)>,
     pub(super) times: u32,
 }
 
@@ -245,7 +245,7 @@ impl<'a> EffectContext<'a> {
     }
 
     /// The messages that a path is about.
-    fn at_place(&mut self, place: &MessagePath, change: &mut dyn FnMut(&mut Value)) {
+    fn at_place(&mut self, place: &DottedPath, change: &mut dyn FnMut(&mut Value)) {
         if place.is_of_notification() && !self.is_on_its_way {
             self.others().for_each(change);
         } else if let Some(message) = self.message() {

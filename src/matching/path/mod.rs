@@ -29,7 +29,7 @@ impl ValuePath {
         let text = text.trim();
         let way = match text.strip_prefix('$') {
             None => PathSyntax::Dotted(Dotted::parse(text)?),
-            Some("") => PathSyntax::Dotted(Dotted::root()),
+            Some("") => PathSyntax::Dotted(Dotted::default()),
             Some(rest) => {
                 let query = Query::parse(text)?;
                 // A query for one value is a dotted path, whose failures name the fields that are there.

@@ -16,7 +16,7 @@ use crate::carrier::{ReplyEncoder, RequestContext};
 use crate::fault::{ClientMessage, Fault, MessageExchange, ReplyContent, ServerReply};
 use crate::transport::relay::{Interceptor, Passed};
 use crate::transport::{Incoming, Outgoing, OutgoingMessage, Scheduled, TransportKind};
-use crate::wire::{HttpHead, RpcMessage as Meaning, classify};
+use crate::wire::{HttpHead, RpcMessage as Meaning, classify, messages_in};
 
 /// What a mutant knows of a server before it stands in front of it.
 #[derive(Debug, Clone)]
@@ -135,12 +135,14 @@ impl FaultInjector {
     /// Takes in a message of the server; one that answers nothing travels on at once, or waits for the answer.
     fn message(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Vec<Scheduled> {
         if self.fault_context.fault.is_none() {
-            return vec![at_once(original)];
+            return vec![Scheduled::at_once(original)];
         }
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
         let json = serde_json::from_slice::<Value>(bytes).ok();
         let answered = json.as_ref().and_then(|json| self.answered(json));
-        let Some(index) = answered.or_else(|| self.meant(json.as_ref())) else { return vec![at_once(original)] };
+        let Some(index) = answered.or_else(|| self.meant(json.as_ref())) else {
+            return vec![Scheduled::at_once(original)];
+        };
         let is_request = matches!(json.as_ref().map(classify), Some(Meaning::Request { .. }));
         let content = json.map_or_else(|| ReplyContent::Bytes(bytes.to_vec()), ReplyContent::Message);
         let pending = &mut self.pending[index];
@@ -154,11 +156,11 @@ impl FaultInjector {
                 return Vec::new();
             }
             pending.told += usize::from(pending.held.is_empty());
-            return vec![at_once(original)];
+            return vec![Scheduled::at_once(original)];
         }
         let mut pending = self.pending.remove(index);
         let struck = self.strike(pending.at, pending.context, elapsed, pending.told);
-        struck.unwrap_or_else(|| pending.free().into_iter().chain([at_once(original)]).collect())
+        struck.unwrap_or_else(|| pending.free().into_iter().chain([Scheduled::at_once(original)]).collect())
     }
 
     fn answered(&self, json: &Value) -> Option<usize> {
@@ -179,11 +181,10 @@ impl FaultInjector {
         self.said(&message.owner, said, RequestContext::of(message, self.has_session_id))
     }
 
-    /// A raw message is one message, or one a line.
+    /// Takes in a raw message, which may be several.
     fn raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
-        let is_one = serde_json::from_slice::<Value>(bytes).is_ok();
-        let lines = bytes.split(|byte| *byte == b'\n' && !is_one).filter(|line| !line.trim_ascii().is_empty());
-        let said = lines.map(|line| read_message(line).unwrap_or_else(|| ClientMessage::Raw(line.to_vec())));
+        let said =
+            messages_in(bytes).map(|line| read_message(line).unwrap_or_else(|| ClientMessage::Raw(line.to_vec())));
         said.collect::<Vec<_>>().into_iter().flat_map(|said| self.said(owner, said, RequestContext::RAW)).collect()
     }
 }
@@ -192,7 +193,7 @@ impl PendingRequest {
     /// What waited for the answer.
     fn free(&mut self) -> Vec<Scheduled> {
         self.holds = false;
-        self.held.drain(..).map(at_once).collect()
+        self.held.drain(..).map(Scheduled::at_once).collect()
     }
 }
 
@@ -215,19 +216,15 @@ impl Interceptor for FaultInjector {
                 let (bytes, http) = (bytes.clone(), Arc::clone(http));
                 self.message(&bytes, Some(&http), incoming)
             }
-            Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => vec![at_once(incoming)],
+            Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => vec![Scheduled::at_once(incoming)],
             Incoming::TornLine(_)
             | Incoming::EndlessLine
             | Incoming::Closed
             | Incoming::Undelivered { .. }
             | Incoming::Lost(_)
             | Incoming::Exited(_) => {
-                self.pending.iter_mut().flat_map(PendingRequest::free).chain([at_once(incoming)]).collect()
+                self.pending.iter_mut().flat_map(PendingRequest::free).chain([Scheduled::at_once(incoming)]).collect()
             }
         })
     }
-}
-
-fn at_once(incoming: Incoming) -> Scheduled {
-    Scheduled { after: Duration::ZERO, incoming }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::answer_path::{AnswerPath, AnswerPathStep};
+use crate::path::{DottedPath, PathStep};
 
 /// How sure it is that a value comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ static PATTERNS: LazyLock<[Regex; 3]> =
     LazyLock::new(|| [FLEETING, FLEETING_NAMES, COUNTED_NAMES].map(|pattern| Regex::new(pattern).unwrap()));
 
 /// How much a value at a path can be relied on.
-pub(super) fn confidence(path: &AnswerPath, value: &Value, effect: CallEffect) -> Confidence {
+pub(super) fn confidence(path: &DottedPath, value: &Value, effect: CallEffect) -> Confidence {
     let [fleeting, fleeting_names, counted_names] = &*PATTERNS;
     let is_fleeting = |text: &str| fleeting.is_match(text);
     if path.names().any(|name| fleeting_names.is_match(name)) || texts(value).iter().any(|text| is_fleeting(text)) {
@@ -88,7 +88,7 @@ pub(super) fn is_fleeting(text: &str) -> bool {
 /// Whether a value is made anew each time, as far as the names of its field and its form tell.
 pub(in crate::prove) fn is_volatile(field: &str, value: &Value) -> bool {
     let names = field.split(['.', '[', ']']).filter(|name| !name.is_empty() && name.parse::<usize>().is_err());
-    let path = AnswerPath(names.map(|name| AnswerPathStep::Member(name.to_owned())).collect());
+    let path = DottedPath { steps: names.map(|name| PathStep::Member(name.to_owned())).collect() };
     confidence(&path, value, CallEffect::Reads) == Confidence::Volatile
 }
 
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_comes_back() {
         let check = |name: &str, value: Value, effect: CallEffect, expected: Confidence| {
-            let path = AnswerPath(vec![AnswerPathStep::Member(name.to_owned())]);
+            let path = DottedPath { steps: vec![PathStep::Member(name.to_owned())] };
             assert_eq!(confidence(&path, &value, effect), expected, "{name} {value}");
         };
         check("name", json!("Ann"), CallEffect::MayWrite, Confidence::High);

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::ExchangeAnswer;
-use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
+use super::answer_path::{Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
+use crate::path::{DottedPath, PathStep};
 use crate::wire::{Catalog, ListKind};
 
 /// How many names a suite may list.
@@ -54,13 +55,13 @@ fn entry(context: &SuggestionContext<'_>, kind: ListKind, entry: &ListEntry<'_>)
     let name = entry.name;
     let mut found = Vec::new();
     for Difference { path, healthy, changed } in differences(entry.healthy, entry.changed) {
-        let about = format!("{name}, {}", path.text());
+        let about = format!("{name}, {}", path.to_string());
         let how = match (&healthy, &changed) {
             (None, _) => "with an additional",
             (_, None) => "without",
             (Some(_), Some(_)) => "with another",
         };
-        let could = format!("list `{name}` {how} `{}`", path.text());
+        let could = format!("list `{name}` {how} `{}`", path.to_string());
         if let Some(whole) = part(context, kind, entry, &path) {
             found.push(CandidateExpectation::new(
                 json!({ kind.word(): {"includes": [whole]} }),
@@ -95,28 +96,25 @@ fn part(
     context: &SuggestionContext<'_>,
     kind: ListKind,
     entry: &ListEntry<'_>,
-    path: &AnswerPath,
+    path: &DottedPath,
 ) -> Option<Map<String, Value>> {
-    let way: Vec<&String> = path
-        .0
-        .iter()
-        .map_while(|step| if let AnswerPathStep::Member(name) = step { Some(name) } else { None })
-        .collect();
-    let value = way.iter().try_fold(entry.healthy, |value, name| value.get(name.as_str()))?;
+    let way: Vec<&str> = path.steps.iter().map_while(PathStep::name).collect();
+    let value = way.iter().try_fold(entry.healthy, |value, name| value.get(*name))?;
     let value = context.pinned(value).filter(|value| value.to_string().len() <= LONGEST)?;
-    let inner = way.iter().rev().fold(value, |inner, name| json!({ name.as_str(): inner }));
+    let inner = way.iter().rev().fold(value, |inner, name| json!({ *name: inner }));
     let mut whole = Map::from_iter([(key(kind).to_owned(), context.pinned(&entry.name.into())?)]);
     whole.extend(inner.as_object()?.clone());
     Some(whole)
 }
 
-fn query(path: &AnswerPath) -> String {
-    let step = |step: &AnswerPathStep| match step {
-        AnswerPathStep::Member(name) => format!("['{}']", name.replace('\\', "\\\\").replace('\'', "\\'")),
-        AnswerPathStep::Index(index) => format!("[{index}]"),
-        AnswerPathStep::Json => String::new(),
+/// The rest of a JSONPath that leads there.
+fn query(path: &DottedPath) -> String {
+    let step = |step: &PathStep| match step {
+        PathStep::Member(name) => format!("['{}']", name.replace('\\', "\\\\").replace('\'', "\\'")),
+        PathStep::Index(index) => format!("[{index}]"),
+        PathStep::Each | PathStep::Where(..) | PathStep::Json => String::new(),
     };
-    path.0.iter().map(step).collect()
+    path.steps.iter().map(step).collect()
 }
 
 fn items(message: &Value, kind: ListKind) -> Vec<Value> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::answer::ExchangeAnswer;
-use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
+use super::answer_path::{Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, likenesses};
+use crate::path::{DottedPath, PathStep};
 
 pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
@@ -36,15 +37,15 @@ pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpect
 fn contents(context: &SuggestionContext<'_>, method: &str, one: &Value, other: &Value) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
     for Difference { path, healthy, .. } in differences(one, other) {
-        let could = format!("send `{method}` with another `{}`", path.text());
+        let could = format!("send `{method}` with another `{}`", path.to_string());
         let mut push = |check: Value| {
             found.push(CandidateExpectation::new(
                 json!({"notifications": check}),
-                format!("{method}, {}", path.text()),
+                format!("{method}, {}", path.to_string()),
                 &*could,
             ));
         };
-        let at = path.text();
+        let at = path.to_string();
         let Some(value) = healthy else {
             push(json!({"method": method, "each": {"at": at, "exists": false}}));
             continue;
@@ -63,8 +64,8 @@ fn contents(context: &SuggestionContext<'_>, method: &str, one: &Value, other: &
 }
 
 /// Tokens are those of the request, which differ each time.
-fn is_token(path: &AnswerPath) -> bool {
-    matches!(path.0.last(), Some(AnswerPathStep::Member(name)) if name == "progressToken")
+fn is_token(path: &DottedPath) -> bool {
+    matches!(path.steps.last(), Some(PathStep::Member(name)) if name == "progressToken")
 }
 
 fn methods(answer: &ExchangeAnswer) -> BTreeSet<String> {

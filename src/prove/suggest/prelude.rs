@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::recording::{RequestKey, TargetRecording};
 use super::answer::{AnswerKind, ExchangeAnswer};
-use super::answer_path::{AnswerPath, scalars};
+use super::answer_path::scalars;
 use super::step::{KnownValue, action, filled, has_secret, whole_word};
 use crate::fault::MessageExchange;
+use crate::path::DottedPath;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
@@ -43,7 +44,7 @@ impl Prelude {
 struct CapturedValue {
     by: usize,
     name: String,
-    path: AnswerPath,
+    path: DottedPath,
     value: Value,
 }
 
@@ -65,7 +66,7 @@ pub(super) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &Mess
         let found: Map<String, Value> = captures
             .iter()
             .filter(|capture| capture.by == at)
-            .map(|capture| (capture.name.clone(), capture.path.text().into()))
+            .map(|capture| (capture.name.clone(), capture.path.to_string().into()))
             .collect();
         if !found.is_empty() {
             step.insert("capture".to_owned(), found.into());
@@ -150,7 +151,7 @@ fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
 /// The first earlier answer that tells a value which nobody had said before.
 fn capture(
     told: &[(&MessageExchange, Value)],
-    path: &AnswerPath,
+    path: &DottedPath,
     used: &Value,
     known: &[CapturedValue],
 ) -> Option<CapturedValue> {
@@ -161,7 +162,7 @@ fn capture(
         if answer.kind() != AnswerKind::Served || action.get("list").is_some() {
             continue;
         }
-        let tells = |(found, value): &(AnswerPath, Value)| {
+        let tells = |(found, value): &(DottedPath, Value)| {
             let is_alike = value.is_string() || (is_id(found) && is_id(path) && value.is_number());
             is_alike && is_telling(found, value) && is_used(value, used) && !said.contains(value) && !has_secret(value)
         };
@@ -181,18 +182,18 @@ fn is_used(value: &Value, used: &Value) -> bool {
 }
 
 /// Whether a value is worth a name: words such as `ok` come up by accident.
-fn is_telling(path: &AnswerPath, value: &Value) -> bool {
+fn is_telling(path: &DottedPath, value: &Value) -> bool {
     is_id(path) || value.as_str().is_some_and(|text| text.len() > 1 && text.contains(|c: char| c.is_ascii_digit()))
 }
 
-fn is_id(path: &AnswerPath) -> bool {
+fn is_id(path: &DottedPath) -> bool {
     path.names().next_back().is_some_and(|name| {
         let name = name.to_ascii_lowercase();
         ["id", "uuid", "key", "token", "cursor", "handle", "uri"].iter().any(|end| name.ends_with(end))
     })
 }
 
-fn name(path: &AnswerPath, known: &[CapturedValue]) -> String {
+fn name(path: &DottedPath, known: &[CapturedValue]) -> String {
     let wanted = path.names().next_back().unwrap_or("value");
     let mut wanted: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if !wanted.starts_with(|c: char| c.is_ascii_alphabetic()) {

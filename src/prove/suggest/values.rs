@@ -5,10 +5,11 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::answer::AnswerKind;
-use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences, inner, scalars};
+use super::answer_path::{Difference, differences, inner, scalars, short};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, is_fleeting, kind, likenesses};
 use super::prelude::may_write;
+use crate::path::{DottedPath, PathStep};
 
 /// How long a text may be to stand in a suite as a whole.
 const SHORT: usize = 60;
@@ -40,7 +41,7 @@ pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpect
 }
 
 /// What a reader cares about comes first.
-fn rank(path: &AnswerPath) -> usize {
+fn rank(path: &DottedPath) -> usize {
     let names: Vec<&str> = path.names().take(2).collect();
     match names.as_slice() {
         ["result", "structuredContent"] => 0,
@@ -52,7 +53,7 @@ fn rank(path: &AnswerPath) -> usize {
 
 fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preference, CandidateExpectation)> {
     let Difference { path, healthy, changed } = difference;
-    let (written, short) = (path.text(), path.short());
+    let (written, short) = (path.to_string(), short(path));
     let expected = |matchers: Value, could: &str| {
         let mut item = json!({"at": written});
         if let (Some(item), Value::Object(matchers)) = (item.as_object_mut(), matchers) {
@@ -73,7 +74,7 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
                 && is_block_text(path)
             {
                 let json = inner(one).map(|whole| {
-                    let inside = path.then(AnswerPathStep::Json).text();
+                    let inside = path.then(PathStep::Json).to_string();
                     let item = json!({"at": inside, "type": kind(&whole)});
                     (
                         Preference::Exact,
@@ -115,8 +116,8 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
 }
 
 /// Whether it is the list of blocks, whose length no state changes.
-fn is_content(path: &AnswerPath) -> bool {
-    path.text() == "result.content"
+fn is_content(path: &DottedPath) -> bool {
+    path.to_string() == "result.content"
 }
 
 /// Whether matchers say how much of something there is.
@@ -124,8 +125,8 @@ fn counts(matchers: &Value) -> bool {
     matchers.get("length").is_some_and(Value::is_number)
 }
 
-fn confidence_at(context: &SuggestionContext<'_>, path: &AnswerPath, value: &Value) -> Confidence {
-    let is_like = |other: &super::answer::ExchangeAnswer| path.of(&other.said()).as_ref() == Some(value);
+fn confidence_at(context: &SuggestionContext<'_>, path: &DottedPath, value: &Value) -> Confidence {
+    let is_like = |other: &super::answer::ExchangeAnswer| path.find(&other.said()).as_ref() == Some(value);
     if !context.others.iter().all(is_like) {
         return Confidence::Volatile;
     }
@@ -145,18 +146,17 @@ fn confidence_at(context: &SuggestionContext<'_>, path: &AnswerPath, value: &Val
 }
 
 /// Whether it is the text of a block, which `text:` looks at.
-fn is_block_text(path: &AnswerPath) -> bool {
-    let [AnswerPathStep::Member(result), AnswerPathStep::Member(list), AnswerPathStep::Index(_), rest @ ..] =
-        path.0.as_slice()
+fn is_block_text(path: &DottedPath) -> bool {
+    let [PathStep::Member(result), PathStep::Member(list), PathStep::Index(_), rest @ ..] = path.steps.as_slice()
     else {
         return false;
     };
-    let ends_with = |name: &str, rest: &[AnswerPathStep]| matches!(rest, [AnswerPathStep::Member(end)] if end == name);
+    let ends_with = |name: &str, rest: &[PathStep]| matches!(rest, [PathStep::Member(end)] if end == name);
     result == "result"
         && match list.as_str() {
             "content" | "contents" => ends_with("text", rest),
             "messages" => {
-                matches!(rest, [AnswerPathStep::Member(content), AnswerPathStep::Member(text)] if content == "content" && text == "text")
+                matches!(rest, [PathStep::Member(content), PathStep::Member(text)] if content == "content" && text == "text")
             }
             _ => false,
         }
@@ -282,7 +282,7 @@ fn elements(context: &SuggestionContext<'_>, items: &[Value], other: &Value) -> 
         let is_short = |value: &Value| value.to_string().len() <= SHORT;
         if let Value::Object(members) = item {
             let named = members.iter().find(|(name, value)| {
-                let path = AnswerPath(vec![AnswerPathStep::Member((*name).clone())]);
+                let path = DottedPath { steps: vec![PathStep::Member((*name).clone())] };
                 value.is_string() && is_short(value) && confidence_at(context, &path, value) == Confidence::High
             });
             let pinned = named.and_then(|(name, value)| Some((name, context.pinned(value)?)));

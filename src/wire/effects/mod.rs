@@ -53,6 +53,11 @@ impl Tool {
         names_a_change(&words(&self.name)) || describes_a_change(description)
     }
 
+    /// Whether a verb of changing stands in its name.
+    pub fn names_a_change(&self) -> bool {
+        names_a_change(&words(&self.name))
+    }
+
     fn hint(&self, name: &str) -> Option<bool> {
         self.raw["annotations"][name].as_bool()
     }

@@ -7,7 +7,7 @@ mod text;
 
 use serde_json::Value;
 
-pub use self::schema::{SchemaError, compile, flaw, is_too_large, options};
+pub use self::schema::{SchemaError, compile, flaw, holds_at_most, is_too_large, options};
 pub use self::text::{
     is_base64, is_date_time, is_media_type, is_timestamp, is_token, is_uri, is_uri_template, is_visible_ascii,
 };

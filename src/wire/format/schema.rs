@@ -82,8 +82,13 @@ fn are_different_texts(values: &[Value]) -> bool {
 
 /// Why a schema is too large for anybody to wait until it is ready; `None` where it is not.
 pub fn is_too_large(schema: &Value) -> Option<String> {
-    let mut left = LARGEST;
-    (!fits_into(schema, &mut left)).then(|| format!("it holds more than {LARGEST} values"))
+    (!holds_at_most(schema, LARGEST)).then(|| format!("it holds more than {LARGEST} values"))
+}
+
+/// Whether a value holds no more values than so many, itself included.
+pub fn holds_at_most(value: &Value, most: usize) -> bool {
+    let mut left = most;
+    fits_into(value, &mut left)
 }
 
 /// Takes what a value holds from what is left; whether that was enough.

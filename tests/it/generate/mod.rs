@@ -10,7 +10,8 @@ mod made_up;
 
 use std::fs;
 
-use mcprove::generate::{BranchSet, Generator, Rng, shrink, valid};
+use mcprove::generate::{BranchSet, Generator, Rng, valid};
+use mcprove::reproduce::shrink;
 use mcprove::schema::{Unusable, satisfies};
 use serde_json::{Value, json};
 

@@ -137,6 +137,8 @@ fn fewer_members(members: &Map<String, Value>, keep: &mut dyn FnMut(&Value) -> b
 }
 
 /// A list without one of its spans: all of it first, then halves, at last single elements.
+///
+/// The parts of a text are not as independent as calls: most often a whole half of it can go, which `ddmin` is slower to see.
 fn without_spans<T: Clone>(list: &[T], keep: &mut dyn FnMut(&[T]) -> bool) -> Option<Vec<T>> {
     let mut length = list.len();
     while length > 0 {
