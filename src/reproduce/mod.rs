@@ -4,6 +4,7 @@
 //! lasts, and replays of kept findings use them later.
 
 mod ddmin;
+mod suite_step;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::session::{Awaited, CallFailure, FailureReason, RawMessage, Session, S
 use crate::wire::Era;
 
 pub use self::ddmin::{ddmin, next_question};
+pub use self::suite_step::{literal, literal_text, suite_step};
 
 /// How long a server is watched after its last answer.
 pub const WATCH: Duration = Duration::from_millis(20);
