@@ -10,13 +10,13 @@ use super::clean::{CleanStates, EffectCount, ExpectedEffect};
 use super::fault_kind::FaultKind;
 use super::log::{CampaignRow, CampaignVerdict};
 use super::subject::{CampaignSubject, ToolNature};
-use super::trial::{CampaignTrial, StruckRun, TrialEnd};
+use super::trial::{CampaignTrial, StruckEnd, StruckRun, TrialEnd};
 use super::written;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::generate::Rng;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::reproduce::{ddmin, next_question};
-use crate::source::{beginning_of_json, duration_text};
+use crate::source::duration_text;
 
 /// How much of a value is shown, in characters.
 const SHOWN: usize = 200;
@@ -108,9 +108,12 @@ struct CampaignTried {
 }
 
 impl CampaignTried {
-    fn note(&mut self, run: &StruckRun) {
-        self.effect = Some(run.count);
-        self.recovered.extend(run.recovered);
+    fn note(&mut self, end: &StruckEnd) {
+        self.effect = None;
+        if let StruckEnd::Read(run) = end {
+            self.effect = Some(run.count);
+            self.recovered.extend(run.recovered);
+        }
     }
 }
 
@@ -124,9 +127,9 @@ impl CampaignCheck {
         let sets = self.faults.sets(&self.campaign, &self.subject.tool);
         let count = sets.len();
         for set in sets {
-            let run = trial.strike(&set, clean).await?;
-            tried.note(&run);
-            if is_broken(&run) {
+            let end = trial.strike(&set, clean).await?;
+            tried.note(&end);
+            if end.is_broken() {
                 return self.broken(trial, tried, clean, set).await;
             }
         }
@@ -167,22 +170,27 @@ impl CampaignCheck {
             let why = format!("`{}` alone is enough to break it, and has a case of its own", kind.as_str());
             return Err(TrialEnd::Inconclusive(why));
         }
-        let run = trial.strike(&set, clean).await?;
-        tried.note(&run);
-        let is_confirmed = is_broken(&run);
-        let mut found = self.finding(trial, clean, &set, &run);
+        let mut end = trial.strike(&set, clean).await?;
+        tried.note(&end);
+        if !end.is_broken() {
+            let why = format!("{} broke the server once, and did not when it was tried again", list(&set));
+            return Err(TrialEnd::Inconclusive(why));
+        }
+        let mut found = match &end {
+            StruckEnd::Read(run) => self.finding(trial, clean, &set, run),
+            StruckEnd::Silent(silent) => silent.found.clone(),
+        };
         if drawn > set.len() {
             found = found.with_evidence("smallest set", format!("{} of {drawn} faults", set.len()));
         }
-        found = found.with_evidence("reproduced", if is_confirmed { "on a fresh server" } else { "not on a fresh server, so it is a warning" });
-        if !is_confirmed {
-            found.level = RequirementLevel::Should;
-        }
-        found.severity = Some(if is_confirmed { Severity::High } else { Severity::Low });
-        tried.test = written::test(trial, clean, &set, &run);
-        let outcome = if is_confirmed { Outcome::Failed } else { Outcome::Warned };
-        let exchange = run.exchanges.len().checked_sub(1);
-        Ok(CheckResult { exchanges: run.exchanges, ..CheckResult::found(outcome, vec![Finding { exchange, ..found }]) })
+        found.severity = Some(Severity::High);
+        tried.test = written::test(trial, clean, &set, &end);
+        let exchanges = match &mut end {
+            StruckEnd::Read(run) => std::mem::take(&mut run.exchanges),
+            StruckEnd::Silent(silent) => std::mem::take(&mut silent.exchanges),
+        };
+        let exchange = exchanges.len().checked_sub(1);
+        Ok(CheckResult { exchanges, ..CheckResult::found(Outcome::Failed, vec![Finding { exchange, ..found }]) })
     }
 
     fn finding(&self, trial: &CampaignTrial<'_>, clean: &CleanStates, set: &[FaultKind], run: &StruckRun) -> Finding {
@@ -225,21 +233,16 @@ impl CampaignCheck {
         };
         let mut found = explained(code, message, help).with_evidence("injected", run.strikes.join("\n"));
         if let Some(difference) = clean.differences(&run.state, run.expected).into_iter().next() {
-            let actual = difference.actual.as_ref().map_or("nothing".to_owned(), |value| beginning_of_json(value, SHOWN));
             found = found
                 .with_evidence("place", difference.place())
                 .with_evidence("without faults", difference.expected.text(SHOWN))
-                .with_evidence("with faults", actual);
+                .with_evidence("with faults", difference.actual_text(SHOWN));
         }
         if self.subject.nature == ToolNature::Idempotent && clean.repeats {
             found = found.with_evidence("control", "the same call twice changes the state twice without faults, too");
         }
         found.with_evidence("seed", self.campaign.seed.to_string())
     }
-}
-
-fn is_broken(run: &StruckRun) -> bool {
-    !run.is_sound || run.recovered.is_none()
 }
 
 /// The smallest set of faults in which one of that set breaks the server.
@@ -252,7 +255,7 @@ async fn smallest(
     loop {
         let next = next_question::<[FaultKind]>(&answers, |ask| drop(ddmin(set.clone(), &mut |rest| ask(rest))));
         let Some(rest) = next else { break };
-        let breaks = if rest.is_empty() { false } else { is_broken(&trial.strike(&rest, clean).await?) };
+        let breaks = if rest.is_empty() { false } else { trial.strike(&rest, clean).await?.is_broken() };
         answers.push(breaks);
     }
     let mut known = answers.into_iter();
@@ -261,7 +264,12 @@ async fn smallest(
 
 /// Faults in words: the same ones in a row are counted.
 fn list(kinds: &[FaultKind]) -> String {
-    let names: Vec<String> = kinds.iter().map(|kind| format!("`{}`", kind.as_str())).collect();
+    let runs = kinds.chunk_by(|one, other| one == other).map(|run| match run {
+        [one] => format!("`{}`", one.as_str()),
+        [one, ..] => format!("{} × `{}`", run.len(), one.as_str()),
+        [] => String::new(),
+    });
+    let names: Vec<String> = runs.collect();
     match names.as_slice() {
         [] => "no fault".to_owned(),
         [one] => one.clone(),

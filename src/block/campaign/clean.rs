@@ -19,6 +19,8 @@ pub(super) struct CleanStates {
     shown: [ShownState; 2],
     /// Whether the same call once more changed the state again.
     pub(super) repeats: bool,
+    /// Whether the same call once more is served; it may be refused because all is done.
+    pub(super) serves_again: bool,
     /// How long the call took at most.
     pub(super) elapsed: Duration,
 }
@@ -28,6 +30,7 @@ pub(super) struct CleanRun {
     pub(super) before: ShownState,
     pub(super) once: ShownState,
     pub(super) twice: ShownState,
+    pub(super) serves_again: bool,
     pub(super) elapsed: Duration,
 }
 
@@ -105,7 +108,8 @@ impl CleanStates {
         }
         let repeats = !once.matches(&one.twice.compared()) || !once.matches(&other.twice.compared());
         let elapsed = one.elapsed.max(other.elapsed);
-        Ok(Self { before, once, shown: [one.once, other.once], repeats, elapsed })
+        let serves_again = one.serves_again && other.serves_again;
+        Ok(Self { before, once, shown: [one.once, other.once], repeats, serves_again, elapsed })
     }
 
     /// Whether a state is the one in which every run begins.
@@ -134,7 +138,7 @@ impl CleanStates {
             return EffectCount::Times(0);
         }
         let differences = self.once.differences(&compared);
-        let counted = differences.iter().find_map(|difference| self.multiple(difference));
+        let counted = differences.iter().filter_map(|difference| self.multiple(difference)).find(|times| *times > 1);
         counted.map_or(EffectCount::Other, EffectCount::Times)
     }
 
@@ -153,10 +157,12 @@ impl CleanStates {
         (moved % step == 0).then(|| u64::try_from(moved / step).ok()).flatten()
     }
 
-    /// The parts of a state that are not as they must be.
+    /// The parts of a state that are not as they must be, those first that say most.
     pub(super) fn differences(&self, state: &ShownState, expected: ExpectedEffect) -> Vec<PatternDifference> {
         let pattern = if expected == ExpectedEffect::Never { &self.before } else { &self.once };
-        pattern.differences(&state.compared())
+        let mut differences = pattern.differences(&state.compared());
+        differences.sort_by_key(PatternDifference::obscurity);
+        differences
     }
 
     /// What is there before a call.

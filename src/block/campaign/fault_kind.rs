@@ -101,11 +101,15 @@ impl FaultKind {
         }
     }
 
+    /// The name of the fault that strikes the call with this number.
+    pub(super) fn fault_name(self, number: usize) -> String {
+        format!("{}, call {number}", self.as_str())
+    }
+
     /// The fault itself.
     pub(super) fn faults(self, tool: &str, number: usize, timeout: Duration, span: Span) -> Vec<Fault> {
-        let name = format!("{}, call {number}", self.as_str());
         let mut found = Vec::new();
-        let faults = decode_named(&name, &from_json(&self.written(tool, number, timeout), span), &mut found);
+        let faults = decode_named(&self.fault_name(number), &from_json(&self.written(tool, number, timeout), span), &mut found);
         debug_assert!(found.is_empty(), "a fault of campaigns has mistakes: {found:?}");
         faults
     }

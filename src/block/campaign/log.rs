@@ -13,6 +13,9 @@ use crate::block::performance::measurement::{latency_text, nearest_rank};
 use crate::event::{Cell, CheckResult, Outcome, Section, SectionPart, SectionTable, Tone};
 use crate::source::yaml_writer;
 
+/// How many tests are shown.
+const MOST_SHOWN: usize = 2;
+
 /// Everything that the cases of a run found out.
 #[derive(Debug, Default)]
 pub(super) struct CampaignLog {
@@ -113,9 +116,11 @@ fn section(target: CampaignTarget, mut rows: Vec<CampaignRow>, seed: u64) -> Sec
     if !tests.is_empty() {
         parts.push(SectionPart::Note(match tests.len() {
             1 => "a test that fails as long as this is so, to be pasted under `tests:`".to_owned(),
-            count => format!("{count} tests that fail as long as this is so, to be pasted under `tests:`"),
+            count if count <= MOST_SHOWN => format!("{count} tests that fail as long as this is so, to be pasted under `tests:`"),
+            count => format!("{MOST_SHOWN} of {count} tests that fail as long as this is so; `mcprove chaos run --write FILE` writes all"),
         }));
-        parts.push(SectionPart::Code(yaml_writer::block(&json!(tests), 0)));
+        let shown = &tests[..tests.len().min(MOST_SHOWN)];
+        parts.push(SectionPart::Code(yaml_writer::block(&json!(shown), 0)));
     }
     let revision = rows.iter().map(|row| row.revision.clone()).find(|revision| !revision.is_empty()).unwrap_or_default();
     Section {

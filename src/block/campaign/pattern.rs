@@ -52,6 +52,27 @@ pub(super) enum ExpectedPart {
 }
 
 impl PatternDifference {
+    /// How little it says: least where a path leads to it that suites can write, and it is a number of items or a number.
+    pub(super) fn obscurity(&self) -> (bool, usize) {
+        let is_structured = self.path.get(1) == Some(&PathPart::Member("structuredContent".to_owned()));
+        let kind = match &self.expected {
+            ExpectedPart::Length(_) => 0,
+            ExpectedPart::Value(Value::Number(_) | Value::Bool(_)) => 1,
+            ExpectedPart::Something | ExpectedPart::Nothing => 2,
+            ExpectedPart::Value(_) => 3,
+        };
+        (!is_structured, kind)
+    }
+
+    /// The value that is there, in words, of at most so many characters.
+    pub(super) fn actual_text(&self, most: usize) -> String {
+        match (&self.expected, &self.actual) {
+            (_, None) => "nothing".to_owned(),
+            (ExpectedPart::Length(_), Some(Value::Array(values))) => items(values.len()),
+            (_, Some(value)) => beginning_of_json(value, most),
+        }
+    }
+
     /// Where it is, in words.
     pub(super) fn place(&self) -> String {
         match self.path.as_slice() {
@@ -61,13 +82,17 @@ impl PatternDifference {
     }
 }
 
+/// A number of items in words.
+fn items(count: usize) -> String {
+    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
+}
+
 impl ExpectedPart {
     /// In words, of at most so many characters.
     pub(super) fn text(&self, most: usize) -> String {
         match self {
             Self::Value(value) => beginning_of_json(value, most),
-            Self::Length(1) => "1 item".to_owned(),
-            Self::Length(length) => format!("{length} items"),
+            Self::Length(length) => items(*length),
             Self::Something => "something".to_owned(),
             Self::Nothing => "nothing".to_owned(),
         }

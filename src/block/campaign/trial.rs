@@ -1,5 +1,6 @@
 //! One case of a campaign: sessions in which faults strike calls of a tool, and what reading shows afterwards.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +62,39 @@ pub(super) struct CampaignTrial<'a> {
     protocol_revision: String,
 }
 
+/// Faults that strike calls in a row, and what the call does without them.
+#[derive(Clone, Copy)]
+struct StruckSet<'a> {
+    kinds: &'a [FaultKind],
+    clean: &'a CleanStates,
+}
+
+/// How calls that were struck ended.
+#[derive(Debug)]
+pub(super) enum StruckEnd {
+    /// The server still answers what reads its state.
+    Read(Box<StruckRun>),
+    /// It ended, or does not answer.
+    Silent(SilentServer),
+}
+
+/// A server that answers no more.
+#[derive(Debug)]
+pub(super) struct SilentServer {
+    pub(super) found: Finding,
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+impl StruckEnd {
+    /// Whether a correct server does not end so.
+    pub(super) fn is_broken(&self) -> bool {
+        match self {
+            Self::Read(run) => !run.is_sound || run.recovered.is_none(),
+            Self::Silent(_) => true,
+        }
+    }
+}
+
 /// What came of calls that were struck.
 #[derive(Debug)]
 pub(super) struct StruckRun {
@@ -73,6 +107,8 @@ pub(super) struct StruckRun {
     pub(super) recovered: Option<Duration>,
     /// What the faults did, one line each.
     pub(super) strikes: Vec<String>,
+    /// The names of faults that changed nothing, since a cancelled call was not answered.
+    pub(super) idle: BTreeSet<String>,
     /// The calls.
     pub(super) exchanges: Vec<Exchange>,
 }
@@ -114,15 +150,20 @@ impl<'a> CampaignTrial<'a> {
         let elapsed = Duration::from_micros(first.exchange.elapsed_us);
         match &first.answer {
             Ok(answer) if is_served(answer) => {}
+            // A control that is refused is none.
+            Ok(_) if self.subject.nature == ToolNature::Reads => {
+                let why = format!("the call of `{}` is refused without any fault", self.subject.tool);
+                return Err(TrialEnd::Because(Reason::NotApplicable(why)));
+            }
             Ok(_) => return Err(TrialEnd::Refused(Box::new(self.refused(&first.exchange)))),
             Err(found) => return Err(unusable(found)),
         }
         let once = self.read(session, &readers).await?;
         // Refusing what is done already is no fault.
         let again = self.ask(session, &self.subject.call, &names).await?;
-        again.answer.as_ref().map_err(unusable)?;
+        let serves_again = is_served(again.answer.as_ref().map_err(unusable)?);
         let twice = self.read(session, &readers).await?;
-        Ok(CleanRun { before, once, twice, elapsed })
+        Ok(CleanRun { before, once, twice, serves_again, elapsed })
     }
 
     fn refused(&self, exchange: &Exchange) -> CheckResult {
@@ -136,7 +177,7 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// Strikes one call with each of these faults in turn, ends the faults, and looks what the server has done.
-    pub(super) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckRun, TrialEnd> {
+    pub(super) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, TrialEnd> {
         let (tool, span, timeout) = (&self.subject.tool, self.subject.call.span, self.timeout(clean));
         let faults = kinds.iter().enumerate().flat_map(|(at, kind)| kind.faults(tool, at + 1, timeout, span)).collect();
         let player = Arc::new(FaultPlayer::new(faults));
@@ -149,12 +190,14 @@ impl<'a> CampaignTrial<'a> {
             session.mark_exit_reported();
         }
         let ended = self.end(session).await;
-        let mut run = struck?;
-        if let Some(found) = ended {
-            return Err(TrialEnd::Failed(Box::new(found)));
+        let exchanges = self.exchanges[first..].to_vec();
+        let silent = |found| Ok(StruckEnd::Silent(SilentServer { found, exchanges: exchanges.clone() }));
+        match (struck, ended) {
+            (Err(TrialEnd::Failed(found)), _) => silent(found.with_evidence("injected", strikes(&player).join("\n"))),
+            (Err(end), _) => Err(end),
+            (Ok(_), Some(found)) => silent(found),
+            (Ok(run), None) => Ok(StruckEnd::Read(Box::new(StruckRun { exchanges, ..run }))),
         }
-        run.exchanges = self.exchanges[first..].to_vec();
-        Ok(run)
     }
 
     async fn strike_in(
@@ -181,21 +224,24 @@ impl<'a> CampaignTrial<'a> {
             if let Err(found) = outcome.answer
                 && found.class == Some(FailureClass::ProcessExited)
             {
-                return Err(TrialEnd::Failed(Box::new(found.with_evidence("injected", strikes(player).join("\n")))));
+                return Err(TrialEnd::Failed(Box::new(found)));
             }
         }
         player.heal();
-        if !player.idle().is_empty() {
-            let idle = player.idle().join("`, `");
-            return Err(TrialEnd::Inconclusive(format!("the fault `{idle}` changed nothing, so nothing follows")));
+        let idle: BTreeSet<String> = player.idle().into_iter().map(str::to_owned).collect();
+        // A call that was cancelled need not be answered, and then no answer comes late.
+        let is_needed = |(at, kind): &(usize, &FaultKind)| kind.ending() != StruckEnding::Cancelled && idle.contains(&kind.fault_name(at + 1));
+        if let Some((_, kind)) = kinds.iter().enumerate().find(is_needed) {
+            let name = kind.as_str();
+            return Err(TrialEnd::Inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));
         }
-        let recovered = self.recover(session, &names, kinds, &readers).await?;
+        let recovered = self.recover(session, &names, StruckSet { kinds, clean }).await?;
         let expected = self.expected(kinds);
         let state = self.settled(session, &readers, clean, expected).await?;
         let is_sound = clean.allows(&state, expected);
         let count = clean.count(&state, self.subject.nature);
         let (strikes, exchanges) = (strikes(player), Vec::new());
-        Ok(StruckRun { state, expected, count, is_sound, recovered, strikes, exchanges })
+        Ok(StruckRun { state, expected, count, is_sound, recovered, strikes, idle, exchanges })
     }
 
     /// How often the effect may show after calls with these faults, and after what the client does then.
@@ -217,6 +263,13 @@ impl<'a> CampaignTrial<'a> {
     pub(super) fn timeout(&self, clean: &CleanStates) -> Duration {
         let timeout = LEAST_TIMEOUT.max(clean.elapsed * PATIENCE).min(self.context.request_timeout);
         Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// A step that reads the state.
+    pub(super) fn reading_step(&self) -> Step {
+        let span = self.subject.call.span;
+        let readers = self.subject.readers(self.context);
+        bare(readers.first().map_or(Action::Alive, |reader| reader.action(span)), span)
     }
 
     /// When the client cancels a call whose answer comes late: in the middle of it.
@@ -243,13 +296,12 @@ impl<'a> CampaignTrial<'a> {
         &mut self,
         session: &Session,
         names: &Names,
-        kinds: &[FaultKind],
-        readers: &[ShownStateReader],
+        struck: StruckSet<'_>,
     ) -> Result<Option<Duration>, TrialEnd> {
         let healed = Instant::now();
+        let StruckSet { kinds, clean } = struck;
         let is_repeated = self.is_repeated(kinds);
-        let reader = readers.first().map_or(Action::Alive, |reader| reader.action(self.subject.call.span));
-        let step = if is_repeated { self.subject.call.clone() } else { bare(reader, self.subject.call.span) };
+        let step = if is_repeated { self.subject.call.clone() } else { self.reading_step() };
         // A call that may be made once is tried once.
         let is_once = is_repeated && !self.subject.nature.may_be_repeated();
         let mut answered = None;
@@ -262,7 +314,8 @@ impl<'a> CampaignTrial<'a> {
             let took = begun + Duration::from_micros(outcome.exchange.elapsed_us);
             match outcome.answer {
                 Ok(answer) if is_served(&answer) => return Ok(Some(took)),
-                // A refusal is an answer, too: what is done already may be refused.
+                // What is done already may be refused, as it is without faults.
+                Ok(_) if !clean.serves_again => return Ok(Some(took)),
                 Ok(_) => drop(answered.get_or_insert(took)),
                 Err(found) if found.class == Some(FailureClass::ProcessExited) => {
                     return Err(TrialEnd::Failed(Box::new(found)));

@@ -1,11 +1,13 @@
 //! A set of faults that breaks a server as a test that fails as long as it does.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::clean::{CleanStates, ExpectedEffect};
 use super::fault_kind::{FaultKind, StruckEnding, milliseconds};
 use super::pattern::{ExpectedPart, PathPart, PatternDifference, StatePattern};
-use super::trial::{CampaignTrial, StruckRun};
+use super::trial::{CampaignTrial, StruckEnd, StruckRun};
 use crate::block::config::shown_state::ShownAnswer;
 use crate::reproduce::{literal, suite_step};
 use crate::suite::{Action, Step};
@@ -18,12 +20,18 @@ pub(super) fn test(
     trial: &CampaignTrial<'_>,
     clean: &CleanStates,
     set: &[FaultKind],
-    run: &StruckRun,
+    end: &StruckEnd,
 ) -> Option<Value> {
     let subject = trial.subject;
     let (timeout, earlier) = (trial.timeout(clean), subject.earlier_calls);
+    let none = BTreeSet::new();
+    let (idle, expected) = match end {
+        StruckEnd::Read(run) => (&run.idle, run.expected.text()),
+        StruckEnd::Silent(_) => (&none, "an answer"),
+    };
     let faults: Vec<Value> = (0..)
         .zip(set)
+        .filter(|(at, kind)| !idle.contains(&kind.fault_name(at + 1)))
         .map(|(at, kind): (usize, _)| kind.written(&subject.tool, earlier + at + 1, timeout))
         .collect();
     let mut steps = subject.before.iter().map(step).collect::<Option<Vec<_>>>()?;
@@ -49,20 +57,25 @@ pub(super) fn test(
     if trial.is_repeated(set) {
         verify.push(step(&subject.call)?);
     }
-    if run.is_sound {
+    verify.push(match end {
+        StruckEnd::Read(run) if !run.is_sound => expectation(clean, run)?,
         // It is not answered any more.
-        match verify.last_mut() {
-            Some(last) => drop(last.insert("expect".to_owned(), json!([{"is_error": false}]))),
-            None => verify.push(Map::from_iter([("alive".to_owned(), true.into())])),
+        StruckEnd::Read(_) | StruckEnd::Silent(_) => {
+            let mut read = step(&trial.reading_step())?;
+            read.insert("expect".to_owned(), json!([{"is_error": false}]));
+            read
         }
-    } else {
-        verify.push(expectation(clean, run)?);
-    }
+    });
     let names: Vec<&str> = set.iter().map(|kind| kind.as_str()).collect();
     let mut test = Map::from_iter([
-        ("name".to_owned(), Value::from(format!("{} has {} after {}", subject.tool, run.expected.text(), names.join(", ")))),
-        ("inject".to_owned(), faults.into()),
+        ("name".to_owned(), Value::from(format!("{} has {expected} after {}", subject.tool, names.join(", ")))),
     ]);
+    // Without faults there is nothing that ends before `verify`.
+    if faults.is_empty() {
+        steps.append(&mut verify);
+    } else {
+        test.insert("inject".to_owned(), faults.into());
+    }
     if !subject.names.is_empty() {
         test.insert("rows".to_owned(), json!([subject.names]));
     }
@@ -73,7 +86,9 @@ pub(super) fn test(
         }
     }
     test.insert("steps".to_owned(), steps.into_iter().map(Value::Object).collect::<Vec<_>>().into());
-    test.insert("verify".to_owned(), verify.into_iter().map(Value::Object).collect::<Vec<_>>().into());
+    if !verify.is_empty() {
+        test.insert("verify".to_owned(), verify.into_iter().map(Value::Object).collect::<Vec<_>>().into());
+    }
     Some(test.into())
 }
 
@@ -99,12 +114,7 @@ fn step(step: &Step) -> Option<Map<String, Value>> {
 /// A step that reads the state, with an expectation that it does not meet; `None` where no expectation can say it.
 fn expectation(clean: &CleanStates, run: &StruckRun) -> Option<Map<String, Value>> {
     let differences = clean.differences(&run.state, run.expected);
-    // Structured content is where a path leads to a value.
-    let is_structured = |difference: &&PatternDifference| {
-        difference.path.get(1) == Some(&PathPart::Member("structuredContent".to_owned()))
-    };
-    let (first, others): (Vec<_>, Vec<_>) = differences.iter().partition(is_structured);
-    first.into_iter().chain(others).find_map(|difference| of_difference(clean, run, difference))
+    differences.iter().find_map(|difference| of_difference(clean, run, difference))
 }
 
 fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference) -> Option<Map<String, Value>> {
