@@ -107,7 +107,9 @@ impl SuiteArgs {
             (selection, load_all(&found.files, &mut sources, &mut mistakes, console))
         };
         if let Some(campaign) = &self.campaign {
-            suites.iter_mut().for_each(|suite| campaign.add_to(suite, &mut sources, &mut mistakes));
+            for suite in &mut suites {
+                campaign.add_to(suite, &mut sources, &mut mistakes);
+            }
         }
         if !mistakes.is_empty() {
             return Err(console.refuse(&mistakes, &sources));

@@ -41,8 +41,12 @@ impl Plan {
     #[must_use]
     pub fn only_block(mut self, key: &str) -> Self {
         for planned in &mut self.suites {
-            let spans: BTreeSet<Span> =
-                planned.blocks.iter().filter(|block| block.key == key && block.test.is_none()).map(|block| block.span).collect();
+            let spans: BTreeSet<Span> = planned
+                .blocks
+                .iter()
+                .filter(|block| block.key == key && block.test.is_none())
+                .map(|block| block.span)
+                .collect();
             planned.cases.retain(|case| case.name == key && spans.contains(&case.span));
         }
         self

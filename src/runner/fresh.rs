@@ -68,8 +68,7 @@ impl FreshServers for Fresh {
     fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>> {
         Box::pin(async {
             faults.learn(&self.target.known_catalog());
-            let opening =
-                Opening { faults: Some(faults), ..Opening::with(&self.target.planned().suite.answers) };
+            let opening = Opening { faults: Some(faults), ..Opening::with(&self.target.planned().suite.answers) };
             self.learned(self.target.open(self.target.known_revision(), opening).await)
         })
     }

@@ -20,12 +20,7 @@ const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateR
 /// How many sets of faults are tried together at each tool.
 const SETS: usize = 4;
 
-pub(super) fn cases(
-    planner: &Planner<'_>,
-    template: &Case,
-    campaign: &Arc<Campaign>,
-    catalog: &Catalog,
-) -> Vec<Case> {
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campaign>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &campaign.tools, catalog);
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| campaign.tools.selects(&tool.name)).collect();
     if !selected.is_empty() && selected.iter().all(|tool| tool.only_reads()) {
@@ -93,8 +88,7 @@ impl CampaignPlan<'_> {
     }
 
     fn case(&self, name: &str, body: Body) -> Case {
-        let mut case =
-            self.planner.case(&format!("{}: {name}", self.template.name), None, self.campaign.span, body);
+        let mut case = self.planner.case(&format!("{}: {name}", self.template.name), None, self.campaign.span, body);
         case.probes.extend(self.template.probes.iter().cloned());
         case
     }
@@ -122,5 +116,5 @@ fn judged(nature: ToolNature) -> impl Iterator<Item = &'static str> {
         ToolNature::Idempotent => &[JUDGES[0], JUDGES[2]][..],
         ToolNature::Plain => &JUDGES[2..],
     };
-    judged.to_vec().into_iter()
+    judged.iter().copied()
 }

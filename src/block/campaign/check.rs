@@ -118,11 +118,7 @@ impl CampaignTried {
 }
 
 impl CampaignCheck {
-    async fn judge(
-        &self,
-        trial: &mut CampaignTrial<'_>,
-        tried: &mut CampaignTried,
-    ) -> Result<CheckResult, TrialEnd> {
+    async fn judge(&self, trial: &mut CampaignTrial<'_>, tried: &mut CampaignTried) -> Result<CheckResult, TrialEnd> {
         let clean = trial.clean().await?;
         let sets = self.faults.sets(&self.campaign, &self.subject.tool);
         let count = sets.len();
@@ -134,7 +130,12 @@ impl CampaignCheck {
             }
         }
         let note = match tried.recovered.iter().max() {
-            Some(slowest) => format!("{} after {}, answered again after {}", self.told(tried), self.struck(count), duration_text(*slowest)),
+            Some(slowest) => format!(
+                "{} after {}, answered again after {}",
+                self.told(tried),
+                self.struck(count),
+                duration_text(*slowest)
+            ),
             None => format!("{} after {}", self.told(tried), self.struck(count)),
         };
         Ok(CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) })
@@ -142,7 +143,9 @@ impl CampaignCheck {
 
     fn told(&self, tried: &CampaignTried) -> String {
         match tried.effect {
-            Some(effect) if self.subject.nature != ToolNature::Reads => format!("the effect is there {}", effect.text()),
+            Some(effect) if self.subject.nature != ToolNature::Reads => {
+                format!("the effect is there {}", effect.text())
+            }
             _ => "nothing has changed".to_owned(),
         }
         .replace("there none", "not there")
@@ -174,6 +177,11 @@ impl CampaignCheck {
         tried.note(&end);
         if !end.is_broken() {
             let why = format!("{} broke the server once, and did not when it was tried again", list(&set));
+            return Err(TrialEnd::Inconclusive(why));
+        }
+        let control = trial.clean_run().await?;
+        if !clean.is_confirmed_by(&control) {
+            let why = format!("calls of `{}` without faults do not show the same each time", self.subject.tool);
             return Err(TrialEnd::Inconclusive(why));
         }
         let mut found = match &end {
@@ -227,7 +235,9 @@ impl CampaignCheck {
             ),
             (_, EffectCount::Times(_) | EffectCount::Other) => (
                 "effect-torn",
-                format!("after {faults}{once_more} the state is neither that before a call of `{tool}` nor that after one"),
+                format!(
+                    "after {faults}{once_more} the state is neither that before a call of `{tool}` nor that after one"
+                ),
                 "make all changes of a call in one step, such as a transaction, and undo those of a call that ends early",
             ),
         };

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::sleep;
 
 use super::pattern::{ExpectedPart, PathPart, PatternDifference, StatePattern};
 use super::subject::ToolNature;
 use super::trial::{CampaignTrial, TrialEnd};
-use crate::block::config::shown_state::{ShownAnswer, ShownState};
+use crate::block::config::shown_state::{CLOCK, ShownAnswer, ShownState};
 use crate::event::Reason;
 
 /// The states that two clean runs agree on.
@@ -77,13 +78,16 @@ impl EffectCount {
 impl CleanStates {
     /// Makes the call twice in each of two sessions; `Err` says why nothing could be learned.
     pub(super) async fn learn(trial: &mut CampaignTrial<'_>) -> Result<Self, TrialEnd> {
-        let one = trial.clean_run().await?;
-        let other = trial.clean_run().await?;
-        let common = |one: &ShownState, other: &ShownState| StatePattern::common(&one.compared(), &other.compared());
-        let before = common(&one.before, &other.before);
-        let once = common(&one.once, &other.once);
+        let first = trial.clean_run().await?;
+        // Clocks that count seconds are seen to go on.
+        sleep(CLOCK).await;
+        let second = trial.clean_run().await?;
+        let common =
+            |first: &ShownState, second: &ShownState| StatePattern::common(&first.compared(), &second.compared());
+        let before = common(&first.before, &second.before);
+        let once = common(&first.once, &second.once);
         let tool = &trial.subject.tool;
-        let is_shown = !before.matches(&one.once.compared()) || !before.matches(&other.once.compared());
+        let is_shown = !before.matches(&first.once.compared()) || !before.matches(&second.once.compared());
         let skipped = |why: String| Err(TrialEnd::Because(Reason::NotApplicable(why)));
         if trial.subject.nature == ToolNature::Reads {
             if is_shown {
@@ -93,7 +97,7 @@ impl CleanStates {
                 )));
             }
         } else if !is_shown {
-            let begins_elsewhere = one.before.first_change(&other.before).is_some();
+            let begins_elsewhere = first.before.first_change(&second.before).is_some();
             return skipped(if begins_elsewhere {
                 format!(
                     "what earlier calls of `{tool}` wrote is still there when its server has been started again, so calls \
@@ -106,10 +110,15 @@ impl CleanStates {
                 )
             });
         }
-        let repeats = !once.matches(&one.twice.compared()) || !once.matches(&other.twice.compared());
-        let elapsed = one.elapsed.max(other.elapsed);
-        let serves_again = one.serves_again && other.serves_again;
-        Ok(Self { before, once, shown: [one.once, other.once], repeats, serves_again, elapsed })
+        let repeats = !once.matches(&first.twice.compared()) || !once.matches(&second.twice.compared());
+        let elapsed = first.elapsed.max(second.elapsed);
+        let serves_again = first.serves_again && second.serves_again;
+        Ok(Self { before, once, shown: [first.once, second.once], repeats, serves_again, elapsed })
+    }
+
+    /// Whether another clean run agrees, so that nothing but faults can have made a difference.
+    pub(super) fn is_confirmed_by(&self, run: &CleanRun) -> bool {
+        self.before.matches(&run.before.compared()) && self.once.matches(&run.once.compared())
     }
 
     /// Whether a state is the one in which every run begins.
@@ -150,7 +159,8 @@ impl CleanStates {
             ExpectedPart::Something | ExpectedPart::Nothing => return None,
         };
         let before = self.before.at(&difference.path)?.size()?;
-        let size = |value: &Value| value.as_array().and_then(|items| i64::try_from(items.len()).ok()).or(value.as_i64());
+        let size =
+            |value: &Value| value.as_array().and_then(|items| i64::try_from(items.len()).ok()).or(value.as_i64());
         let now = difference.actual.as_ref().and_then(size)?;
         let step = once.checked_sub(before).filter(|step| *step != 0)?;
         let moved = now.checked_sub(before)?;

@@ -52,14 +52,8 @@ pub(super) const KIND_NAMES: [&str; FaultKind::ALL.len()] = {
 };
 
 impl FaultKind {
-    pub(super) const ALL: [Self; 6] = [
-        Self::LostResponse,
-        Self::LostRequest,
-        Self::DuplicateRequest,
-        Self::LateAnswer,
-        Self::Error,
-        Self::Garbage,
-    ];
+    pub(super) const ALL: [Self; 6] =
+        [Self::LostResponse, Self::LostRequest, Self::DuplicateRequest, Self::LateAnswer, Self::Error, Self::Garbage];
 
     /// The name: the type of the fault, or `late_answer`.
     pub(super) const fn as_str(self) -> &'static str {
@@ -97,7 +91,9 @@ impl FaultKind {
         let on = json!({"tools": tool, "nth": number});
         match self {
             Self::LateAnswer => json!({"type": "latency", "added": milliseconds(timeout * LATER), "on": on}),
-            _ => json!({"type": self.as_str(), "on": on}),
+            Self::LostResponse | Self::LostRequest | Self::DuplicateRequest | Self::Error | Self::Garbage => {
+                json!({"type": self.as_str(), "on": on})
+            }
         }
     }
 
@@ -109,7 +105,8 @@ impl FaultKind {
     /// The fault itself.
     pub(super) fn faults(self, tool: &str, number: usize, timeout: Duration, span: Span) -> Vec<Fault> {
         let mut found = Vec::new();
-        let faults = decode_named(&self.fault_name(number), &from_json(&self.written(tool, number, timeout), span), &mut found);
+        let faults =
+            decode_named(&self.fault_name(number), &from_json(&self.written(tool, number, timeout), span), &mut found);
         debug_assert!(found.is_empty(), "a fault of campaigns has mistakes: {found:?}");
         faults
     }

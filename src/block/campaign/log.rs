@@ -100,7 +100,8 @@ fn section(target: CampaignTarget, mut rows: Vec<CampaignRow>, seed: u64) -> Sec
     // Cases end in any order.
     rows.sort_by_key(|row| row.order);
     let columns = ["fault", "verdict", "effect", "recovered"].map(str::to_owned).into();
-    let mut parts = vec![SectionPart::Table(SectionTable { columns, rows: rows.iter().map(CampaignRow::cells).collect() })];
+    let mut parts =
+        vec![SectionPart::Table(SectionTable { columns, rows: rows.iter().map(CampaignRow::cells).collect() })];
     let mut times: Vec<Duration> = rows.iter().flat_map(|row| row.recovered.iter().copied()).collect();
     times.sort_unstable();
     if !times.is_empty() {
@@ -122,7 +123,8 @@ fn section(target: CampaignTarget, mut rows: Vec<CampaignRow>, seed: u64) -> Sec
         let shown = &tests[..tests.len().min(MOST_SHOWN)];
         parts.push(SectionPart::Code(yaml_writer::block(&json!(shown), 0)));
     }
-    let revision = rows.iter().map(|row| row.revision.clone()).find(|revision| !revision.is_empty()).unwrap_or_default();
+    let revision =
+        rows.iter().map(|row| row.revision.clone()).find(|revision| !revision.is_empty()).unwrap_or_default();
     Section {
         block: KEY.to_owned(),
         heading: format!("faults at {}, {revision}", target.server),

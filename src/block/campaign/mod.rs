@@ -96,7 +96,8 @@ fn read_campaign(node: &Node) -> Option<Campaign> {
     if !matches!(node.value, Value::Bool(true) | Value::Map(_)) {
         return None;
     }
-    let faults: BTreeSet<FaultKind> = texts(node.get("faults")).iter().filter_map(|word| word.value.parse().ok()).collect();
+    let faults: BTreeSet<FaultKind> =
+        texts(node.get("faults")).iter().filter_map(|word| word.value.parse().ok()).collect();
     Some(Campaign {
         span: node.span,
         tools: selected_tools(node, "tools"),

@@ -244,13 +244,20 @@ mod tests {
             &[member("users"), PathPart::Item(0), member("name")],
             ExpectedPart::Value(json!("Ann")),
         );
-        check(json!({"users": [{"id": "c"}]}), &[member("users"), PathPart::Item(0), member("name")], ExpectedPart::Something);
+        check(
+            json!({"users": [{"id": "c"}]}),
+            &[member("users"), PathPart::Item(0), member("name")],
+            ExpectedPart::Something,
+        );
         check(json!({"users": [ann], "more": 1}), &[member("more")], ExpectedPart::Nothing);
     }
 
     #[test]
     fn values_without_differences_are_whole() {
-        assert_eq!(StatePattern::common(&json!([1, {"a": 2}]), &json!([1, {"a": 2}])).whole(), Some(json!([1, {"a": 2}])));
+        assert_eq!(
+            StatePattern::common(&json!([1, {"a": 2}]), &json!([1, {"a": 2}])).whole(),
+            Some(json!([1, {"a": 2}]))
+        );
         assert_eq!(pattern().whole(), None);
     }
 }

@@ -11,7 +11,7 @@ use crate::plan::CheckContext;
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
 use crate::source::template::Names;
-use crate::suite::{Action, Awaited, Step, Test};
+use crate::suite::{Awaited, Step, Test};
 use crate::wire::{Catalog, Tool};
 
 /// What a tool says of repeated calls.
@@ -117,10 +117,7 @@ fn is_here(planner: &Planner<'_>, test: &Test) -> bool {
 /// The steps under `verify:` that only read, of the tests that call a tool.
 fn shown_by_tests(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Vec<Step> {
     let calls = |test: &&Test| test.steps.iter().any(|step| called_tool(step) == Some(&tool.name));
-    let only_reads = |step: &&Step| match &step.action {
-        Action::Call { tool, .. } => tool.text().and_then(|tool| catalog.tool(tool)).is_some_and(Tool::only_reads),
-        _ => false,
-    };
+    let only_reads = |step: &&Step| called_tool(step).and_then(|tool| catalog.tool(tool)).is_some_and(Tool::only_reads);
     let tests = planner.suite.tests.iter().filter(|test| is_here(planner, test)).filter(calls);
     tests.flat_map(|test| &test.verify).filter(only_reads).cloned().collect()
 }

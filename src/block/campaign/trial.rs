@@ -75,7 +75,7 @@ pub(super) enum StruckEnd {
     /// The server still answers what reads its state.
     Read(Box<StruckRun>),
     /// It ended, or does not answer.
-    Silent(SilentServer),
+    Silent(Box<SilentServer>),
 }
 
 /// A server that answers no more.
@@ -191,7 +191,7 @@ impl<'a> CampaignTrial<'a> {
         }
         let ended = self.end(session).await;
         let exchanges = self.exchanges[first..].to_vec();
-        let silent = |found| Ok(StruckEnd::Silent(SilentServer { found, exchanges: exchanges.clone() }));
+        let silent = |found| Ok(StruckEnd::Silent(Box::new(SilentServer { found, exchanges: exchanges.clone() })));
         match (struck, ended) {
             (Err(TrialEnd::Failed(found)), _) => silent(found.with_evidence("injected", strikes(&player).join("\n"))),
             (Err(end), _) => Err(end),
@@ -230,7 +230,9 @@ impl<'a> CampaignTrial<'a> {
         player.heal();
         let idle: BTreeSet<String> = player.idle().into_iter().map(str::to_owned).collect();
         // A call that was cancelled need not be answered, and then no answer comes late.
-        let is_needed = |(at, kind): &(usize, &FaultKind)| kind.ending() != StruckEnding::Cancelled && idle.contains(&kind.fault_name(at + 1));
+        let is_needed = |(at, kind): &(usize, &FaultKind)| {
+            kind.ending() != StruckEnding::Cancelled && idle.contains(&kind.fault_name(at + 1))
+        };
         if let Some((_, kind)) = kinds.iter().enumerate().find(is_needed) {
             let name = kind.as_str();
             return Err(TrialEnd::Inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));

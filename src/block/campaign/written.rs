@@ -1,6 +1,7 @@
 //! A set of faults that breaks a server as a test that fails as long as it does.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use super::pattern::{ExpectedPart, PathPart, PatternDifference, StatePattern};
 use super::trial::{CampaignTrial, StruckEnd, StruckRun};
 use crate::block::config::shown_state::ShownAnswer;
 use crate::reproduce::{literal, suite_step};
-use crate::suite::{Action, Step};
+use crate::suite::Step;
 
 /// How long a client watches the server after a cancellation.
 const WATCH: &str = "500ms";
@@ -67,9 +68,10 @@ pub(super) fn test(
         }
     });
     let names: Vec<&str> = set.iter().map(|kind| kind.as_str()).collect();
-    let mut test = Map::from_iter([
-        ("name".to_owned(), Value::from(format!("{} has {expected} after {}", subject.tool, names.join(", ")))),
-    ]);
+    let mut test = Map::from_iter([(
+        "name".to_owned(),
+        Value::from(format!("{} has {expected} after {}", subject.tool, names.join(", "))),
+    )]);
     // Without faults there is nothing that ends before `verify`.
     if faults.is_empty() {
         steps.append(&mut verify);
@@ -95,14 +97,9 @@ pub(super) fn test(
 /// A step of the suite as it is written, without its expectations; `None` for what tests of calls do not need.
 fn step(step: &Step) -> Option<Map<String, Value>> {
     let mut written = Map::new();
-    match &step.action {
-        Action::Call { tool, args } => {
-            written.insert("call".to_owned(), tool.to_json());
-            written.extend(args.as_ref().map(|args| ("args".to_owned(), args.to_json())));
-        }
-        Action::Read { uri } => drop(written.insert("read".to_owned(), uri.to_json())),
-        _ => return None,
-    }
+    let (tool, args) = step.action.as_call()?;
+    written.insert("call".to_owned(), tool.to_json());
+    written.extend(args.map(|args| ("args".to_owned(), args.to_json())));
     written.insert("expect".to_owned(), json!([]));
     if !step.capture.is_empty() {
         let captured = |one: &crate::suite::Capture| (one.name.value.clone(), Value::from(one.path.as_str()));
@@ -126,8 +123,9 @@ fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDiffe
     let expect = match (inner, &shown) {
         ([], None) => json!({"is_error": false}),
         ([], Some(_)) if difference.expected == ExpectedPart::Nothing => json!({"is_error": true}),
-        (_, Some(shown)) => part(clean, run, difference, inner, shown)
-            .or_else(|| text(run, inner, shown, clean_answers))?,
+        (_, Some(shown)) => {
+            part(clean, run, difference, inner, shown).or_else(|| text(run, inner, shown, clean_answers))?
+        }
         (_, None) => return None,
     };
     step.insert("expect".to_owned(), json!([expect]));
@@ -194,9 +192,9 @@ fn text(
     if run.expected == ExpectedEffect::AtMostOnce {
         return None;
     }
-    let way = (0..=inner.len()).map(|length| &inner[..length]).find(|way| {
-        way.iter().try_fold(&shown.result, child).is_some_and(Value::is_string)
-    })?;
+    let way = (0..=inner.len())
+        .map(|length| &inner[..length])
+        .find(|way| way.iter().try_fold(&shown.result, child).is_some_and(Value::is_string))?;
     let [one, other] = clean_answers.map(|answer| way.iter().try_fold(&answer?.result, child));
     let text = one.filter(|text| Some(*text) == other && text.is_string())?;
     Some(json!({"at": written_path(way), "equals": literal(text)}))
@@ -213,15 +211,17 @@ fn child<'a>(value: &'a Value, part: &PathPart) -> Option<&'a Value> {
 pub(super) fn written_path(parts: &[PathPart]) -> String {
     let mut path = "result".to_owned();
     for part in parts {
-        match part {
-            PathPart::Member(name) if is_plain(name) => path += &format!(".{name}"),
-            PathPart::Member(name) => path += &format!("[{}]", Value::from(name.as_str())),
-            PathPart::Item(at) => path += &format!("[{at}]"),
-        }
+        let _ = match part {
+            PathPart::Member(name) if is_plain(name) => write!(path, ".{name}"),
+            PathPart::Member(name) => write!(path, "[{}]", Value::from(name.as_str())),
+            PathPart::Item(at) => write!(path, "[{at}]"),
+        };
     }
     path
 }
 
 fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit())
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -194,7 +194,10 @@ impl RunArgs {
     /// Refuses to write two documents to one file, or one over a file that is read.
     pub(super) fn check_targets(&self, plan: &Plan, console: &Console) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
-        let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(self.failing_tests.as_deref());
+        let targets = reports
+            .chain(self.known.write_baseline.as_deref())
+            .chain(self.proving.targets())
+            .chain(self.failing_tests.as_deref());
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
         targets::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
     }
@@ -252,7 +255,8 @@ pub(in crate::cli) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exi
     let tests = args.failing_tests.as_deref().map_or(Ok(()), |path| write_tests(path, &sections, &run.plan, console));
     let updated = run_update::update(consent, &mut summary, &roots, urgency.clone(), console);
     args.known.note_unmatched(summary.unmatched, console);
-    let written = [reported, args.known.write(&failures, console), updated, tests, proof.as_ref().map(drop).map_err(|e| *e)];
+    let written =
+        [reported, args.known.write(&failures, console), updated, tests, proof.as_ref().map(drop).map_err(|e| *e)];
     // A signal while reports are written interrupts the run too.
     let is_out_of_time = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
     summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
