@@ -36,7 +36,7 @@ pub use self::answer::{JudgedAnswer, PROVIDED, breaks_own_schema, interpreter_me
 pub use self::expectation::Expectation;
 pub use self::item::{EXPECTATION, is_logic};
 pub use self::mismatch::{Mismatch, MismatchWeight};
-pub use self::path::ValuePath;
+pub use self::path::{AnswerPath, AnswerPathStep, ValuePath, json_of_text};
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
 pub use self::unknown::{unknown_name_help, unknown_tool};

@@ -41,7 +41,9 @@ def add_item(arguments):
             keys.discard(key)
     else:
         keys.add(key)
-        items.append({"item": arguments["item"], "added_at": time.time()})
+        # A clock, which is held against no server.
+        clock = {"added_at": time.time()} if MODE == "careful" else {}
+        items.append({"item": arguments["item"], **clock})
     return {"added": arguments["item"]}
 
 

@@ -5,19 +5,20 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::pattern::{ExpectedPart, PathPart, PatternDifference, StatePattern};
+use super::pattern::{ExpectedPart, PatternDifference, StatePattern};
 use super::subject::ToolNature;
 use super::trial::{CampaignTrial, TrialEnd};
 use crate::block::config::shown_state::{CLOCK, ShownAnswer, ShownState};
 use crate::event::Reason;
+use crate::matching::AnswerPathStep;
 
 /// The states that two clean runs agree on.
 #[derive(Debug, Clone)]
 pub(super) struct CleanStates {
     before: StatePattern,
     once: StatePattern,
-    /// The state after one call of either run.
-    shown: [ShownState; 2],
+    /// The state after one call.
+    shown: ShownState,
     /// Whether the same call once more changed the state again.
     pub(super) repeats: bool,
     /// Whether the same call once more is served; it may be refused because all is done.
@@ -113,7 +114,7 @@ impl CleanStates {
         let repeats = !once.matches(&first.twice.compared()) || !once.matches(&second.twice.compared());
         let elapsed = first.elapsed.max(second.elapsed);
         let serves_again = first.serves_again && second.serves_again;
-        Ok(Self { before, once, shown: [first.once, second.once], repeats, serves_again, elapsed })
+        Ok(Self { before, once, shown: first.once, repeats, serves_again, elapsed })
     }
 
     /// Whether another clean run agrees, so that nothing but faults can have made a difference.
@@ -176,12 +177,12 @@ impl CleanStates {
     }
 
     /// What is there before a call.
-    pub(super) fn before(&self, path: &[PathPart]) -> Option<&StatePattern> {
+    pub(super) fn before(&self, path: &[AnswerPathStep]) -> Option<&StatePattern> {
         self.before.at(path)
     }
 
-    /// The answers at a place after one clean call, in either run.
-    pub(super) fn answers(&self, place: &str) -> [Option<&ShownAnswer>; 2] {
-        [self.shown[0].answer(place), self.shown[1].answer(place)]
+    /// The answer at a place after one clean call.
+    pub(super) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
+        self.shown.answer(place)
     }
 }

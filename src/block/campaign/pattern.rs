@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::written::written_path;
+use crate::matching::{AnswerPath, AnswerPathStep};
 use crate::source::beginning_of_json;
 
 /// A value as far as two runs agree on it.
@@ -25,17 +25,10 @@ pub(super) enum StatePattern {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PatternDifference {
     /// The way to it: names of members, and numbers of items.
-    pub(super) path: Vec<PathPart>,
+    pub(super) path: Vec<AnswerPathStep>,
     pub(super) expected: ExpectedPart,
     /// The value there; `None` where there is none.
     pub(super) actual: Option<Value>,
-}
-
-/// A step on the way to a part of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PathPart {
-    Member(String),
-    Item(usize),
 }
 
 /// What a pattern asks of a part.
@@ -54,7 +47,7 @@ pub(super) enum ExpectedPart {
 impl PatternDifference {
     /// How little it says: least where a path leads to it that suites can write, and it is a number of items or a number.
     pub(super) fn obscurity(&self) -> (bool, usize) {
-        let is_structured = self.path.get(1) == Some(&PathPart::Member("structuredContent".to_owned()));
+        let is_structured = self.path.get(1) == Some(&AnswerPathStep::Member("structuredContent".to_owned()));
         let kind = match &self.expected {
             ExpectedPart::Length(_) => 0,
             ExpectedPart::Value(Value::Number(_) | Value::Bool(_)) => 1,
@@ -76,10 +69,15 @@ impl PatternDifference {
     /// Where it is, in words.
     pub(super) fn place(&self) -> String {
         match self.path.as_slice() {
-            [PathPart::Member(place), inner @ ..] => format!("{} in {place}", written_path(inner)),
-            inner => written_path(inner),
+            [AnswerPathStep::Member(place), inner @ ..] => format!("{} in {place}", of_result(inner).text()),
+            inner => AnswerPath(inner.to_vec()).text(),
         }
     }
+}
+
+/// A path in an answer, from one in its result.
+pub(super) fn of_result(inner: &[AnswerPathStep]) -> AnswerPath {
+    AnswerPath([&[AnswerPathStep::Member("result".to_owned())], inner].concat())
 }
 
 /// A number of items in words.
@@ -134,8 +132,8 @@ impl StatePattern {
         found
     }
 
-    fn compare(&self, value: &Value, path: &mut Vec<PathPart>, found: &mut Vec<PatternDifference>) {
-        let mut differs = |path: &[PathPart], expected: ExpectedPart, actual: Option<&Value>| {
+    fn compare(&self, value: &Value, path: &mut Vec<AnswerPathStep>, found: &mut Vec<PatternDifference>) {
+        let mut differs = |path: &[AnswerPathStep], expected: ExpectedPart, actual: Option<&Value>| {
             found.push(PatternDifference { path: path.to_vec(), expected, actual: actual.cloned() });
         };
         match (self, value) {
@@ -143,19 +141,19 @@ impl StatePattern {
             (Self::Same(same), _) if same == value => {}
             (Self::Items(items), Value::Array(values)) if items.len() == values.len() => {
                 for (at, (item, value)) in items.iter().zip(values).enumerate() {
-                    item.compare_below(PathPart::Item(at), value, path, found);
+                    item.compare_below(AnswerPathStep::Index(at), value, path, found);
                 }
             }
             (Self::Items(items), Value::Array(_)) => differs(path, ExpectedPart::Length(items.len()), Some(value)),
             (Self::Members(members), Value::Object(values)) => {
-                let below = |name: &String| [path.as_slice(), &[PathPart::Member(name.clone())]].concat();
+                let below = |name: &String| [path.as_slice(), &[AnswerPathStep::Member(name.clone())]].concat();
                 let missing = members.iter().filter(|(name, one)| **one != Self::Varies && !values.contains_key(*name));
                 missing.for_each(|(name, _)| differs(&below(name), ExpectedPart::Something, None));
                 let added = values.iter().filter(|(name, _)| !members.contains_key(*name));
                 added.for_each(|(name, value)| differs(&below(name), ExpectedPart::Nothing, Some(value)));
                 for (name, member) in members {
                     if let Some(value) = values.get(name) {
-                        member.compare_below(PathPart::Member(name.clone()), value, path, found);
+                        member.compare_below(AnswerPathStep::Member(name.clone()), value, path, found);
                     }
                 }
             }
@@ -167,9 +165,9 @@ impl StatePattern {
 
     fn compare_below(
         &self,
-        part: PathPart,
+        part: AnswerPathStep,
         value: &Value,
-        path: &mut Vec<PathPart>,
+        path: &mut Vec<AnswerPathStep>,
         found: &mut Vec<PatternDifference>,
     ) {
         path.push(part);
@@ -178,10 +176,10 @@ impl StatePattern {
     }
 
     /// The pattern of a part.
-    pub(super) fn at(&self, path: &[PathPart]) -> Option<&Self> {
+    pub(super) fn at(&self, path: &[AnswerPathStep]) -> Option<&Self> {
         path.iter().try_fold(self, |pattern, part| match (pattern, part) {
-            (Self::Members(members), PathPart::Member(name)) => members.get(name),
-            (Self::Items(items), PathPart::Item(at)) => items.get(*at),
+            (Self::Members(members), AnswerPathStep::Member(name)) => members.get(name),
+            (Self::Items(items), AnswerPathStep::Index(at)) => items.get(*at),
             _ => None,
         })
     }
@@ -232,21 +230,21 @@ mod tests {
 
     #[test]
     fn differences_say_where_and_what() {
-        let check = |value: Value, path: &[PathPart], expected: ExpectedPart| {
+        let check = |value: Value, path: &[AnswerPathStep], expected: ExpectedPart| {
             let found = pattern().differences(&value).remove(0);
             assert_eq!((found.path.as_slice(), found.expected), (path, expected), "{value}");
         };
-        let member = |name: &str| PathPart::Member(name.to_owned());
+        let member = |name: &str| AnswerPathStep::Member(name.to_owned());
         let ann = json!({"id": "c", "name": "Ann"});
         check(json!({"users": [ann, ann]}), &[member("users")], ExpectedPart::Length(1));
         check(
             json!({"users": [{"id": "c", "name": "Bob"}]}),
-            &[member("users"), PathPart::Item(0), member("name")],
+            &[member("users"), AnswerPathStep::Index(0), member("name")],
             ExpectedPart::Value(json!("Ann")),
         );
         check(
             json!({"users": [{"id": "c"}]}),
-            &[member("users"), PathPart::Item(0), member("name")],
+            &[member("users"), AnswerPathStep::Index(0), member("name")],
             ExpectedPart::Something,
         );
         check(json!({"users": [ann], "more": 1}), &[member("more")], ExpectedPart::Nothing);

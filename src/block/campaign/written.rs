@@ -1,15 +1,14 @@
 //! A set of faults that breaks a server as a test that fails as long as it does.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
 use super::clean::{CleanStates, ExpectedEffect};
 use super::fault_kind::{FaultKind, StruckEnding, milliseconds};
-use super::pattern::{ExpectedPart, PathPart, PatternDifference, StatePattern};
+use super::pattern::{ExpectedPart, PatternDifference, StatePattern, of_result};
 use super::trial::{CampaignTrial, StruckEnd, StruckRun};
-use crate::block::config::shown_state::ShownAnswer;
+use crate::matching::{AnswerPath, AnswerPathStep, json_of_text};
 use crate::reproduce::{literal, suite_step};
 use crate::suite::Step;
 
@@ -115,37 +114,21 @@ fn expectation(clean: &CleanStates, run: &StruckRun) -> Option<Map<String, Value
 }
 
 fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference) -> Option<Map<String, Value>> {
-    let [PathPart::Member(place), inner @ ..] = difference.path.as_slice() else { return None };
+    let [AnswerPathStep::Member(place), inner @ ..] = difference.path.as_slice() else { return None };
     let shown = run.state.answer(place);
-    let clean_answers = clean.answers(place);
-    let request = shown.or(clean_answers[0])?;
-    let mut step = suite_step(&request.request);
-    let expect = match (inner, &shown) {
+    let mut step = suite_step(&shown.or(clean.answer(place))?.request);
+    let expect = match (inner, shown) {
         ([], None) => json!({"is_error": false}),
         ([], Some(_)) if difference.expected == ExpectedPart::Nothing => json!({"is_error": true}),
-        (_, Some(shown)) => {
-            part(clean, run, difference, inner, shown).or_else(|| text(run, inner, shown, clean_answers))?
-        }
+        (_, Some(shown)) => part(clean, run, difference, &addressed(inner, &shown.result).text())?,
         (_, None) => return None,
     };
     step.insert("expect".to_owned(), json!([expect]));
     Some(step)
 }
 
-/// An expectation of the part itself, where a path leads to it.
-fn part(
-    clean: &CleanStates,
-    run: &StruckRun,
-    difference: &PatternDifference,
-    inner: &[PathPart],
-    shown: &ShownAnswer,
-) -> Option<Value> {
-    let parent = inner.len() - usize::from(difference.actual.is_none());
-    let reached = inner[..parent].iter().try_fold(&shown.result, child)?;
-    if difference.actual.as_ref().is_some_and(|actual| !reached_is(reached, actual)) {
-        return None;
-    }
-    let at = written_path(inner);
+/// An expectation of a part at a path.
+fn part(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference, at: &str) -> Option<Value> {
     let before = || clean.before(&difference.path).filter(|_| run.expected == ExpectedEffect::AtMostOnce);
     Some(match &difference.expected {
         ExpectedPart::Value(value) => match before().map(StatePattern::whole) {
@@ -173,55 +156,15 @@ fn part(
     })
 }
 
-/// What is compared is without texts that only JSON stands in, and without times.
-fn reached_is(reached: &Value, actual: &Value) -> bool {
-    match (reached, actual) {
-        (Value::Array(some), Value::Array(others)) => some.len() == others.len(),
-        (Value::Object(_), Value::Object(_)) => true,
-        _ => reached == actual,
-    }
-}
-
-/// An expectation of a text as a whole, where the part is in a text that is JSON.
-fn text(
-    run: &StruckRun,
-    inner: &[PathPart],
-    shown: &ShownAnswer,
-    clean_answers: [Option<&ShownAnswer>; 2],
-) -> Option<Value> {
-    if run.expected == ExpectedEffect::AtMostOnce {
-        return None;
-    }
-    let way = (0..=inner.len())
-        .map(|length| &inner[..length])
-        .find(|way| way.iter().try_fold(&shown.result, child).is_some_and(Value::is_string))?;
-    let [one, other] = clean_answers.map(|answer| way.iter().try_fold(&answer?.result, child));
-    let text = one.filter(|text| Some(*text) == other && text.is_string())?;
-    Some(json!({"at": written_path(way), "equals": literal(text)}))
-}
-
-fn child<'a>(value: &'a Value, part: &PathPart) -> Option<&'a Value> {
-    match part {
-        PathPart::Member(name) => value.get(name),
-        PathPart::Item(at) => value.get(at),
-    }
-}
-
-/// A path as suites write it.
-pub(super) fn written_path(parts: &[PathPart]) -> String {
-    let mut path = "result".to_owned();
-    for part in parts {
-        let _ = match part {
-            PathPart::Member(name) if is_plain(name) => write!(path, ".{name}"),
-            PathPart::Member(name) => write!(path, "[{}]", Value::from(name.as_str())),
-            PathPart::Item(at) => write!(path, "[{at}]"),
-        };
+/// The path to a part of what is compared, in which texts that hold JSON are read, in an answer with that result.
+fn addressed(inner: &[AnswerPathStep], result: &Value) -> AnswerPath {
+    let (mut path, mut value) = (of_result(&[]), Some(result.clone()));
+    for step in inner {
+        if let Some(json) = value.as_ref().and_then(Value::as_str).and_then(json_of_text) {
+            (path, value) = (path.then(AnswerPathStep::Json), Some(json));
+        }
+        value = value.and_then(|value| AnswerPath(vec![step.clone()]).of(&value));
+        path = path.then(step.clone());
     }
     path
-}
-
-fn is_plain(name: &str) -> bool {
-    !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -1,5 +1,6 @@
 //! Where in an answer to look: a dotted path such as `result.content[0].text`, or a JSONPath that starts with `$`.
 
+mod answer_path;
 mod dotted;
 mod query;
 
@@ -9,6 +10,8 @@ use serde_json::Value as Json;
 
 use self::dotted::Dotted;
 use self::query::Query;
+
+pub use self::answer_path::{AnswerPath, AnswerPathStep, json_of_text};
 
 /// A compiled path.
 #[derive(Debug, Clone)]

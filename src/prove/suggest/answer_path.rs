@@ -1,24 +1,11 @@
-//! Where two values part, and how such a path is written in a suite.
-
-use std::fmt::Write as _;
+//! Where two values part.
 
 use serde_json::Value;
 
+use crate::matching::{AnswerPath, AnswerPathStep, json_of_text};
+
 /// The most differences that are looked at.
 const MOST: usize = 48;
-
-/// A step from a value to one within.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum AnswerPathStep {
-    Member(String),
-    Index(usize),
-    /// Into the JSON that a text holds.
-    Json,
-}
-
-/// A path within an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct AnswerPath(pub(super) Vec<AnswerPathStep>);
 
 /// A path where two values are not the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,66 +15,6 @@ pub(super) struct Difference {
     pub(super) healthy: Option<Value>,
     /// What the mutant made of it; `None` where it took it away.
     pub(super) changed: Option<Value>,
-}
-
-impl AnswerPath {
-    pub(super) fn then(&self, step: AnswerPathStep) -> Self {
-        Self(self.0.iter().cloned().chain([step]).collect())
-    }
-
-    /// What is there.
-    pub(super) fn of(&self, value: &Value) -> Option<Value> {
-        self.0.iter().try_fold(value.clone(), |value, step| match step {
-            AnswerPathStep::Member(name) => value.get(name).cloned(),
-            AnswerPathStep::Index(at) => value.get(at).cloned(),
-            AnswerPathStep::Json => value.as_str().and_then(inner),
-        })
-    }
-
-    /// The path as `at:` takes it.
-    pub(super) fn text(&self) -> String {
-        let mut path = String::new();
-        for step in &self.0 {
-            match step {
-                AnswerPathStep::Index(index) => {
-                    let _ = write!(path, "[{index}]");
-                }
-                AnswerPathStep::Json => path += ".json()",
-                AnswerPathStep::Member(name) if is_plain(name) => {
-                    let dot = if path.is_empty() { "" } else { "." };
-                    let _ = write!(path, "{dot}{name}");
-                }
-                AnswerPathStep::Member(name) => {
-                    let _ = write!(path, "[{}]", Value::from(name.as_str()));
-                }
-            }
-        }
-        path
-    }
-
-    /// The path in the fewest words that a person needs.
-    pub(super) fn short(&self) -> String {
-        let known = ["result", "structuredContent"];
-        let skipped = self
-            .0
-            .iter()
-            .zip(known)
-            .take_while(|(step, known)| matches!(step, AnswerPathStep::Member(n) if n == known));
-        let skipped = skipped.count().min(self.0.len().saturating_sub(1));
-        Self(self.0[skipped..].to_vec()).text()
-    }
-
-    /// The names on the way, innermost last.
-    pub(super) fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.0
-            .iter()
-            .filter_map(|step| if let AnswerPathStep::Member(name) = step { Some(name.as_str()) } else { None })
-    }
-}
-
-fn is_plain(name: &str) -> bool {
-    let is_odd = |c: char| ".[]()\"'$*".contains(c) || c.is_whitespace() || c.is_control();
-    !name.is_empty() && !name.contains(is_odd)
 }
 
 /// Where two answers part, outermost first.
@@ -125,21 +52,13 @@ fn part(path: &AnswerPath, healthy: &Value, changed: &Value, found: &mut Vec<Dif
             }
         }
         (Value::String(one), Value::String(other)) => {
-            if let (Some(one), Some(other)) = (inner(one), inner(other)) {
+            if let (Some(one), Some(other)) = (json_of_text(one), json_of_text(other)) {
                 part(&path.then(AnswerPathStep::Json), &one, &other, found);
             }
             found.push(whole());
         }
         _ => found.push(whole()),
     }
-}
-
-/// The object or list that a text spells.
-pub(super) fn inner(text: &str) -> Option<Value> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
-    serde_json::from_str(text).ok()
 }
 
 /// Every text, number and the like within a value, with its path.
@@ -162,7 +81,7 @@ fn collect(path: &AnswerPath, value: &Value, found: &mut Vec<(AnswerPath, Value)
                 .enumerate()
                 .for_each(|(at, value)| collect(&path.then(AnswerPathStep::Index(at)), value, found));
         }
-        Value::String(text) => match inner(text) {
+        Value::String(text) => match json_of_text(text) {
             Some(inner) => collect(&path.then(AnswerPathStep::Json), &inner, found),
             None => found.push((path.clone(), value.clone())),
         },

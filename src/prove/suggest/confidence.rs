@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::answer_path::{AnswerPath, AnswerPathStep};
+use crate::matching::{AnswerPath, AnswerPathStep};
 
 /// How sure it is that a value comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,6 +140,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::matching::{AnswerPath, AnswerPathStep};
 
     #[test]
     fn what_comes_back() {

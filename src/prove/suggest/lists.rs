@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::ExchangeAnswer;
-use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
+use super::answer_path::{Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
+use crate::matching::{AnswerPath, AnswerPathStep};
 use crate::wire::{Catalog, ListKind};
 
 /// How many names a suite may list.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::answer::ExchangeAnswer;
-use super::answer_path::{AnswerPath, AnswerPathStep, Difference, differences};
+use super::answer_path::{Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, likenesses};
+use crate::matching::{AnswerPath, AnswerPathStep};
 
 pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();

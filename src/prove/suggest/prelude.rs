@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::recording::{RequestKey, TargetRecording};
 use super::answer::{AnswerKind, ExchangeAnswer};
-use super::answer_path::{AnswerPath, scalars};
+use super::answer_path::scalars;
 use super::step::{KnownValue, action, filled, has_secret, whole_word};
 use crate::fault::MessageExchange;
+use crate::matching::AnswerPath;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
