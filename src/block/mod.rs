@@ -4,6 +4,7 @@
 //! settings, the cases that follow from them, and what runs where YAML cannot say it. [`KINDS`] lists the kinds.
 //! Blocks of later versions are in `later.rs`: their cases are planned and skipped.
 
+pub mod campaign;
 mod canary;
 pub mod compliance;
 mod config;
@@ -54,6 +55,7 @@ pub static KINDS: &[&Kind] = &[
     &state::KIND,
     &torture::KIND,
     &timeouts::KIND,
+    &campaign::KIND,
     &config::KIND,
     &trust_boundary::KIND,
     &later::AGENTS,

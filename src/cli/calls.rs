@@ -9,7 +9,7 @@ use crate::source::{did_you_mean, visible_line};
 use crate::suite::Suite;
 
 /// Facts about a server that generated calls need and the server does not declare.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(super) struct CallArgs {
     /// Calls this tool although it may change or destroy data; may be given several times.
     #[arg(long, value_name = "TOOL")]

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::calls::CallArgs;
 use super::console::Console;
 use super::exit::Exit;
 use super::{paths, state};
-use crate::block;
+use crate::block::{self, campaign};
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources};
-use crate::suite::{CommandLine, LoadedSuite};
+use crate::suite::{AdHocCommand, CommandLine, LoadedSuite};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -36,6 +37,20 @@ pub(super) struct SuiteArgs {
     /// A suite that was made from the command line.
     #[arg(skip)]
     pub(super) adhoc: Option<AdHocSuite>,
+    /// The campaign that runs instead of the tests.
+    #[arg(skip)]
+    pub(super) campaign: Option<FlaggedCampaign>,
+}
+
+/// A campaign that flags ask for.
+#[derive(Debug, Clone)]
+pub(super) struct FlaggedCampaign {
+    /// Its settings as YAML.
+    pub(super) settings: Option<String>,
+    /// The flags that stand for them, quoted for a shell.
+    pub(super) flags: String,
+    /// Which tools it may call, and with what.
+    pub(super) may_call: CallArgs,
 }
 
 /// A suite that was made from the command line.
@@ -77,7 +92,7 @@ impl SuiteArgs {
     pub(super) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
         let mut sources = Sources::default();
         let mut mistakes = Vec::new();
-        let (selection, suites) = if let Some(adhoc) = &self.adhoc {
+        let (selection, mut suites): (_, Vec<_>) = if let Some(adhoc) = &self.adhoc {
             let selection = self.selection(Vec::new(), std::slice::from_ref(&adhoc.name), &mut sources, &mut mistakes);
             (selection, adhoc.load(&mut sources).map_err(|found| mistakes.extend(found)).into_iter().collect())
         } else {
@@ -91,12 +106,20 @@ impl SuiteArgs {
             let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
             (selection, load_all(&found.files, &mut sources, &mut mistakes, console))
         };
+        if let Some(campaign) = &self.campaign {
+            for suite in &mut suites {
+                campaign.add_to(suite, &mut sources, &mut mistakes);
+            }
+        }
         if !mistakes.is_empty() {
             return Err(console.refuse(&mistakes, &sources));
         }
         let sources = Arc::new(sources);
-        let plan = plan::build(suites, selection, registry.get(), Arc::clone(&sources))
+        let mut plan = plan::build(suites, selection, registry.get(), Arc::clone(&sources))
             .map_err(|mistakes| console.refuse(&mistakes, &sources))?;
+        if self.campaign.is_some() {
+            plan = plan.only_block(campaign::KEY);
+        }
         // An empty plan is reported by the command.
         if plan.cases().next().is_some() {
             let missed = plan::unmatched_places(&plan).into_iter().map(Diagnostic::into_warning);
@@ -141,6 +164,39 @@ fn passed_over(file: &Path) -> Diagnostic {
     let message = format!("`{}` is skipped: it looks like a suite, but has no `suite:`", file.display());
     let help = "add a line such as `suite: My server`; the name of an included file begins with `_`".to_owned();
     Diagnostic::without_place("passed-over", message).with_help(help).into_warning()
+}
+
+impl FlaggedCampaign {
+    /// Adds the block to a suite, in the place of its own, unless there is one and no flag asks for another.
+    fn add_to(
+        &self,
+        loaded: &mut LoadedSuite<Arc<dyn CaseSource>>,
+        sources: &mut Sources,
+        mistakes: &mut Vec<Diagnostic>,
+    ) {
+        self.may_call.add_to(&mut loaded.suite);
+        let file = shell_words::quote(&loaded.suite.file).into_owned();
+        loaded.suite.ran_by = Some(CommandLine {
+            command: AdHocCommand::Chaos,
+            flags: self.flags.clone(),
+            target: file,
+            is_program: false,
+        });
+        let is_own = |block: &plan::Block| block.key == campaign::KEY;
+        if self.settings.is_none() && loaded.blocks.iter().any(is_own) {
+            return;
+        }
+        let settings = self.settings.clone().unwrap_or_else(|| "{}".to_owned());
+        match campaign::block_of_flags(settings, loaded.suite.name.span, sources) {
+            Ok(block) => {
+                loaded.blocks.retain(|block| !is_own(block));
+                loaded.blocks.push(block);
+            }
+            // Every suite has the same ones.
+            Err(found) if mistakes.is_empty() => mistakes.extend(found),
+            Err(_) => {}
+        }
+    }
 }
 
 impl AdHocSuite {

@@ -327,6 +327,11 @@ impl FaultPlayer {
         self.is_healed.store(true, Ordering::Relaxed);
     }
 
+    /// Lets the faults strike from now on, where they had ended or were not to begin at once.
+    pub fn resume(&self) {
+        self.is_healed.store(false, Ordering::Relaxed);
+    }
+
     /// The changes by faults so far, in order.
     pub fn strikes(&self) -> Vec<Strike> {
         self.memory().strikes.clone()

@@ -45,6 +45,14 @@ impl PathStep {
     }
 }
 
+/// The object or list that a text spells.
+pub(crate) fn json_of_text(text: &str) -> Option<Value> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
 impl DottedPath {
     /// Whether the path is one of what notifications carry, rather than answers.
     pub fn is_of_notification(&self) -> bool {

@@ -37,6 +37,21 @@ impl Plan {
         self
     }
 
+    /// The same with the cases of one kind of block only.
+    #[must_use]
+    pub fn only_block(mut self, key: &str) -> Self {
+        for planned in &mut self.suites {
+            let spans: BTreeSet<Span> = planned
+                .blocks
+                .iter()
+                .filter(|block| block.key == key && block.test.is_none())
+                .map(|block| block.span)
+                .collect();
+            planned.cases.retain(|case| case.name == key && spans.contains(&case.span));
+        }
+        self
+    }
+
     /// The same, calling only tools that change nothing.
     #[must_use]
     pub fn reading_only(mut self) -> Self {

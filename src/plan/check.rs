@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::event::{CheckResult, Exchange, Finding};
+use crate::fault::FaultPlayer;
 use crate::session::{ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::Names;
@@ -24,6 +25,9 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait FreshServers: Send + Sync {
     /// Starts a server and shakes hands; the finding says why not.
     fn open(&self) -> BoxFuture<'_, Result<Session, Finding>>;
+
+    /// The same with faults between client and server.
+    fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>>;
 
     /// The same with more settings at the server's start.
     fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>>;
@@ -71,6 +75,8 @@ pub struct StepOutcome {
     pub answer: Result<Arc<Value>, Finding>,
     /// The expectations that the answer does not meet.
     pub unmet: Vec<Finding>,
+    /// Every name that later steps can use.
+    pub names: Names,
 }
 
 /// The facts that a check can use, and the way to its servers.

@@ -44,7 +44,7 @@ use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
 
 pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
-pub use self::suggest::{MISSING_MARK, MissingSuite, missing_suites};
+pub use self::suggest::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
 /// Whether a recording holds the secrets that travelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

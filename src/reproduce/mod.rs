@@ -5,6 +5,7 @@
 
 mod ddmin;
 mod shrink;
+mod suite_step;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::wire::Era;
 
 pub use self::ddmin::{ddmin, next_question};
 pub use self::shrink::shrink;
+pub use self::suite_step::{literal, literal_text, suite_step};
 
 /// How long a server is watched after its last answer.
 pub const WATCH: Duration = Duration::from_millis(20);

@@ -11,6 +11,7 @@ use super::opening::Opening;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Options, Stop, finding};
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
+use crate::fault::FaultPlayer;
 use crate::plan::{BoxFuture, Case, Check, CheckContext, ConfiguredServers, FreshServers, StepOutcome};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
@@ -98,6 +99,14 @@ impl FreshServers for TargetServers<'_> {
         })
     }
 
+    fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async {
+            faults.learn(&self.target.known_catalog());
+            let opening = Opening { faults: Some(faults), ..Opening::with(&self.case.answers) };
+            self.set_up(self.target.open(self.target.known_revision(), opening).await).await
+        })
+    }
+
     fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
         Box::pin(async { self.set_up(self.target.open_with(added, Opening::with(&self.case.answers)).await).await })
     }
@@ -155,6 +164,7 @@ impl ConfiguredServers for TargetServers<'_> {
     fn step<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome> {
         Box::pin(async {
             let mut known = self.target.known_names().await;
+            known.extend(self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone());
             known.extend(names.clone());
             let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: self.target.known_catalog() };
             let mut conversation = Conversation::new(speaker, known, &self.target);
@@ -170,7 +180,8 @@ impl ConfiguredServers for TargetServers<'_> {
                     (Err(finding::at(found, &self.target.plan.sources, step.span, label)), Vec::new())
                 }
             };
-            StepOutcome { exchange: conversation.exchanges.swap_remove(index), answer, unmet }
+            let names = conversation.learned();
+            StepOutcome { exchange: conversation.exchanges.swap_remove(index), answer, unmet, names }
         })
     }
 

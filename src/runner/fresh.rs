@@ -9,6 +9,7 @@ use super::snapshot::Recordings;
 use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
+use crate::fault::FaultPlayer;
 use crate::plan::Plan;
 use crate::plan::{BoxFuture, FreshServers};
 use crate::redact::Redactor;
@@ -61,6 +62,14 @@ impl FreshServers for Fresh {
         Box::pin(async {
             let answers = Opening::with(&self.target.planned().suite.answers);
             self.learned(self.target.open(self.target.known_revision(), answers).await)
+        })
+    }
+
+    fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(async {
+            faults.learn(&self.target.known_catalog());
+            let opening = Opening { faults: Some(faults), ..Opening::with(&self.target.planned().suite.answers) };
+            self.learned(self.target.open(self.target.known_revision(), opening).await)
         })
     }
 

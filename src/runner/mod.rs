@@ -239,7 +239,7 @@ fn started(plan: &Plan, options: &Options) -> RunStarted {
         file: suite.file.clone(),
         name: suite.name.value.clone(),
         from_command_line: suite.asked.is_some(),
-        command: suite.asked.as_ref().map(|line| line.command),
+        command: suite.command_line().map(|line| line.command),
     });
     let is_shuffled = plan.suites.iter().any(|planned| options.order_of(&planned.suite) == Order::Shuffled);
     RunStarted {

@@ -5,7 +5,7 @@ use crate::suite::AdHocCommand;
 
 /// A command line that selects exactly this case, to be pasted into a shell.
 pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
-    if let Some(asked) = &planned.suite.asked {
+    if let Some(asked) = planned.suite.command_line() {
         return match &case.rule {
             Some(rule) if asked.command == AdHocCommand::Compliance => asked.with_flag(&format!("--rule {}", rule.id)),
             Some(_) | None => asked.with_flag(&format!("--filter {}", shell_words::quote(&field("name", &case.name)))),
@@ -36,7 +36,7 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
 /// The command line that runs the whole suite.
 pub(super) fn whole(planned: &SuitePlan) -> String {
     let run = || format!("mcprove run {}", shell_words::quote(&planned.suite.file));
-    planned.suite.asked.as_ref().map_or_else(run, ToString::to_string)
+    planned.suite.command_line().map_or_else(run, ToString::to_string)
 }
 
 /// The command line that runs the whole suite in the same order, for a case whose verdict may depend on it.

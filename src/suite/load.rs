@@ -214,6 +214,7 @@ impl<S> Loader<'_, S> {
             name,
             file: self.sources.file(id).name.clone(),
             asked: None,
+            ran_by: None,
             read_only: false,
             folder: folder.to_owned(),
             variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),

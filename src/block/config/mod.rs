@@ -15,7 +15,7 @@ mod grammar;
 mod hints;
 mod limit;
 mod page_sizes;
-mod shown_state;
+pub(super) mod shown_state;
 mod sides;
 mod spellings;
 mod start;

@@ -8,14 +8,18 @@ use tokio::time::{Instant, sleep};
 
 use super::sides::pause_within;
 use crate::block::state::visit::{ShownText, VisitRound};
+use crate::event::{Finding, ReproductionCall};
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;
+use crate::plan::generated::text_node;
 use crate::session::Session;
-use crate::source::beginning_of_json;
+use crate::source::template::from_json;
+use crate::source::{Span, beginning_of_json};
+use crate::suite::Action;
 use crate::wire::format::is_timestamp;
 
 /// How long a clock is given to be seen, where a change is looked at again.
-pub(super) const CLOCK: Duration = Duration::from_millis(1_100);
+pub(in crate::block) const CLOCK: Duration = Duration::from_millis(1_100);
 
 /// How many tools are asked for the state.
 const MOST_READERS: usize = 16;
@@ -40,25 +44,39 @@ const VARYING: [&str; 12] = [
 ];
 
 /// A tool that only reads, with valid arguments.
-pub(super) struct ShownStateReader {
+pub(in crate::block) struct ShownStateReader {
     tool: String,
     arguments: Value,
 }
 
-/// The state that a server showed at one time, by place.
-#[derive(Debug, Default)]
-pub(super) struct ShownState(BTreeMap<String, Value>);
+/// The state that a server showed at one time.
+#[derive(Debug, Clone, Default)]
+pub(in crate::block) struct ShownState {
+    /// What is compared, by place.
+    values: BTreeMap<String, Value>,
+    /// The same as it came, and how it was asked for.
+    answers: BTreeMap<String, ShownAnswer>,
+    /// Why a request got no answer, the first time.
+    failed: Option<Finding>,
+}
+
+/// An answer that shows a part of the state.
+#[derive(Debug, Clone)]
+pub(in crate::block) struct ShownAnswer {
+    pub(in crate::block) request: ReproductionCall,
+    pub(in crate::block) result: Value,
+}
 
 /// A part of the state that differs.
-pub(super) struct ShownChange {
+pub(in crate::block) struct ShownChange {
     /// The place, in words.
-    pub(super) place: String,
-    pub(super) before: String,
-    pub(super) after: String,
+    pub(in crate::block) place: String,
+    pub(in crate::block) before: String,
+    pub(in crate::block) after: String,
 }
 
 /// The tools that only read and that may be called, as far as they are wanted.
-pub(super) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
+pub(in crate::block) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
     let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
     let usable = tools.filter(|tool| !tool.is_task_only()).filter_map(|tool| {
         let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
@@ -67,9 +85,32 @@ pub(super) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bo
     usable.take(MOST_READERS).collect()
 }
 
+impl ShownStateReader {
+    /// A tool that only reads, with these arguments.
+    pub(in crate::block) fn new(tool: &str, arguments: Value) -> Self {
+        Self { tool: tool.to_owned(), arguments }
+    }
+
+    /// The call.
+    pub(in crate::block) fn action(&self, span: Span) -> Action {
+        Action::Call { tool: text_node(&self.tool, span), args: Some(from_json(&self.arguments, span)) }
+    }
+
+    /// Whether it asks for the same as another one.
+    pub(in crate::block) fn is_same(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.arguments == other.arguments
+    }
+
+    /// The place of its answer; the arguments say which one it is where the tool is asked several times.
+    fn place(&self, shown: &ShownText, readers: &[Self]) -> String {
+        let is_only = readers.iter().filter(|reader| reader.tool == self.tool).count() == 1;
+        if is_only { shown.place.clone() } else { format!("the answer of `{} {}`", self.tool, self.arguments) }
+    }
+}
+
 impl ShownState {
     /// Reads the state once.
-    pub(super) async fn read(
+    pub(in crate::block) async fn read(
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
@@ -78,16 +119,25 @@ impl ShownState {
         let mut round = VisitRound::new(context, deadline.saturating_duration_since(Instant::now()));
         let mut shown: Vec<ShownText> = Vec::new();
         for reader in readers {
-            shown.extend(round.call(session, &reader.tool, &reader.arguments).await);
+            if let Some(mut answer) = round.call(session, &reader.tool, &reader.arguments).await {
+                answer.place = reader.place(&answer, readers);
+                shown.push(answer);
+            }
         }
         shown.extend(round.visit_lists(session).await);
-        let served = shown.into_iter().filter(|shown| shown.is_served);
-        Self(served.map(|shown| (shown.place, neutral(&result_text(&shown.text)))).collect())
+        let mut state = Self { failed: round.failed(), ..Self::default() };
+        for shown in shown.into_iter().filter(|shown| shown.is_served) {
+            let result = shown.result();
+            state.values.insert(shown.place.clone(), neutral(&result));
+            let request = shown.request().cloned();
+            state.answers.extend(request.map(|request| (shown.place, ShownAnswer { request, result })));
+        }
+        state
     }
 
     /// Reads the state twice and keeps what is the same both times: what changes by itself, or by being read, says
     /// nothing.
-    pub(super) async fn stable(
+    pub(in crate::block) async fn stable(
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
@@ -97,7 +147,7 @@ impl ShownState {
     }
 
     /// The same with some time between the two, so that clocks are seen to go on.
-    pub(super) async fn stable_over(
+    pub(in crate::block) async fn stable_over(
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
@@ -109,19 +159,35 @@ impl ShownState {
             sleep(pause).await;
         }
         let second = Self::read(context, deadline, session, readers).await;
-        let is_same = |place: &String, value: &Value| first.0.get(place) == Some(value);
-        Self(second.0.into_iter().filter(|(place, value)| is_same(place, value)).collect())
+        let is_same = |place: &String, value: &Value| first.values.get(place) == Some(value);
+        let values = second.values.into_iter().filter(|(place, value)| is_same(place, value)).collect();
+        Self { values, ..second }
+    }
+
+    /// Everything that is compared: an object with a member for each place.
+    pub(in crate::block) fn compared(&self) -> Value {
+        self.values.iter().map(|(place, value)| (place.clone(), value.clone())).collect::<Map<_, _>>().into()
+    }
+
+    /// The answer at a place.
+    pub(in crate::block) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
+        self.answers.get(place)
+    }
+
+    /// Why a request got no answer, the first time.
+    pub(in crate::block) fn failed(&self) -> Option<&Finding> {
+        self.failed.as_ref()
     }
 
     /// Where the state was read.
-    pub(super) fn places(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+    pub(in crate::block) fn places(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
     }
 
     /// The first part that another reading shows differently; what it does not show is no difference.
-    pub(super) fn first_change(&self, after: &Self) -> Option<ShownChange> {
-        let mut changed = self.0.iter().filter_map(|(place, before)| {
-            let now = after.0.get(place).filter(|now| *now != before)?;
+    pub(in crate::block) fn first_change(&self, after: &Self) -> Option<ShownChange> {
+        let mut changed = self.values.iter().filter_map(|(place, before)| {
+            let now = after.values.get(place).filter(|now| *now != before)?;
             Some(ShownChange {
                 place: place.clone(),
                 before: beginning_of_json(before, SHOWN),
@@ -133,14 +199,9 @@ impl ShownState {
 }
 
 /// The part of an answer that is compared.
-pub(super) fn result_of(message: &Value) -> Value {
+pub(in crate::block) fn result_of(message: &Value) -> Value {
     let result = message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default();
     neutral(&result)
-}
-
-fn result_text(text: &str) -> Value {
-    let message: Value = serde_json::from_str(text).unwrap_or_default();
-    message.get("result").cloned().unwrap_or_default()
 }
 
 /// A value without what says when something was changed; texts with JSON are read.
@@ -172,7 +233,8 @@ mod tests {
     use super::*;
 
     fn state(value: &Value) -> ShownState {
-        ShownState([("the answer of `list`".to_owned(), neutral(value))].into())
+        let values = [("the answer of `list`".to_owned(), neutral(value))].into();
+        ShownState { values, ..ShownState::default() }
     }
 
     #[test]

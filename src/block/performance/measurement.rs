@@ -69,10 +69,7 @@ impl Measurement {
     pub(super) fn new(times: &[Duration], elapsed: Duration) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
-        let at_rank = |(_, rank): (&str, usize)| {
-            let at = (sorted.len() * rank).div_ceil(100).saturating_sub(1);
-            sorted.get(at).copied().unwrap_or_default()
-        };
+        let at_rank = |(_, rank): (&str, usize)| nearest_rank(&sorted, rank);
         #[expect(clippy::cast_precision_loss, reason = "calls are bounded in number")]
         let calls_per_second = sorted.len() as f64 / elapsed.as_secs_f64();
         Self { latency: RANKS.map(at_rank), served: sorted.len(), calls_per_second }
@@ -93,6 +90,12 @@ impl fmt::Display for Measurement {
         write!(to, "{} calls, {}", self.served, rate_text(self.calls_per_second))?;
         RANKS.iter().zip(self.latency).try_for_each(|((rank, _), took)| write!(to, ", {rank} {}", latency_text(took)))
     }
+}
+
+/// The time that so many of 100 sorted times do not exceed.
+pub(in crate::block) fn nearest_rank(sorted: &[Duration], rank: usize) -> Duration {
+    let at = (sorted.len() * rank).div_ceil(100).saturating_sub(1);
+    sorted.get(at).copied().unwrap_or_default()
 }
 
 /// The figures of all tools of a run.
@@ -213,7 +216,7 @@ fn section(tools: &[MeasuredTool]) -> Section {
 }
 
 /// A duration with three digits that count: `412 µs`, `4.12 ms`, `41.2 ms`, `1.21 s`.
-fn latency_text(took: Duration) -> String {
+pub(in crate::block) fn latency_text(took: Duration) -> String {
     let micros = took.as_micros();
     let milliseconds = took.as_secs_f64() * 1e3;
     match micros {

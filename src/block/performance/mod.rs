@@ -6,7 +6,7 @@
 
 mod cases;
 mod check;
-mod measurement;
+pub(super) mod measurement;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

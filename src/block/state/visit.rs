@@ -57,8 +57,13 @@ impl ShownText {
     }
 
     /// The result of an answer, without the id that differs from answer to answer.
-    pub(super) fn result(&self) -> Value {
+    pub(in crate::block) fn result(&self) -> Value {
         serde_json::from_str::<Value>(&self.text).map(|mut message| message["result"].take()).unwrap_or_default()
+    }
+
+    /// The request that it answers.
+    pub(in crate::block) fn request(&self) -> Option<&ReproductionCall> {
+        self.request.as_ref()
     }
 
     /// The request that it answers, as a text.
@@ -106,7 +111,7 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Why a request got no answer, the first time.
-    pub(super) fn failed(&self) -> Option<Finding> {
+    pub(in crate::block) fn failed(&self) -> Option<Finding> {
         self.failed.clone()
     }
 

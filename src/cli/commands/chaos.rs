@@ -1,10 +1,11 @@
-//! `mcprove chaos`: what patterns of resilience are worth, simulated without a server.
+//! `mcprove chaos`: faults at the tools of servers, and what patterns of resilience are worth, simulated without a server.
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::chaos_run::{ChaosRunArgs, run_campaign};
 use super::parsing::share;
 use crate::chaos::{
     Correlation, NAMED, NamedPatterns, PlotAxis, SweepGrid, json, paired, plot, published, sweep, sweep_json,
@@ -14,7 +15,7 @@ use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::report::sink;
 
-/// Simulates tool calls under faults, without a server and without a network.
+/// Strikes tools of servers with faults, or simulates calls under faults without a server.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ChaosArgs {
     #[command(subcommand)]
@@ -23,6 +24,7 @@ pub(in crate::cli) struct ChaosArgs {
 
 #[derive(Debug, Subcommand)]
 enum ChaosCommand {
+    Run(Box<ChaosRunArgs>),
     Demo(DemoArgs),
     Sweep(SweepArgs),
 }
@@ -95,10 +97,18 @@ const MOST_FAN_OUT: usize = 64;
 /// The greatest length of bursts and episodes: what fits into a run of a seed.
 const MOST_LENGTH: u32 = 1000;
 
-pub(in crate::cli) fn chaos(args: &ChaosArgs, console: &Console) -> Exit {
-    match &args.command {
-        ChaosCommand::Demo(args) => run_demo(args, console),
-        ChaosCommand::Sweep(args) => run_sweep(args, console).unwrap_or_else(|exit| exit),
+impl ChaosArgs {
+    /// Whether servers are started.
+    pub(in crate::cli) fn runs(&self) -> bool {
+        matches!(self.command, ChaosCommand::Run(_))
+    }
+}
+
+pub(in crate::cli) fn chaos(args: ChaosArgs, console: &Console) -> Result<Exit, Exit> {
+    match args.command {
+        ChaosCommand::Run(args) => run_campaign(*args, console),
+        ChaosCommand::Demo(args) => Ok(run_demo(&args, console)),
+        ChaosCommand::Sweep(args) => run_sweep(&args, console),
     }
 }
 

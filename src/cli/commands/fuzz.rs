@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::adhoc::{AdHocSettings, CallingArgs, flagged};
-use super::parsing::{drawn_seed, duration, share};
+use super::parsing::{drawn_seed, duration, share, typed_duration};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
@@ -62,7 +62,7 @@ pub(in crate::cli) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Ex
         [
             flagged("seed", "--seed", seed),
             flagged("cases", "--cases", args.cases.map(NonZero::get)),
-            flagged("time", "--time", args.time.map(typed)),
+            flagged("time", "--time", args.time.map(typed_duration)),
             flagged("tools", "--tool", args.tool),
             flagged("block", "--block", args.block),
             flagged("in_flight", "--in-flight", args.in_flight),
@@ -71,19 +71,10 @@ pub(in crate::cli) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Ex
         ],
     );
     if let Some(timeout) = args.request_timeout {
-        own.block("run_options", [flagged("request_timeout", "--request-timeout", typed(timeout))]);
+        own.block("run_options", [flagged("request_timeout", "--request-timeout", typed_duration(timeout))]);
     }
     // Before the run: one that hangs must be repeatable.
     own.beforehand =
         args.seed.is_none().then(|| format!("  seed {seed} was drawn; `--seed {seed}` makes the same calls again"));
     args.on.run_with(VERB, own, console)
-}
-
-/// A duration as it is typed.
-fn typed(duration: Duration) -> String {
-    if duration.subsec_nanos() == 0 {
-        format!("{}s", duration.as_secs())
-    } else {
-        format!("{}ms", duration.as_millis())
-    }
 }

@@ -2,6 +2,7 @@
 
 mod adhoc;
 pub(super) mod chaos;
+mod chaos_run;
 pub(super) mod check;
 pub(super) mod ci;
 pub(super) mod completions;

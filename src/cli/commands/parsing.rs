@@ -43,3 +43,12 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 pub(super) fn positive<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
+
+/// A duration as it is typed.
+pub(super) fn typed_duration(duration: Duration) -> String {
+    if duration.subsec_nanos() == 0 {
+        format!("{}s", duration.as_secs())
+    } else {
+        format!("{}ms", duration.as_millis())
+    }
+}

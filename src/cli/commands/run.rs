@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::chaos_run::write_tests;
 use super::fault_coverage::ThresholdArgs;
 use super::parsing::{at_a_time, drawn_seed, duration, now, positive};
 use super::proving::{ProofRequest, ProvingArgs};
@@ -81,6 +82,9 @@ pub(in crate::cli) struct RunArgs {
     /// How long the run may take; cases that are not done by then are not judged.
     #[arg(skip)]
     pub(super) budget: Option<Duration>,
+    /// The file into which tests are written that fail because of what a campaign found.
+    #[arg(skip)]
+    pub(super) failing_tests: Option<PathBuf>,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(super) registry: Option<PathBuf>,
@@ -190,15 +194,19 @@ impl RunArgs {
     /// Refuses to write two documents to one file, or one over a file that is read.
     pub(super) fn check_targets(&self, plan: &Plan, console: &Console) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
-        let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets());
+        let targets = reports
+            .chain(self.known.write_baseline.as_deref())
+            .chain(self.proving.targets())
+            .chain(self.failing_tests.as_deref());
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
         targets::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
     }
 
     fn remember(&self, run: &PreparedRun, summary: &Summary, exit: Exit) -> Result<(), SinkError> {
-        // A run that was cut off says nothing, not even that cases passed; an ad hoc suite has no folder for state.
+        // A run that was cut off says nothing, not even that cases passed; an ad hoc suite has no folder for state, and the
+        // cases of a campaign are none of those that the suite has otherwise.
         let is_empty = summary.decided.is_empty() && summary.not_passed.is_empty();
-        if self.suites.adhoc.is_some() || summary.interrupted && is_empty {
+        if self.suites.adhoc.is_some() || self.suites.campaign.is_some() || summary.interrupted && is_empty {
             return Ok(());
         }
         let files: Vec<&str> = run.files().collect();
@@ -242,10 +250,13 @@ pub(in crate::cli) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exi
     let proof = args.prove(&run, &options, &mut watch, console);
     let hidden = redactor(&run.plan, &options);
     let (found, severities, calls) = (watch.kept(&hidden), watch.severities, std::mem::take(&mut watch.calls));
+    let sections = watch.sections();
     let (failures, reported) = watch.finish(console);
+    let tests = args.failing_tests.as_deref().map_or(Ok(()), |path| write_tests(path, &sections, &run.plan, console));
     let updated = run_update::update(consent, &mut summary, &roots, urgency.clone(), console);
     args.known.note_unmatched(summary.unmatched, console);
-    let written = [reported, args.known.write(&failures, console), updated, proof.as_ref().map(drop).map_err(|e| *e)];
+    let written =
+        [reported, args.known.write(&failures, console), updated, tests, proof.as_ref().map(drop).map_err(|e| *e)];
     // A signal while reports are written interrupts the run too.
     let is_out_of_time = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
     summary.interrupted |= *urgency.borrow() > Urgency::Overdue;

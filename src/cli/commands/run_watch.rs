@@ -13,7 +13,7 @@ use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 
-use crate::event::{Event, Proof, RunFinished};
+use crate::event::{Event, Proof, RunFinished, Section};
 use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
@@ -112,6 +112,11 @@ impl RunWatch {
     /// The findings that were kept, without secrets, and how many were not.
     pub(super) fn kept(&mut self, redactor: &Redactor) -> KeptFinding {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
+    }
+
+    /// The sections that blocks wrote.
+    pub(super) fn sections(&self) -> Vec<Section> {
+        self.report.finished().map(|finished| finished.sections.clone()).unwrap_or_default()
     }
 
     /// Chooses how much is shown.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::path::{DottedPath, PathStep, written};
+use crate::path::{DottedPath, PathStep, json_of_text, written};
 
 /// The most differences that are looked at.
 const MOST: usize = 48;
@@ -60,21 +60,13 @@ fn part(path: &DottedPath, healthy: &Value, changed: &Value, found: &mut Vec<Dif
             }
         }
         (Value::String(one), Value::String(other)) => {
-            if let (Some(one), Some(other)) = (inner(one), inner(other)) {
+            if let (Some(one), Some(other)) = (json_of_text(one), json_of_text(other)) {
                 part(&path.then(PathStep::Json), &one, &other, found);
             }
             found.push(whole());
         }
         _ => found.push(whole()),
     }
-}
-
-/// The object or list that a text spells.
-pub(super) fn inner(text: &str) -> Option<Value> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
-    serde_json::from_str(text).ok()
 }
 
 /// Every text, number and the like within a value, with its path.
@@ -92,7 +84,7 @@ fn collect(path: &DottedPath, value: &Value, found: &mut Vec<(DottedPath, Value)
         Value::Array(items) => {
             items.iter().enumerate().for_each(|(at, value)| collect(&path.then(PathStep::item(at)), value, found));
         }
-        Value::String(text) => match inner(text) {
+        Value::String(text) => match json_of_text(text) {
             Some(inner) => collect(&path.then(PathStep::Json), &inner, found),
             None => found.push((path.clone(), value.clone())),
         },

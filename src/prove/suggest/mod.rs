@@ -25,7 +25,7 @@ use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
 
 pub(super) use self::confidence::is_volatile;
-pub use self::suite_file::{MISSING_MARK, MissingSuite, missing_suites};
+pub use self::suite_file::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
 /// A survivor at one injection site: the exchange as it was, and as the mutant made it.
 #[derive(Debug, Clone, Copy)]

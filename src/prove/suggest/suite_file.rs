@@ -11,7 +11,7 @@ use crate::event::{Missing, MutantResult, Proof};
 use crate::plan::{Plan, SuitePlan};
 use crate::source::yaml_writer as yaml;
 use crate::source::{parse_duration, visible_line};
-use crate::suite::{Order, RestartPolicy, RunOptions, normalize_path};
+use crate::suite::{Order, RestartPolicy, RunOptions, Suite, normalize_path};
 
 /// How many mutants are named above a test.
 const NAMED: usize = 6;
@@ -74,15 +74,7 @@ fn text(proof: &Proof, planned: &SuitePlan, path: &Path, here: &Path) -> String 
     let suite = &planned.suite;
     let (entries, start_timeout) = entries(suggestions(proof, &suite.file));
     let name = suite.name.value.trim_end_matches(", what was missing");
-    let mut head = json!({
-        "suite": format!("{name}, what was missing"),
-        "include": [include(&suite.file, path, here)],
-    });
-    // Those of a suite that is included do not count.
-    let options = options(&suite.options, start_timeout);
-    if !options.is_empty() {
-        head["run_options"] = options.into();
-    }
+    let head = head_including(suite, &format!("{name}, what was missing"), FileRelation { path, here }, start_timeout);
     let mut text = format!(
         "{MISSING_MARK}`{}` would notice; `mcprove prove` of this file runs both.\n\
          # A line `pinned:` above a test names what the server answered when it was recorded: confirm that this is\n\
@@ -102,6 +94,26 @@ fn text(proof: &Proof, planned: &SuitePlan, path: &Path, here: &Path) -> String 
         text += &written(entry, &mut names);
     }
     text
+}
+
+/// Where a file is to be, and the folder from which relative paths begin.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRelation<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// The folder.
+    pub here: &'a Path,
+}
+
+/// The head of a suite that includes another one, and runs as that does.
+pub fn head_including(suite: &Suite, name: &str, file: FileRelation<'_>, start_timeout: Option<Duration>) -> Value {
+    let mut head = json!({"suite": name, "include": [include(&suite.file, file.path, file.here)]});
+    // Those of a suite that is included do not count.
+    let options = options(&suite.options, start_timeout);
+    if !options.is_empty() {
+        head["run_options"] = options.into();
+    }
+    head
 }
 
 fn written(mut entry: SuggestedEntry<'_>, names: &mut BTreeSet<String>) -> String {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::answer::AnswerKind;
-use super::answer_path::{Difference, differences, inner, scalars, short};
+use super::answer_path::{Difference, differences, scalars, short};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, is_fleeting, kind, likenesses};
 use super::prelude::may_write;
-use crate::path::{DottedPath, PathStep};
+use crate::path::{DottedPath, PathStep, json_of_text};
 
 /// How long a text may be to stand in a suite as a whole.
 const SHORT: usize = 60;
@@ -73,7 +73,7 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
             if let (Value::String(one), Some(Value::String(other))) = (value, changed)
                 && is_block_text(path)
             {
-                let json = inner(one).map(|whole| {
+                let json = json_of_text(one).map(|whole| {
                     let inside = path.then(PathStep::Json).to_string();
                     let item = json!({"at": inside, "type": kind(&whole)});
                     (
@@ -138,7 +138,7 @@ fn confidence_at(context: &SuggestionContext<'_>, path: &DottedPath, value: &Val
     }
     let writes = may_write(context.survivor.exchange, context.survivor.catalog);
     let effect = if writes { CallEffect::MayWrite } else { CallEffect::Reads };
-    let Some(inner) = value.as_str().and_then(inner) else { return confidence(path, value, effect) };
+    let Some(inner) = value.as_str().and_then(json_of_text) else { return confidence(path, value, effect) };
     // A text that spells an object is no better than what is in it.
     let inside =
         scalars(&inner).into_iter().filter(|(_, value)| !context.known.iter().any(|(_, known)| known == value));

@@ -37,7 +37,7 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         .flat_map(|suite| suite.cases.iter().copied())
         .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
     let explained = match command {
-        AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
+        AdHocCommand::Chaos | AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
         AdHocCommand::Snapshot => return None,
         AdHocCommand::Lint => broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", &found.code)),
         AdHocCommand::Compliance => {

@@ -5,10 +5,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A command that tests a server without a suite file.
+/// A command that makes a suite, or its cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdHocCommand {
+    /// `mcprove chaos run`, of a suite that is a file.
+    Chaos,
     /// `mcprove ci`.
     Ci,
     /// `mcprove compliance`.
@@ -25,6 +27,7 @@ impl AdHocCommand {
     /// The word after `mcprove`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Chaos => "chaos run",
             Self::Ci => "ci",
             Self::Compliance => "compliance",
             Self::Fuzz => "fuzz",

@@ -41,6 +41,8 @@ pub struct Suite {
     pub file: String,
     /// The command line it was made from; `None` where it is a file.
     pub asked: Option<CommandLine>,
+    /// The command line that runs one of its blocks, or one that it does not have; `None` where all of it runs.
+    pub ran_by: Option<CommandLine>,
     /// Whether only tools are called that change nothing, whatever else the suite says.
     pub read_only: bool,
     /// The folder to which its paths are relative.
@@ -90,6 +92,11 @@ pub struct NamedTool {
 }
 
 impl Suite {
+    /// The command line that makes its cases, where that is not `mcprove run` with its file.
+    pub fn command_line(&self) -> Option<&CommandLine> {
+        self.asked.as_ref().or(self.ran_by.as_ref())
+    }
+
     /// Why generated cases do not call a tool of one of its servers; `None` where they may.
     pub fn hazard(&self, server: &str, tool: &Tool) -> Option<Hazard> {
         let is_scratch = || self.servers.get(server).is_some_and(|server| server.scratch);

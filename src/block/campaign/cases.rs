@@ -1,0 +1,119 @@
+//! A case for each tool and each kind of fault that fits it.
+
+use std::sync::Arc;
+
+use super::Campaign;
+use super::check::{CampaignCheck, CampaignFaults};
+use super::fault_kind::FaultKind;
+use super::subject::{CampaignSubject, ToolNature};
+use crate::plan::planner::Planner;
+use crate::plan::{Body, Case, Mistake};
+use crate::wire::{Catalog, Tool};
+
+/// The variants that cases of a nature judge.
+pub(super) const JUDGES: [&str; 3] = ["CONFIG-IDEMPOTENT-HINT", "CONFIG-READONLY-HINT", "STATE-LOST-UPDATE"];
+
+/// What reads must withstand, as a control: nothing may change.
+const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateRequest];
+
+/// How many sets of faults are tried together at each tool.
+const SETS: usize = 4;
+
+pub(super) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campaign>, catalog: &Catalog) -> Vec<Case> {
+    let mut cases = planner.unknown_tools(template, &campaign.tools, catalog);
+    let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| campaign.tools.selects(&tool.name)).collect();
+    if !selected.is_empty() && selected.iter().all(|tool| tool.only_reads()) {
+        cases.push(planner.case(&template.name, None, campaign.span, Body::Failed(nothing_to_strike(campaign))));
+        return cases;
+    }
+    let mut plan = CampaignPlan { planner, template, campaign, cases, writes: 0 };
+    for tool in selected.iter().filter(|tool| !tool.only_reads()) {
+        plan.tool(tool, catalog);
+    }
+    // Reads are the control: where nothing may be written, they would pass for a verdict.
+    if plan.writes > 0 {
+        for tool in selected.iter().filter(|tool| tool.only_reads()) {
+            plan.tool(tool, catalog);
+        }
+    }
+    plan.cases
+}
+
+fn nothing_to_strike(campaign: &Campaign) -> Mistake {
+    Mistake {
+        code: "nothing-to-strike",
+        message: "a campaign needs a tool that may change data, and all tools that were selected only read".to_owned(),
+        help: Some("select other `tools`; faults at reads can be tested with `inject`".to_owned()),
+        span: campaign.span,
+    }
+}
+
+/// The cases so far.
+struct CampaignPlan<'a> {
+    planner: &'a Planner<'a>,
+    template: &'a Case,
+    campaign: &'a Arc<Campaign>,
+    cases: Vec<Case>,
+    /// How many of them strike a tool that may change data.
+    writes: usize,
+}
+
+impl CampaignPlan<'_> {
+    fn tool(&mut self, tool: &Tool, catalog: &Catalog) {
+        let subject = match self.planner.left_out(tool) {
+            Some(reason) => Err(reason),
+            None => CampaignSubject::of(self.planner, catalog, tool),
+        };
+        let subject = match subject {
+            Ok(subject) => Arc::new(subject),
+            Err(reason) => {
+                self.cases.push(self.case(&tool.name, Body::Skipped(reason)));
+                return;
+            }
+        };
+        for faults in self.faults(subject.nature) {
+            self.writes += usize::from(subject.nature != ToolNature::Reads);
+            let name = format!("{}, {}", tool.name, faults.text());
+            let check = CampaignCheck {
+                campaign: Arc::clone(self.campaign),
+                subject: Arc::clone(&subject),
+                faults,
+                order: self.cases.len(),
+            };
+            let mut case = self.case(&name, Body::Check(Arc::new(check)));
+            case.variants.extend(judged(subject.nature).map(str::to_owned));
+            self.cases.push(case);
+        }
+    }
+
+    fn case(&self, name: &str, body: Body) -> Case {
+        let mut case = self.planner.case(&format!("{}: {name}", self.template.name), None, self.campaign.span, body);
+        case.probes.extend(self.template.probes.iter().cloned());
+        case
+    }
+
+    /// The faults for a tool of that nature: each that fits, and sets of them where calls may be repeated.
+    fn faults(&self, nature: ToolNature) -> Vec<CampaignFaults> {
+        let chosen = |kind: &FaultKind| self.campaign.faults.contains(kind) && kind.fits(nature);
+        if nature == ToolNature::Reads {
+            let kinds: Vec<FaultKind> = AT_READS.into_iter().filter(chosen).collect();
+            return if kinds.is_empty() { Vec::new() } else { vec![CampaignFaults::InTurn(kinds)] };
+        }
+        let fitting: Vec<FaultKind> = FaultKind::ALL.into_iter().filter(chosen).collect();
+        let mut faults: Vec<CampaignFaults> = fitting.iter().map(|kind| CampaignFaults::One(*kind)).collect();
+        if nature.may_be_repeated() && self.campaign.together > 1 && !fitting.is_empty() {
+            faults.push(CampaignFaults::Drawn { from: fitting, times: SETS });
+        }
+        faults
+    }
+}
+
+/// The variants that the cases of a tool judge.
+fn judged(nature: ToolNature) -> impl Iterator<Item = &'static str> {
+    let judged = match nature {
+        ToolNature::Reads => &JUDGES[1..2],
+        ToolNature::Idempotent => &[JUDGES[0], JUDGES[2]][..],
+        ToolNature::Plain => &JUDGES[2..],
+    };
+    judged.iter().copied()
+}

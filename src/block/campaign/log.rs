@@ -1,0 +1,176 @@
+//! What the cases of a campaign found out, and the section that tells it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::KEY;
+use super::clean::EffectCount;
+use crate::block::performance::measurement::{latency_text, nearest_rank};
+use crate::event::{Cell, CheckResult, Outcome, Section, SectionPart, SectionTable, Tone};
+use crate::source::yaml_writer;
+
+/// How many tests are shown.
+const MOST_SHOWN: usize = 2;
+
+/// Everything that the cases of a run found out.
+#[derive(Debug, Default)]
+pub(super) struct CampaignLog {
+    spent: AtomicU64,
+    rows: Mutex<Vec<CampaignRow>>,
+}
+
+/// One case.
+#[derive(Debug, Clone)]
+pub(super) struct CampaignRow {
+    pub(super) file: String,
+    pub(super) server: String,
+    pub(super) revision: String,
+    /// The place of the case in the campaign.
+    pub(super) order: usize,
+    pub(super) tool: String,
+    pub(super) fault: String,
+    pub(super) verdict: CampaignVerdict,
+    pub(super) effect: Option<EffectCount>,
+    pub(super) recovered: Vec<Duration>,
+    /// The test that fails because of what was found.
+    pub(super) test: Option<Value>,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone)]
+pub(super) struct CampaignVerdict {
+    outcome: Outcome,
+    /// What is wrong, as a code.
+    code: Option<String>,
+}
+
+impl CampaignVerdict {
+    pub(super) fn of(result: &CheckResult) -> Self {
+        Self { outcome: result.outcome, code: result.findings.first().map(|found| found.code.clone()) }
+    }
+
+    fn cell(&self) -> Cell {
+        let (text, tone) = match self.outcome {
+            Outcome::Passed => ("holds", Tone::Good),
+            Outcome::Failed | Outcome::Errored | Outcome::Warned => {
+                let tone = if self.outcome == Outcome::Warned { Tone::Doubtful } else { Tone::Bad };
+                return Cell::new(self.code.as_deref().unwrap_or("error"), tone);
+            }
+            Outcome::Skipped => ("skipped", Tone::Doubtful),
+            Outcome::Inconclusive => ("not judged", Tone::Doubtful),
+        };
+        Cell::new(text, tone)
+    }
+}
+
+impl CampaignLog {
+    /// Takes so many calls from the budget; false where it does not have them.
+    pub(super) fn spend(&self, calls: usize, budget: u64) -> bool {
+        let calls = u64::try_from(calls).unwrap_or(u64::MAX);
+        self.spent.fetch_add(calls, Ordering::Relaxed).saturating_add(calls) <= budget
+    }
+
+    pub(super) fn add(&self, row: CampaignRow) {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+    }
+
+    /// A section for each server and revision.
+    pub(super) fn sections(&self, seed: u64) -> Vec<Section> {
+        let mut targets: BTreeMap<CampaignTarget, Vec<CampaignRow>> = BTreeMap::new();
+        for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let (file, server) = (row.file.clone(), row.server.clone());
+            targets.entry(CampaignTarget { file, server }).or_default().push(row.clone());
+        }
+        targets.into_iter().map(|(target, rows)| section(target, rows, seed)).collect()
+    }
+}
+
+/// A server of a suite.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct CampaignTarget {
+    file: String,
+    server: String,
+}
+
+fn section(target: CampaignTarget, mut rows: Vec<CampaignRow>, seed: u64) -> Section {
+    // Cases end in any order.
+    rows.sort_by_key(|row| row.order);
+    let columns = ["fault", "verdict", "effect", "recovered"].map(str::to_owned).into();
+    let mut parts =
+        vec![SectionPart::Table(SectionTable { columns, rows: rows.iter().map(CampaignRow::cells).collect() })];
+    let mut times: Vec<Duration> = rows.iter().flat_map(|row| row.recovered.iter().copied()).collect();
+    times.sort_unstable();
+    if !times.is_empty() {
+        parts.push(SectionPart::Note(recovery_text(&times)));
+    }
+    // The same fault of a server may show in several ways; each test is shown once.
+    let mut tests: Vec<&Value> = Vec::new();
+    for test in rows.iter().filter_map(|row| row.test.as_ref()) {
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    if !tests.is_empty() {
+        parts.push(SectionPart::Note(match tests.len() {
+            1 => "a test that fails as long as this is so, to be pasted under `tests:`".to_owned(),
+            count if count <= MOST_SHOWN => format!("{count} tests that fail as long as this is so, to be pasted under `tests:`"),
+            count => format!("{MOST_SHOWN} of {count} tests that fail as long as this is so; `mcprove chaos run --write FILE` writes all"),
+        }));
+        let shown = &tests[..tests.len().min(MOST_SHOWN)];
+        parts.push(SectionPart::Code(yaml_writer::block(&json!(shown), 0)));
+    }
+    let revision =
+        rows.iter().map(|row| row.revision.clone()).find(|revision| !revision.is_empty()).unwrap_or_default();
+    Section {
+        block: KEY.to_owned(),
+        heading: format!("faults at {}, {revision}", target.server),
+        file: target.file,
+        server: target.server,
+        revision,
+        parts,
+        data: json!({
+            "seed": seed,
+            "cases": rows.iter().map(CampaignRow::json).collect::<Vec<_>>(),
+            "tests": tests,
+        }),
+    }
+}
+
+fn recovery_text(sorted: &[Duration]) -> String {
+    let at = |rank| latency_text(nearest_rank(sorted, rank));
+    let faults = if sorted.len() == 1 { "1 time".to_owned() } else { format!("{} times", sorted.len()) };
+    format!("answered again {faults} after the faults ended: p50 {}, p95 {}, max {}", at(50), at(95), at(100))
+}
+
+impl CampaignRow {
+    fn cells(&self) -> Vec<Cell> {
+        let effect = self.effect.map_or(String::new(), EffectCount::text);
+        let recovered = self.recovered.iter().max().map_or(String::new(), |took| latency_text(*took));
+        vec![
+            Cell::plain(format!("{}, {}", self.tool, self.fault)),
+            self.verdict.cell(),
+            Cell::plain(effect),
+            Cell::plain(recovered),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let times: Vec<u128> = self.recovered.iter().map(Duration::as_micros).collect();
+        json!({
+            "tool": self.tool,
+            "fault": self.fault,
+            "outcome": self.verdict.outcome,
+            "finding": self.verdict.code,
+            "effect": match self.effect {
+                Some(EffectCount::Times(times)) => json!(times),
+                Some(EffectCount::Other) => json!("in part"),
+                None => Value::Null,
+            },
+            "recovered_us": times,
+        })
+    }
+}

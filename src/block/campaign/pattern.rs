@@ -1,0 +1,261 @@
+//! What two clean runs have in common: everything that differs between them, such as clocks and identifiers, may be
+//! anything.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::path::{DottedPath, PathStep};
+use crate::source::beginning_of_json;
+
+/// A value as far as two runs agree on it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum StatePattern {
+    /// It differs from run to run, or is not always there.
+    Varies,
+    /// It is always the same.
+    Same(Value),
+    /// A list that always has so many items.
+    Items(Vec<Self>),
+    /// An object with these members, and no others.
+    Members(BTreeMap<String, Self>),
+}
+
+/// A part of a value that a pattern does not allow.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PatternDifference {
+    /// The way to it: names of members, and numbers of items.
+    pub(super) path: Vec<PathStep>,
+    pub(super) expected: ExpectedPart,
+    /// The value there; `None` where there is none.
+    pub(super) actual: Option<Value>,
+}
+
+/// What a pattern asks of a part.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ExpectedPart {
+    /// This value.
+    Value(Value),
+    /// A list with so many items.
+    Length(usize),
+    /// Anything, but something.
+    Something,
+    /// Nothing.
+    Nothing,
+}
+
+impl PatternDifference {
+    /// How little it says: least where a path leads to it that suites can write, and it is a number of items or a number.
+    pub(super) fn obscurity(&self) -> (bool, usize) {
+        let is_structured = self.path.get(1) == Some(&PathStep::Member("structuredContent".to_owned()));
+        let kind = match &self.expected {
+            ExpectedPart::Length(_) => 0,
+            ExpectedPart::Value(Value::Number(_) | Value::Bool(_)) => 1,
+            ExpectedPart::Something | ExpectedPart::Nothing => 2,
+            ExpectedPart::Value(_) => 3,
+        };
+        (!is_structured, kind)
+    }
+
+    /// The value that is there, in words, of at most so many characters.
+    pub(super) fn actual_text(&self, most: usize) -> String {
+        match (&self.expected, &self.actual) {
+            (_, None) => "nothing".to_owned(),
+            (ExpectedPart::Length(_), Some(Value::Array(values))) => items(values.len()),
+            (_, Some(value)) => beginning_of_json(value, most),
+        }
+    }
+
+    /// Where it is, in words.
+    pub(super) fn place(&self) -> String {
+        match self.path.as_slice() {
+            [PathStep::Member(place), inner @ ..] => format!("{} in {place}", of_result(inner)),
+            inner => DottedPath { steps: inner.to_vec() }.to_string(),
+        }
+    }
+}
+
+/// A path in an answer, from one in its result.
+pub(super) fn of_result(inner: &[PathStep]) -> DottedPath {
+    DottedPath { steps: [&[PathStep::Member("result".to_owned())], inner].concat() }
+}
+
+/// A number of items in words.
+fn items(count: usize) -> String {
+    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
+}
+
+impl ExpectedPart {
+    /// In words, of at most so many characters.
+    pub(super) fn text(&self, most: usize) -> String {
+        match self {
+            Self::Value(value) => beginning_of_json(value, most),
+            Self::Length(length) => items(*length),
+            Self::Something => "something".to_owned(),
+            Self::Nothing => "nothing".to_owned(),
+        }
+    }
+}
+
+impl StatePattern {
+    /// What two values have in common.
+    pub(super) fn common(one: &Value, other: &Value) -> Self {
+        match (one, other) {
+            (Value::Array(some), Value::Array(others)) if some.len() == others.len() => {
+                Self::Items(some.iter().zip(others).map(|(one, other)| Self::common(one, other)).collect())
+            }
+            (Value::Object(some), Value::Object(others)) => {
+                let names = some.keys().chain(others.keys().filter(|name| !some.contains_key(*name)));
+                Self::Members(names.map(|name| (name.clone(), Self::common_member(some, others, name))).collect())
+            }
+            _ if one == other => Self::Same(one.clone()),
+            _ => Self::Varies,
+        }
+    }
+
+    fn common_member(some: &Map<String, Value>, others: &Map<String, Value>, name: &str) -> Self {
+        match (some.get(name), others.get(name)) {
+            (Some(one), Some(other)) => Self::common(one, other),
+            _ => Self::Varies,
+        }
+    }
+
+    /// Whether a value is one of those that it describes.
+    pub(super) fn matches(&self, value: &Value) -> bool {
+        self.differences(value).is_empty()
+    }
+
+    /// The parts of a value that it does not allow, in order.
+    pub(super) fn differences(&self, value: &Value) -> Vec<PatternDifference> {
+        let mut found = Vec::new();
+        self.compare(value, &mut Vec::new(), &mut found);
+        found
+    }
+
+    fn compare(&self, value: &Value, path: &mut Vec<PathStep>, found: &mut Vec<PatternDifference>) {
+        let mut differs = |path: &[PathStep], expected: ExpectedPart, actual: Option<&Value>| {
+            found.push(PatternDifference { path: path.to_vec(), expected, actual: actual.cloned() });
+        };
+        match (self, value) {
+            (Self::Varies, _) => {}
+            (Self::Same(same), _) if same == value => {}
+            (Self::Items(items), Value::Array(values)) if items.len() == values.len() => {
+                for (at, (item, value)) in items.iter().zip(values).enumerate() {
+                    item.compare_below(PathStep::item(at), value, path, found);
+                }
+            }
+            (Self::Items(items), Value::Array(_)) => differs(path, ExpectedPart::Length(items.len()), Some(value)),
+            (Self::Members(members), Value::Object(values)) => {
+                let below = |name: &String| [path.as_slice(), &[PathStep::Member(name.clone())]].concat();
+                let missing = members.iter().filter(|(name, one)| **one != Self::Varies && !values.contains_key(*name));
+                missing.for_each(|(name, _)| differs(&below(name), ExpectedPart::Something, None));
+                let added = values.iter().filter(|(name, _)| !members.contains_key(*name));
+                added.for_each(|(name, value)| differs(&below(name), ExpectedPart::Nothing, Some(value)));
+                for (name, member) in members {
+                    if let Some(value) = values.get(name) {
+                        member.compare_below(PathStep::Member(name.clone()), value, path, found);
+                    }
+                }
+            }
+            (Self::Same(_) | Self::Items(_) | Self::Members(_), _) => {
+                differs(path, self.whole().map_or(ExpectedPart::Something, ExpectedPart::Value), Some(value));
+            }
+        }
+    }
+
+    fn compare_below(
+        &self,
+        part: PathStep,
+        value: &Value,
+        path: &mut Vec<PathStep>,
+        found: &mut Vec<PatternDifference>,
+    ) {
+        path.push(part);
+        self.compare(value, path, found);
+        path.pop();
+    }
+
+    /// The pattern of a part.
+    pub(super) fn at(&self, path: &[PathStep]) -> Option<&Self> {
+        path.iter().try_fold(self, |pattern, part| match (pattern, part) {
+            (Self::Members(members), PathStep::Member(name)) => members.get(name),
+            (Self::Items(items), PathStep::Index(at)) => items.get(usize::try_from(*at).ok()?),
+            _ => None,
+        })
+    }
+
+    /// The number, or the number of items.
+    pub(super) fn size(&self) -> Option<i64> {
+        match self {
+            Self::Items(items) => i64::try_from(items.len()).ok(),
+            Self::Same(value) => value.as_i64(),
+            Self::Varies | Self::Members(_) => None,
+        }
+    }
+
+    /// The only value that it describes; `None` where it describes several.
+    pub(super) fn whole(&self) -> Option<Value> {
+        match self {
+            Self::Varies => None,
+            Self::Same(value) => Some(value.clone()),
+            Self::Items(items) => items.iter().map(Self::whole).collect::<Option<Vec<_>>>().map(Value::Array),
+            Self::Members(members) => {
+                let members = members.iter().map(|(name, member)| Some((name.clone(), member.whole()?)));
+                members.collect::<Option<Map<_, _>>>().map(Value::Object)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pattern() -> StatePattern {
+        StatePattern::common(
+            &json!({"users": [{"id": "a", "name": "Ann"}], "at": 1}),
+            &json!({"users": [{"id": "b", "name": "Ann"}], "at": 2}),
+        )
+    }
+
+    #[test]
+    fn what_differs_between_runs_may_be_anything() {
+        assert!(pattern().matches(&json!({"users": [{"id": "c", "name": "Ann"}], "at": "noon"})));
+        assert!(pattern().matches(&json!({"users": [{"id": "c", "name": "Ann"}]})));
+        assert!(!pattern().matches(&json!({"users": [], "at": 1})));
+        assert!(!pattern().matches(&json!({"users": [{"id": "a", "name": "Ann"}], "more": 1})));
+    }
+
+    #[test]
+    fn differences_say_where_and_what() {
+        let check = |value: Value, path: &[PathStep], expected: ExpectedPart| {
+            let found = pattern().differences(&value).remove(0);
+            assert_eq!((found.path.as_slice(), found.expected), (path, expected), "{value}");
+        };
+        let member = |name: &str| PathStep::Member(name.to_owned());
+        let ann = json!({"id": "c", "name": "Ann"});
+        check(json!({"users": [ann, ann]}), &[member("users")], ExpectedPart::Length(1));
+        check(
+            json!({"users": [{"id": "c", "name": "Bob"}]}),
+            &[member("users"), PathStep::item(0), member("name")],
+            ExpectedPart::Value(json!("Ann")),
+        );
+        check(
+            json!({"users": [{"id": "c"}]}),
+            &[member("users"), PathStep::item(0), member("name")],
+            ExpectedPart::Something,
+        );
+        check(json!({"users": [ann], "more": 1}), &[member("more")], ExpectedPart::Nothing);
+    }
+
+    #[test]
+    fn values_without_differences_are_whole() {
+        assert_eq!(
+            StatePattern::common(&json!([1, {"a": 2}]), &json!([1, {"a": 2}])).whole(),
+            Some(json!([1, {"a": 2}]))
+        );
+        assert_eq!(pattern().whole(), None);
+    }
+}

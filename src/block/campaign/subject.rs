@@ -1,0 +1,123 @@
+//! A tool of a campaign: a call of it that is served, what must happen before, and what shows its effect.
+
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use super::clean::CleanStates;
+use super::trial::TrialEnd;
+use crate::block::config::shown_state::{ShownStateReader, readers};
+use crate::event::Reason;
+use crate::plan::CheckContext;
+use crate::plan::planner::Planner;
+use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
+use crate::source::template::Names;
+use crate::suite::{Awaited, Step, Test};
+use crate::wire::{Catalog, Tool};
+
+/// What a tool says of repeated calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolNature {
+    /// It changes nothing.
+    Reads,
+    /// A repeated call changes nothing more.
+    Idempotent,
+    /// A repeated call may rightly have its effect again.
+    Plain,
+}
+
+impl ToolNature {
+    fn of(tool: &Tool) -> Self {
+        if tool.only_reads() {
+            Self::Reads
+        } else if tool.raw["annotations"]["idempotentHint"] == true {
+            Self::Idempotent
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// Whether a client may repeat a call of which it does not know what came of it.
+    pub(super) fn may_be_repeated(self) -> bool {
+        self != Self::Plain
+    }
+}
+
+/// A tool with a call of it.
+#[derive(Debug)]
+pub(super) struct CampaignSubject {
+    pub(super) tool: String,
+    pub(super) nature: ToolNature,
+    /// The row of the test that the call is taken from.
+    pub(super) names: Names,
+    /// The setup of that test.
+    pub(super) setup: Vec<Step>,
+    /// Its steps before the call.
+    pub(super) before: Vec<Step>,
+    pub(super) call: Step,
+    pub(super) teardown: Vec<Step>,
+    /// Steps that show what the call has done.
+    shows: Vec<Step>,
+    /// How many calls of the tool come before it in every session of the suite.
+    pub(super) earlier_calls: usize,
+    /// What the call does without faults, once that is known.
+    pub(super) clean: OnceCell<Result<CleanStates, TrialEnd>>,
+}
+
+impl CampaignSubject {
+    /// The call of a tool that a test makes, or one with generated arguments; `Err` says why there is none.
+    pub(super) fn of(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Self, Reason> {
+        let Witness { names, setup, mut steps, teardown } = witness(planner, catalog, tool)?;
+        let call = steps.pop().ok_or_else(|| Reason::NotApplicable(format!("no call of `{}` is known", tool.name)))?;
+        let is_call = |step: &&Step| called_tool(step) == Some(&tool.name);
+        Ok(Self {
+            tool: tool.name.clone(),
+            nature: ToolNature::of(tool),
+            earlier_calls: setup.iter().chain(&steps).filter(is_call).count(),
+            call: Step { awaits: Awaited::Answer, timeout: None, cancel: None, progress: false, ..call },
+            names,
+            setup,
+            before: steps,
+            teardown,
+            shows: shown_by_tests(planner, catalog, tool),
+            clean: OnceCell::new(),
+        })
+    }
+
+    /// The readers of the state: those that `verify:` names, and every tool that only reads and may be called.
+    pub(super) fn readers(&self, context: &CheckContext<'_>) -> Vec<ShownStateReader> {
+        let named = self.shows.iter().filter_map(|step| {
+            let (tool, args) = step.action.as_call()?;
+            let arguments = args.map_or(Some(Value::Object(serde_json::Map::new())), |args| (context.filled)(args))?;
+            Some(ShownStateReader::new(tool.text()?, arguments))
+        });
+        let mut found: Vec<ShownStateReader> = Vec::new();
+        for reader in named.chain(readers(context, &|_| true)) {
+            if !found.iter().any(|known| known.is_same(&reader)) {
+                found.push(reader);
+            }
+        }
+        found
+    }
+}
+
+/// A valid call of a tool: one that a test makes, with or without faults, or one with generated arguments.
+fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
+    let tests = || planner.suite.tests.iter().filter(|test| is_here(planner, test));
+    let plain = tests().filter(|test| test.inject.is_empty()).cloned();
+    let struck = tests().filter(|test| !test.inject.is_empty());
+    let healed = struck.map(|test| Test { inject: Vec::new(), ..test.clone() });
+    let donor = plain.chain(healed).find_map(|test| donor_steps(&test, tool, planner, catalog));
+    donor.map_or_else(|| find_witness(planner, catalog, tool), Ok)
+}
+
+fn is_here(planner: &Planner<'_>, test: &Test) -> bool {
+    test.server.as_ref().is_none_or(|server| server.value == planner.lane.server)
+}
+
+/// The steps under `verify:` that only read, of the tests that call a tool.
+fn shown_by_tests(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Vec<Step> {
+    let calls = |test: &&Test| test.steps.iter().any(|step| called_tool(step) == Some(&tool.name));
+    let only_reads = |step: &&Step| called_tool(step).and_then(|tool| catalog.tool(tool)).is_some_and(Tool::only_reads);
+    let tests = planner.suite.tests.iter().filter(|test| is_here(planner, test)).filter(calls);
+    tests.flat_map(|test| &test.verify).filter(only_reads).cloned().collect()
+}

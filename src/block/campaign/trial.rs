@@ -1,0 +1,450 @@
+//! One case of a campaign: sessions in which faults strike calls of a tool, and what reading shows afterwards.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::Campaign;
+use super::clean::{CleanRun, CleanStates, EffectCount, ExpectedEffect};
+use super::fault_kind::{FaultKind, StruckEnding};
+use super::subject::{CampaignSubject, ToolNature};
+use crate::block::config::shown_state::{ShownState, ShownStateReader};
+use crate::block::evidence::refused_with_help;
+use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason};
+use crate::fault::FaultPlayer;
+use crate::plan::arguments::ConfigSource;
+use crate::plan::generated::bare;
+use crate::plan::{CheckContext, StepOutcome};
+use crate::session::Session;
+use crate::source::duration_text;
+use crate::source::template::Names;
+use crate::suite::{Action, Cancel, CancelWhen, Step};
+use crate::wire::is_served;
+
+/// How long a client waits at least for an answer that a fault may have lost.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How many times as long as a clean call takes.
+const PATIENCE: u32 = 4;
+
+/// How long a state is given to become what it must be.
+const SETTLING: Duration = Duration::from_secs(1);
+const POLLING: Duration = Duration::from_millis(100);
+
+/// How often a call is made after the faults, until it is served.
+const MOST_ATTEMPTS: usize = 10;
+
+/// Why a case comes to no verdict, or to one early.
+#[derive(Debug, Clone)]
+pub(super) enum TrialEnd {
+    /// The server is at fault.
+    Failed(Box<Finding>),
+    /// Nothing follows, for this reason.
+    Inconclusive(String),
+    /// The case does not apply.
+    Because(Reason),
+    /// The server cannot be used.
+    Unavailable(Box<Finding>),
+    /// The call was refused without any fault.
+    Refused(Box<CheckResult>),
+}
+
+/// A case under way.
+pub(super) struct CampaignTrial<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    pub(super) campaign: &'a Campaign,
+    pub(super) subject: &'a CampaignSubject,
+    deadline: Instant,
+    exchanges: Vec<Exchange>,
+    frames: Vec<u32>,
+    protocol_revision: String,
+}
+
+/// Faults that strike calls in a row, and what the call does without them.
+#[derive(Clone, Copy)]
+struct StruckSet<'a> {
+    kinds: &'a [FaultKind],
+    clean: &'a CleanStates,
+}
+
+/// How calls that were struck ended.
+#[derive(Debug)]
+pub(super) enum StruckEnd {
+    /// The server still answers what reads its state.
+    Read(Box<StruckRun>),
+    /// It ended, or does not answer.
+    Silent(Box<SilentServer>),
+}
+
+/// A server that answers no more.
+#[derive(Debug)]
+pub(super) struct SilentServer {
+    pub(super) found: Finding,
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+impl StruckEnd {
+    /// Whether a correct server does not end so.
+    pub(super) fn is_broken(&self) -> bool {
+        match self {
+            Self::Read(run) => !run.is_sound || run.recovered.is_none(),
+            Self::Silent(_) => true,
+        }
+    }
+}
+
+/// What came of calls that were struck.
+#[derive(Debug)]
+pub(super) struct StruckRun {
+    pub(super) state: ShownState,
+    pub(super) expected: ExpectedEffect,
+    pub(super) count: EffectCount,
+    /// Whether the state is as it may be.
+    pub(super) is_sound: bool,
+    /// The time from the end of the faults to the first answer; `None` where none came.
+    pub(super) recovered: Option<Duration>,
+    /// What the faults did, one line each.
+    pub(super) strikes: Vec<String>,
+    /// The names of faults that changed nothing, since a cancelled call was not answered.
+    pub(super) idle: BTreeSet<String>,
+    /// The calls.
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+impl<'a> CampaignTrial<'a> {
+    pub(super) fn new(context: &'a CheckContext<'a>, campaign: &'a Campaign, subject: &'a CampaignSubject) -> Self {
+        Self {
+            context,
+            campaign,
+            subject,
+            deadline: Instant::now() + campaign.max_time,
+            exchanges: Vec::new(),
+            frames: Vec::new(),
+            protocol_revision: String::new(),
+        }
+    }
+
+    /// What the call does without faults, which is found out once for each tool.
+    pub(super) async fn clean(&mut self) -> Result<&'a CleanStates, TrialEnd> {
+        let subject = self.subject;
+        let known = subject.clean.get_or_init(|| CleanStates::learn(self)).await;
+        known.as_ref().map_err(Clone::clone)
+    }
+
+    /// Makes the call twice in a session of its own.
+    pub(super) async fn clean_run(&mut self) -> Result<CleanRun, TrialEnd> {
+        let session = self.open(None).await?;
+        let looked = self.look_at_clean_calls(&session).await;
+        let ended = self.end(session).await;
+        let run = looked?;
+        ended.map_or(Ok(run), |found| Err(TrialEnd::Failed(Box::new(found))))
+    }
+
+    async fn look_at_clean_calls(&mut self, session: &Session) -> Result<CleanRun, TrialEnd> {
+        let names = self.prepare(session).await?;
+        let readers = self.subject.readers(self.context);
+        let before = self.read(session, &readers).await?;
+        let first = self.ask(session, &self.subject.call, &names).await?;
+        let elapsed = Duration::from_micros(first.exchange.elapsed_us);
+        match &first.answer {
+            Ok(answer) if is_served(answer) => {}
+            // A control that is refused is none.
+            Ok(_) if self.subject.nature == ToolNature::Reads => {
+                let why = format!("the call of `{}` is refused without any fault", self.subject.tool);
+                return Err(TrialEnd::Because(Reason::NotApplicable(why)));
+            }
+            Ok(_) => return Err(TrialEnd::Refused(Box::new(self.refused(&first.exchange)))),
+            Err(found) => return Err(unusable(found)),
+        }
+        let once = self.read(session, &readers).await?;
+        // Refusing what is done already is no fault.
+        let again = self.ask(session, &self.subject.call, &names).await?;
+        let serves_again = is_served(again.answer.as_ref().map_err(unusable)?);
+        let twice = self.read(session, &readers).await?;
+        Ok(CleanRun { before, once, twice, serves_again, elapsed })
+    }
+
+    fn refused(&self, exchange: &Exchange) -> CheckResult {
+        let tool = &self.subject.tool;
+        let help = ConfigSource::of(self.context.suite).help_to_give_arguments(tool);
+        let mut result = refused_with_help(tool, None, help);
+        if let Some(Reason::ValidCallRefused(call)) = &mut result.reason {
+            call.answer.clone_from(&exchange.received);
+        }
+        result
+    }
+
+    /// Strikes one call with each of these faults in turn, ends the faults, and looks what the server has done.
+    pub(super) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, TrialEnd> {
+        let (tool, span, timeout) = (&self.subject.tool, self.subject.call.span, self.timeout(clean));
+        let faults = kinds.iter().enumerate().flat_map(|(at, kind)| kind.faults(tool, at + 1, timeout, span)).collect();
+        let player = Arc::new(FaultPlayer::new(faults));
+        // Setup, and what is read before the calls, are not struck.
+        player.heal();
+        let session = self.open(Some(&player)).await?;
+        let first = self.exchanges.len();
+        let struck = self.strike_in(&session, &player, kinds, clean).await;
+        if matches!(&struck, Err(TrialEnd::Failed(_))) {
+            session.mark_exit_reported();
+        }
+        let ended = self.end(session).await;
+        let exchanges = self.exchanges[first..].to_vec();
+        let silent = |found| Ok(StruckEnd::Silent(Box::new(SilentServer { found, exchanges: exchanges.clone() })));
+        match (struck, ended) {
+            (Err(TrialEnd::Failed(found)), _) => silent(found.with_evidence("injected", strikes(&player).join("\n"))),
+            (Err(end), _) => Err(end),
+            (Ok(_), Some(found)) => silent(found),
+            (Ok(run), None) => Ok(StruckEnd::Read(Box::new(StruckRun { exchanges, ..run }))),
+        }
+    }
+
+    async fn strike_in(
+        &mut self,
+        session: &Session,
+        player: &FaultPlayer,
+        kinds: &[FaultKind],
+        clean: &CleanStates,
+    ) -> Result<StruckRun, TrialEnd> {
+        let names = self.prepare(session).await?;
+        let readers = self.subject.readers(self.context);
+        let before = self.read(session, &readers).await?;
+        if !clean.is_beginning(&before) {
+            return Err(TrialEnd::Inconclusive(format!(
+                "the server does not begin as it did without faults, so what is read after calls of `{}` says nothing; \
+                 remove what earlier calls wrote in `setup` and `teardown`",
+                self.subject.tool
+            )));
+        }
+        player.resume();
+        for kind in kinds {
+            let step = self.struck_call(*kind, clean);
+            let outcome = self.ask(session, &step, &names).await?;
+            if let Err(found) = outcome.answer
+                && found.class == Some(FailureClass::ProcessExited)
+            {
+                return Err(TrialEnd::Failed(Box::new(found)));
+            }
+        }
+        player.heal();
+        let idle: BTreeSet<String> = player.idle().into_iter().map(str::to_owned).collect();
+        // A call that was cancelled need not be answered, and then no answer comes late.
+        let is_needed = |(at, kind): &(usize, &FaultKind)| {
+            kind.ending() != StruckEnding::Cancelled && idle.contains(&kind.fault_name(at + 1))
+        };
+        if let Some((_, kind)) = kinds.iter().enumerate().find(is_needed) {
+            let name = kind.as_str();
+            return Err(TrialEnd::Inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));
+        }
+        let recovered = self.recover(session, &names, StruckSet { kinds, clean }).await?;
+        let expected = self.expected(kinds);
+        let state = self.settled(session, &readers, clean, expected).await?;
+        let is_sound = clean.allows(&state, expected);
+        let count = clean.count(&state, self.subject.nature);
+        let (strikes, exchanges) = (strikes(player), Vec::new());
+        Ok(StruckRun { state, expected, count, is_sound, recovered, strikes, idle, exchanges })
+    }
+
+    /// How often the effect may show after calls with these faults, and after what the client does then.
+    fn expected(&self, kinds: &[FaultKind]) -> ExpectedEffect {
+        match self.subject.nature {
+            ToolNature::Reads => ExpectedEffect::Never,
+            ToolNature::Idempotent => ExpectedEffect::Once,
+            ToolNature::Plain if self.is_repeated(kinds) => ExpectedEffect::Once,
+            ToolNature::Plain => ExpectedEffect::AtMostOnce,
+        }
+    }
+
+    /// Whether the client makes the call once more after the faults: it may, or the server has not heard of it.
+    pub(super) fn is_repeated(&self, kinds: &[FaultKind]) -> bool {
+        self.subject.nature.may_be_repeated() || !kinds.iter().any(|kind| kind.is_heard())
+    }
+
+    /// How long the client waits for an answer to a struck call.
+    pub(super) fn timeout(&self, clean: &CleanStates) -> Duration {
+        let timeout = LEAST_TIMEOUT.max(clean.elapsed * PATIENCE).min(self.context.request_timeout);
+        Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// A step that reads the state.
+    pub(super) fn reading_step(&self) -> Step {
+        let span = self.subject.call.span;
+        let readers = self.subject.readers(self.context);
+        bare(readers.first().map_or(Action::Alive, |reader| reader.action(span)), span)
+    }
+
+    /// When the client cancels a call whose answer comes late: in the middle of it.
+    pub(super) fn cancels_after(clean: &CleanStates) -> Duration {
+        let half = u64::try_from(clean.elapsed.as_millis() / 2).unwrap_or(u64::MAX);
+        Duration::from_millis(half.max(20))
+    }
+
+    /// The call that a fault strikes.
+    fn struck_call(&self, kind: FaultKind, clean: &CleanStates) -> Step {
+        let timeout = self.timeout(clean);
+        let call = Step { timeout: Some(timeout), ..self.subject.call.clone() };
+        match kind.ending() {
+            StruckEnding::Unanswered | StruckEnding::Answered => call,
+            StruckEnding::Cancelled => {
+                let when = CancelWhen::After(Self::cancels_after(clean));
+                Step { cancel: Some(Cancel { when, reason: None, watch: POLLING }), ..call }
+            }
+        }
+    }
+
+    /// Calls until the server answers again: the tool where the client would, else a reader.
+    async fn recover(
+        &mut self,
+        session: &Session,
+        names: &Names,
+        struck: StruckSet<'_>,
+    ) -> Result<Option<Duration>, TrialEnd> {
+        let healed = Instant::now();
+        let StruckSet { kinds, clean } = struck;
+        let is_repeated = self.is_repeated(kinds);
+        let step = if is_repeated { self.subject.call.clone() } else { self.reading_step() };
+        // A call that may be made once is tried once.
+        let is_once = is_repeated && !self.subject.nature.may_be_repeated();
+        let mut answered = None;
+        for attempt in 0..if is_once { 1 } else { MOST_ATTEMPTS } {
+            if attempt > 0 {
+                sleep(POLLING).await;
+            }
+            let begun = healed.elapsed();
+            let outcome = self.ask(session, &step, names).await?;
+            let took = begun + Duration::from_micros(outcome.exchange.elapsed_us);
+            match outcome.answer {
+                Ok(answer) if is_served(&answer) => return Ok(Some(took)),
+                // What is done already may be refused, as it is without faults.
+                Ok(_) if !clean.serves_again => return Ok(Some(took)),
+                Ok(_) => drop(answered.get_or_insert(took)),
+                Err(found) if found.class == Some(FailureClass::ProcessExited) => {
+                    return Err(TrialEnd::Failed(Box::new(found)));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(answered)
+    }
+
+    /// The state, as soon as it is as it may be, or in the end.
+    async fn settled(
+        &mut self,
+        session: &Session,
+        readers: &[ShownStateReader],
+        clean: &CleanStates,
+        expected: ExpectedEffect,
+    ) -> Result<ShownState, TrialEnd> {
+        let until = Instant::now() + SETTLING + clean.elapsed * PATIENCE;
+        loop {
+            let state = self.read(session, readers).await?;
+            if clean.allows(&state, expected) || Instant::now() >= until {
+                return Ok(state);
+            }
+            sleep(POLLING).await;
+        }
+    }
+
+    /// A fresh server with the suite's setup.
+    async fn open(&mut self, faults: Option<&Arc<FaultPlayer>>) -> Result<Session, TrialEnd> {
+        self.within_limits(0)?;
+        let servers = self.context.servers;
+        let opened = match faults {
+            Some(faults) => servers.open_with_faults(faults).await,
+            None => servers.open().await,
+        };
+        let session = opened.map_err(|found| TrialEnd::Unavailable(Box::new(found)))?;
+        self.protocol_revision = session.server.revision.to_string();
+        Ok(session)
+    }
+
+    /// Does what the test does before the call; returns what it learned.
+    async fn prepare(&mut self, session: &Session) -> Result<Names, TrialEnd> {
+        let mut names = self.subject.names.clone();
+        let subject = self.subject;
+        for step in subject.setup.iter().chain(&subject.before) {
+            let done = self.ask(session, step, &names).await?;
+            done.answer.as_ref().map_err(unusable)?;
+            names = done.names;
+        }
+        Ok(names)
+    }
+
+    /// Undoes what the test did, and ends the server; the finding tells of one that had ended by itself.
+    async fn end(&mut self, session: Session) -> Option<Finding> {
+        let subject = self.subject;
+        for step in &subject.teardown {
+            if session.is_open() {
+                self.context.configured.step(&session, step, &subject.names).await;
+            }
+        }
+        self.context.servers.close(session).await
+    }
+
+    async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<StepOutcome, TrialEnd> {
+        self.within_limits(1)?;
+        let done = self.context.configured.step(session, step, names).await;
+        let shown = [Some(done.exchange.frame), done.exchange.answer_frame];
+        self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));
+        self.exchanges.push(done.exchange.clone());
+        Ok(done)
+    }
+
+    async fn read(&mut self, session: &Session, readers: &[ShownStateReader]) -> Result<ShownState, TrialEnd> {
+        self.within_limits(readers.len())?;
+        let state = ShownState::read(self.context, self.deadline, session, readers).await;
+        match state.failed() {
+            Some(found) if found.class == Some(FailureClass::ProcessExited) => {
+                Err(TrialEnd::Failed(Box::new(found.clone())))
+            }
+            Some(found) if Instant::now() < self.deadline => {
+                let message = format!("the server does not answer what reads its state: {}", found.message);
+                Err(TrialEnd::Failed(Box::new(Finding { message, ..found.clone() })))
+            }
+            Some(_) => Err(self.out_of_time()),
+            None => Ok(state),
+        }
+    }
+
+    /// Counts calls, and ends the case where there is no time or no budget for them.
+    fn within_limits(&self, calls: usize) -> Result<(), TrialEnd> {
+        if !self.campaign.log.spend(calls, self.campaign.calls) {
+            let limit = self.campaign.calls;
+            return Err(TrialEnd::Inconclusive(format!("the budget of {limit} calls is spent; raise `calls`")));
+        }
+        if Instant::now() >= self.deadline { Err(self.out_of_time()) } else { Ok(()) }
+    }
+
+    fn out_of_time(&self) -> TrialEnd {
+        let limit = duration_text(self.campaign.max_time);
+        TrialEnd::Inconclusive(format!("the time of {limit} ended before all calls were made; raise `max_time`"))
+    }
+
+    /// The result with everything that was said.
+    pub(super) fn result(self, verdict: Result<CheckResult, TrialEnd>) -> CheckResult {
+        let mut result = match verdict {
+            Ok(result) => result,
+            Err(TrialEnd::Failed(found)) => CheckResult::found(Outcome::Failed, vec![*found]),
+            Err(TrialEnd::Inconclusive(why)) => CheckResult::inconclusive(why),
+            Err(TrialEnd::Because(reason)) => CheckResult::because(Outcome::Skipped, reason),
+            Err(TrialEnd::Unavailable(found)) => CheckResult::unavailable(*found),
+            Err(TrialEnd::Refused(result)) => *result,
+        };
+        if result.exchanges.is_empty() {
+            result.exchanges = self.exchanges;
+        }
+        result.frames = self.frames;
+        result.protocol_revision = self.protocol_revision;
+        result
+    }
+}
+
+fn unusable(found: &Finding) -> TrialEnd {
+    TrialEnd::Inconclusive(format!("without any fault: {}", found.message))
+}
+
+/// What faults did, one line each.
+fn strikes(player: &FaultPlayer) -> Vec<String> {
+    player.strikes().iter().map(|strike| format!("{}: {}", strike.fault, strike.changes.join("; "))).collect()
+}

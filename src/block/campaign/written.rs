@@ -1,0 +1,170 @@
+//! A set of faults that breaks a server as a test that fails as long as it does.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::clean::{CleanStates, ExpectedEffect};
+use super::fault_kind::{FaultKind, StruckEnding, milliseconds};
+use super::pattern::{ExpectedPart, PatternDifference, StatePattern, of_result};
+use super::trial::{CampaignTrial, StruckEnd, StruckRun};
+use crate::path::{DottedPath, PathStep, json_of_text};
+use crate::reproduce::{literal, suite_step};
+use crate::suite::Step;
+
+/// How long a client watches the server after a cancellation.
+const WATCH: &str = "500ms";
+
+/// The test, as an entry of `tests:`; `None` where a suite cannot say it.
+pub(super) fn test(
+    trial: &CampaignTrial<'_>,
+    clean: &CleanStates,
+    set: &[FaultKind],
+    end: &StruckEnd,
+) -> Option<Value> {
+    let subject = trial.subject;
+    let (timeout, earlier) = (trial.timeout(clean), subject.earlier_calls);
+    let none = BTreeSet::new();
+    let (idle, expected) = match end {
+        StruckEnd::Read(run) => (&run.idle, run.expected.text()),
+        StruckEnd::Silent(_) => (&none, "an answer"),
+    };
+    let faults: Vec<Value> = (0..)
+        .zip(set)
+        .filter(|(at, kind)| !idle.contains(&kind.fault_name(at + 1)))
+        .map(|(at, kind): (usize, _)| kind.written(&subject.tool, earlier + at + 1, timeout))
+        .collect();
+    let mut steps = subject.before.iter().map(step).collect::<Option<Vec<_>>>()?;
+    for kind in set {
+        let mut call = step(&subject.call)?;
+        match kind.ending() {
+            StruckEnding::Unanswered => {
+                call.remove("expect");
+                call.remove("capture");
+                call.insert("timeout".to_owned(), milliseconds(timeout).into());
+                call.insert("unanswered".to_owned(), true.into());
+            }
+            StruckEnding::Answered => {}
+            StruckEnding::Cancelled => {
+                call.remove("capture");
+                let after = milliseconds(CampaignTrial::cancels_after(clean));
+                call.insert("cancel".to_owned(), json!({"after": after, "watch": WATCH}));
+            }
+        }
+        steps.push(call);
+    }
+    let mut verify = Vec::new();
+    if trial.is_repeated(set) {
+        verify.push(step(&subject.call)?);
+    }
+    verify.push(match end {
+        StruckEnd::Read(run) if !run.is_sound => expectation(clean, run)?,
+        // It is not answered any more.
+        StruckEnd::Read(_) | StruckEnd::Silent(_) => {
+            let mut read = step(&trial.reading_step())?;
+            read.insert("expect".to_owned(), json!([{"is_error": false}]));
+            read
+        }
+    });
+    let names: Vec<&str> = set.iter().map(|kind| kind.as_str()).collect();
+    let mut test = Map::from_iter([(
+        "name".to_owned(),
+        Value::from(format!("{} has {expected} after {}", subject.tool, names.join(", "))),
+    )]);
+    // Without faults there is nothing that ends before `verify`.
+    if faults.is_empty() {
+        steps.append(&mut verify);
+    } else {
+        test.insert("inject".to_owned(), faults.into());
+    }
+    if !subject.names.is_empty() {
+        test.insert("rows".to_owned(), json!([subject.names]));
+    }
+    for (key, some) in [("setup", &subject.setup), ("teardown", &subject.teardown)] {
+        if !some.is_empty() {
+            let some = some.iter().map(step).collect::<Option<Vec<_>>>()?;
+            test.insert(key.to_owned(), some.into_iter().map(Value::Object).collect::<Vec<_>>().into());
+        }
+    }
+    test.insert("steps".to_owned(), steps.into_iter().map(Value::Object).collect::<Vec<_>>().into());
+    if !verify.is_empty() {
+        test.insert("verify".to_owned(), verify.into_iter().map(Value::Object).collect::<Vec<_>>().into());
+    }
+    Some(test.into())
+}
+
+/// A step of the suite as it is written, without its expectations; `None` for what tests of calls do not need.
+fn step(step: &Step) -> Option<Map<String, Value>> {
+    let mut written = Map::new();
+    let (tool, args) = step.action.as_call()?;
+    written.insert("call".to_owned(), tool.to_json());
+    written.extend(args.map(|args| ("args".to_owned(), args.to_json())));
+    written.insert("expect".to_owned(), json!([]));
+    if !step.capture.is_empty() {
+        let captured = |one: &crate::suite::Capture| (one.name.value.clone(), Value::from(one.path.as_str()));
+        written.insert("capture".to_owned(), step.capture.iter().map(captured).collect::<Map<_, _>>().into());
+    }
+    Some(written)
+}
+
+/// A step that reads the state, with an expectation that it does not meet; `None` where no expectation can say it.
+fn expectation(clean: &CleanStates, run: &StruckRun) -> Option<Map<String, Value>> {
+    let differences = clean.differences(&run.state, run.expected);
+    differences.iter().find_map(|difference| of_difference(clean, run, difference))
+}
+
+fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference) -> Option<Map<String, Value>> {
+    let [PathStep::Member(place), inner @ ..] = difference.path.as_slice() else { return None };
+    let shown = run.state.answer(place);
+    let mut step = suite_step(&shown.or(clean.answer(place))?.request);
+    let expect = match (inner, shown) {
+        ([], None) => json!({"is_error": false}),
+        ([], Some(_)) if difference.expected == ExpectedPart::Nothing => json!({"is_error": true}),
+        (_, Some(shown)) => part(clean, run, difference, &addressed(inner, &shown.result).to_string())?,
+        (_, None) => return None,
+    };
+    step.insert("expect".to_owned(), json!([expect]));
+    Some(step)
+}
+
+/// An expectation of a part at a path.
+fn part(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference, at: &str) -> Option<Value> {
+    let before = || clean.before(&difference.path).filter(|_| run.expected == ExpectedEffect::AtMostOnce);
+    Some(match &difference.expected {
+        ExpectedPart::Value(value) => match before().map(StatePattern::whole) {
+            None => json!({"at": at, "equals": literal(value)}),
+            Some(Some(before)) if Some(&before) != difference.actual.as_ref() => {
+                json!({"at": at, "one_of": [literal(&before), literal(value)]})
+            }
+            Some(_) => return None,
+        },
+        ExpectedPart::Length(length) => match before() {
+            None => json!({"at": at, "length": length}),
+            Some(before) => {
+                let before = usize::try_from(before.size()?).ok()?;
+                let actual = difference.actual.as_ref()?.as_array()?.len();
+                let (min, max) = (before.min(*length), before.max(*length));
+                if (min..=max).contains(&actual) {
+                    return None;
+                }
+                json!({"at": at, "length": {"min": min, "max": max}})
+            }
+        },
+        ExpectedPart::Something if before().is_none() => json!({"at": at, "exists": true}),
+        ExpectedPart::Nothing if before().is_none() => json!({"at": at, "exists": false}),
+        ExpectedPart::Something | ExpectedPart::Nothing => return None,
+    })
+}
+
+/// The path to a part of what is compared, in which texts that hold JSON are read, in an answer with that result.
+fn addressed(inner: &[PathStep], result: &Value) -> DottedPath {
+    let (mut path, mut value) = (of_result(&[]), Some(result.clone()));
+    for step in inner {
+        if let Some(json) = value.as_ref().and_then(Value::as_str).and_then(json_of_text) {
+            (path, value) = (path.then(PathStep::Json), Some(json));
+        }
+        value = value.and_then(|value| DottedPath { steps: vec![step.clone()] }.find(&value));
+        path = path.then(step.clone());
+    }
+    path
+}
