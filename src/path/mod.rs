@@ -186,7 +186,7 @@ pub(crate) fn written(steps: &[PathStep]) -> String {
 /// Whether a name needs no quotes; at the beginning of a text, `$` would make a JSONPath of it.
 fn is_plain(name: &str, is_first: bool) -> bool {
     let is_odd = |c: char| ".[]()\"'*".contains(c) || c.is_whitespace() || c.is_control();
-    !name.is_empty() && !name.contains(is_odd) && !(is_first && name.starts_with('$'))
+    !(name.is_empty() || name.contains(is_odd) || is_first && name.starts_with('$'))
 }
 
 fn any(steps: &[PathStep], value: &Value, wanted: &mut dyn FnMut(&Value) -> bool) -> bool {

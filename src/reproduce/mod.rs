@@ -1,6 +1,6 @@
 //! Makes the requests of a finding again, and searches for the requests that it needs.
 //!
-//! A [`Player`] sends requests one after another in a session; [`ddmin`] leaves out requests, and [`shrink`] makes what they
+//! A [`Player`] sends requests one after another in a session; `ddmin` leaves out requests, and `shrink` makes what they
 //! carry smaller. Runs use them while they last, and replays of kept findings later.
 
 mod ddmin;

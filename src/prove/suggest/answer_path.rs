@@ -108,7 +108,7 @@ mod tests {
                 let path = crate::matching::ValuePath::parse(&difference.path.to_string()).unwrap();
                 let seen = difference.healthy.as_ref().map_or(&changed, |_| &healthy);
                 let value = difference.healthy.as_ref().or(difference.changed.as_ref());
-                assert_eq!(path.find(seen).ok().as_deref(), value, "{}", difference.path.to_string());
+                assert_eq!(path.find(seen).ok().as_deref(), value, "{}", difference.path);
             }
         };
         check(json!({"a": {"b": 1}}), json!({"a": {"b": 2}}), &["a.b"]);

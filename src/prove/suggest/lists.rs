@@ -55,13 +55,13 @@ fn entry(context: &SuggestionContext<'_>, kind: ListKind, entry: &ListEntry<'_>)
     let name = entry.name;
     let mut found = Vec::new();
     for Difference { path, healthy, changed } in differences(entry.healthy, entry.changed) {
-        let about = format!("{name}, {}", path.to_string());
+        let about = format!("{name}, {path}");
         let how = match (&healthy, &changed) {
             (None, _) => "with an additional",
             (_, None) => "without",
             (Some(_), Some(_)) => "with another",
         };
-        let could = format!("list `{name}` {how} `{}`", path.to_string());
+        let could = format!("list `{name}` {how} `{path}`");
         if let Some(whole) = part(context, kind, entry, &path) {
             found.push(CandidateExpectation::new(
                 json!({ kind.word(): {"includes": [whole]} }),

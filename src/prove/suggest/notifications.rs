@@ -37,11 +37,11 @@ pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpect
 fn contents(context: &SuggestionContext<'_>, method: &str, one: &Value, other: &Value) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
     for Difference { path, healthy, .. } in differences(one, other) {
-        let could = format!("send `{method}` with another `{}`", path.to_string());
+        let could = format!("send `{method}` with another `{path}`");
         let mut push = |check: Value| {
             found.push(CandidateExpectation::new(
                 json!({"notifications": check}),
-                format!("{method}, {}", path.to_string()),
+                format!("{method}, {path}"),
                 &*could,
             ));
         };
