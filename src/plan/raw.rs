@@ -89,10 +89,10 @@ fn is_of_refusal(item: &Node) -> bool {
 }
 
 fn of_cancel(step: &Step, later: &[Step], variants: &mut BTreeSet<&'static str>) {
-    for path in step.breakable().filter_map(|item| path(item.node())) {
-        match path.split(['.', '[']).next() {
-            Some("answered" | "late") => drop(variants.insert("TIMEOUT-CANCEL-REPLY")),
-            Some("progress_after") => drop(variants.insert("TIMEOUT-CANCEL-IGNORED")),
+    for name in step.breakable().flat_map(Expectation::members) {
+        match name.as_str() {
+            "answered" | "late" => drop(variants.insert("TIMEOUT-CANCEL-REPLY")),
+            "progress_after" => drop(variants.insert("TIMEOUT-CANCEL-IGNORED")),
             _ => {}
         }
     }

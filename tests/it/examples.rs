@@ -74,6 +74,38 @@ fn a_restart_policy_declares_isolation_and_exercises_nothing() {
     assert_eq!(levels("never", ""), [false, false, false]);
 }
 
+/// An expression judges what it looks at, as a path does.
+#[test]
+fn an_expression_over_a_cancelled_call_judges_it() {
+    let scene = Scene::new("examples/cancelled");
+    let declared = |expectation: &str| {
+        let call = "call: export_users, args: { format: csv }, cancel: { after: 50ms }";
+        let steps = format!("steps: [{{ {call}, expect: [{expectation}] }}, {{ alive: true }}]");
+        let suite = format!("suite: S\nserver: {{ builtin: demo }}\ntests: [{{ name: t, {steps} }}]\n");
+        scene.write("suite.yml", &suite);
+        let seen = scene.run("fault-coverage suite.yml --format json");
+        let score: Value = serde_json::from_str(&seen.stdout).unwrap();
+        let variants = variants(&score);
+        variants
+            .filter(|one| one["counted"] == true)
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let fatal = "TIMEOUT-CANCEL-FATAL";
+    assert_eq!(declared("{ assert: not answered }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
+    assert_eq!(declared("{ assert: late == [] }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
+    assert_eq!(declared("{ not: { assert: progress_after > 0 } }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
+    assert_eq!(declared("{ at: progress_after, equals: 0 }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
+    assert_eq!(declared("{ assert: cancelled }"), [fatal]);
+}
+
+/// The variants of a score.
+fn variants(score: &Value) -> impl Iterator<Item = &Value> {
+    let families = score["families"].as_array().into_iter().flatten();
+    let leaves = families.flat_map(|family| family["by_leaf"].as_array().into_iter().flatten());
+    leaves.flat_map(|leaf| leaf["by_variant"].as_array().into_iter().flatten())
+}
+
 /// Whether a leaf counts in a score.
 fn is_counted(score: &Value, leaf: &str) -> bool {
     let families = score["families"].as_array().into_iter().flatten();
