@@ -1,5 +1,6 @@
 //! The suites under `examples/`, all together: their schemas, their coverage, the published table.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -97,6 +98,43 @@ fn an_expression_over_a_cancelled_call_judges_it() {
     assert_eq!(declared("{ not: { assert: progress_after > 0 } }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
     assert_eq!(declared("{ at: progress_after, equals: 0 }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
     assert_eq!(declared("{ assert: cancelled }"), [fatal]);
+}
+
+/// Variants of state, time and settings that no example both declares and exercises, and why.
+const NOT_IN_EXAMPLES: [(&str, &str); 4] = [
+    ("STATE-CORRUPT-STORE", "the demo server has no data file that `store` could damage; a test claims it"),
+    ("STATE-RESOURCE-LEAK", "no check looks at the processes of a server"),
+    ("TIMEOUT-STARTUP-HANG", "a start that hangs ends all cases as errored; only a proof counts it"),
+    ("TIMEOUT-NO-SHUTDOWN", "the server of the example is part of mcprove; `timeouts` judges one that is a process"),
+];
+
+#[test]
+fn the_variants_of_state_time_and_settings_are_exercised_by_the_examples() {
+    let scene = Scene::new("examples/variants");
+    let suites = [
+        "test-isolation.yml",
+        "fault-injection-recovery.yml",
+        "config-enforcement/hints.yml",
+        "config-enforcement/settings.yml",
+    ];
+    let mut levels = [BTreeSet::new(), BTreeSet::new()];
+    for suite in suites {
+        let path = root().join("examples").join(suite);
+        let seen = scene.run(&format!("run {} --report json=report.json", path.display()));
+        assert_eq!(seen.status, 0, "{}", seen.text());
+        let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
+        for (level, known) in ["declared", "exercised"].into_iter().zip(&mut levels) {
+            let counted = variants(&report["coverage"][level]).filter(|one| one["counted"] == true);
+            known.extend(counted.map(|one| one["id"].as_str().unwrap().to_owned()));
+        }
+    }
+    let registry = mcprove::taxonomy::Registry::builtin();
+    let families =
+        registry.families.iter().filter(|family| ["STATE", "TIMEOUT", "CONFIG"].contains(&family.id.as_str()));
+    let all = families.flat_map(|family| &family.leaves).flat_map(|leaf| &leaf.variants);
+    let missing: Vec<&str> =
+        all.map(|variant| variant.id.as_str()).filter(|id| !levels.iter().all(|level| level.contains(*id))).collect();
+    assert_eq!(missing, NOT_IN_EXAMPLES.map(|(id, _)| id));
 }
 
 /// The variants of a score.

@@ -106,7 +106,7 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Why a request got no answer, the first time.
-    pub(super) fn failed(&self) -> Option<Finding> {
+    pub(in crate::block) fn failed(&self) -> Option<Finding> {
         self.failed.clone()
     }
 
