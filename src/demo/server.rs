@@ -139,6 +139,11 @@ impl Demo {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same, to be told apart from those of other conversations.
+    pub(super) fn shared_store(&self) -> &SharedStore {
+        &self.store
+    }
+
     /// The items of a list that never changes.
     fn declared<T: Clone>(&self, list: fn(&'static Declarations) -> &'static Vec<T>) -> Vec<T> {
         let fixtures = self.fixtures().into_iter().flat_map(|_| list(&FIXTURES));

@@ -90,6 +90,13 @@ impl Expectation {
         node.get("is_error").and_then(Node::flag) == Some(false) || expects_value && !is_absent
     }
 
+    /// The members of the answer that its paths and `assert:` expressions look at, among names of the suite.
+    pub fn members(&self) -> BTreeSet<String> {
+        let mut members = BTreeSet::new();
+        item::members(&self.parts.node, &mut members);
+        members
+    }
+
     /// The names that its `assert:` expressions need from the suite, with the places that use them.
     pub fn free_names(&self) -> Vec<Located<String>> {
         let mut names = Vec::new();

@@ -177,6 +177,25 @@ fn judges_at(at: &str, node: &Node, variants: &mut BTreeSet<&'static str>) {
     }
 }
 
+/// The members of the answer that the paths and `assert:` expressions of an item look at.
+pub(super) fn members(node: &Node, members: &mut BTreeSet<String>) {
+    for (key, value) in node.entries() {
+        match (key.value.as_str(), value.text()) {
+            ("at", Some(path)) => {
+                let path = path.trim_start_matches(['$', '.']);
+                members.extend(path.split(['.', '[']).next().map(str::to_owned));
+            }
+            ("assert", Some(expression)) => {
+                members.extend(answer::free_names(expression));
+            }
+            ("not" | "all" | "any", _) => {
+                std::iter::once(value).chain(value.items()).for_each(|item| self::members(item, members));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The names that the `assert:` expressions below an item need from the suite, with their places.
 pub(super) fn free_names(node: &Node, names: &mut Vec<Located<String>>) {
     for (key, value) in node.entries() {

@@ -292,7 +292,11 @@ pub(super) fn judged(steps: &[Step]) -> BTreeSet<String> {
     let snapshots =
         steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
     let expectations = steps.iter().enumerate().flat_map(|(at, step)| raw::judged(step, &steps[at + 1..]));
-    expectations.chain(snapshots).map(str::to_owned).collect()
+    let reads = raw::reads_another_value(steps).then_some("STATE-STALE-READ");
+    // A call with a time of its own says when it hangs.
+    let is_bounded = |step: &Step| step.timeout.is_some() && matches!(step.action, Action::Call { .. });
+    let hangs = steps.iter().any(is_bounded).then_some("TIMEOUT-HANG");
+    expectations.chain(snapshots).chain(reads).chain(hangs).map(str::to_owned).collect()
 }
 
 pub(super) fn script(test: &Test) -> Body {

@@ -52,6 +52,29 @@ pub(super) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
     variants
 }
 
+/// Whether a call is repeated and must have another value at the same place then: the first answer once more would not do.
+pub(super) fn reads_another_value(steps: &[Step]) -> bool {
+    let call = |step: &Step| match &step.action {
+        Action::Call { tool, args } if step.cancel.is_none() => {
+            Some((tool.to_json(), args.as_ref().map(Node::to_json)))
+        }
+        _ => None,
+    };
+    let expected = |step: &Step, found: &Expectation| {
+        let node = found.node();
+        let is_breakable = step.breakable().any(|item| item.span() == found.span());
+        let (at, equals) = (path(node)?.to_owned(), node.get("equals")?);
+        (is_breakable && is_of_message(&at) && !has_template(equals)).then(|| (at, equals.to_json()))
+    };
+    let values = |step: &Step| step.expect.iter().filter_map(|item| expected(step, item)).collect::<Vec<_>>();
+    let pairs =
+        steps.iter().enumerate().flat_map(|(at, first)| steps[at + 1..].iter().map(move |later| (first, later)));
+    pairs.filter(|(first, later)| call(first).is_some() && call(first) == call(later)).any(|(first, later)| {
+        let later = values(later);
+        values(first).iter().any(|(at, value)| later.iter().any(|(path, other)| path == at && other != value))
+    })
+}
+
 fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
     if step.breakable().next().is_none() {
         return;
@@ -89,10 +112,10 @@ fn is_of_refusal(item: &Node) -> bool {
 }
 
 fn of_cancel(step: &Step, later: &[Step], variants: &mut BTreeSet<&'static str>) {
-    for path in step.breakable().filter_map(|item| path(item.node())) {
-        match path.split(['.', '[']).next() {
-            Some("answered" | "late") => drop(variants.insert("TIMEOUT-CANCEL-REPLY")),
-            Some("progress_after") => drop(variants.insert("TIMEOUT-CANCEL-IGNORED")),
+    for name in step.breakable().flat_map(Expectation::members) {
+        match name.as_str() {
+            "answered" | "late" => drop(variants.insert("TIMEOUT-CANCEL-REPLY")),
+            "progress_after" => drop(variants.insert("TIMEOUT-CANCEL-IGNORED")),
             _ => {}
         }
     }

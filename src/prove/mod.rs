@@ -129,7 +129,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         targets: &targets,
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
-    let selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
+    let mut selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
     let mut trials: Vec<OperatorTrial> =
         each(settings.workers, &settings.options.stop, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
     let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut trials)? } else { None };
@@ -137,6 +137,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         return Err(ProveError::Interrupted);
     }
     let table = standing::table(&trials);
+    selection.leave_out_unserved_starts(&table, &trials);
     let mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
     let proven = |targets: &[&RecordedTarget<'_>]| {
         let table = table.iter().filter(|fault| targets.iter().any(|target| target.name == fault.target));

@@ -2,9 +2,9 @@
 
 use super::ProveSettings;
 use super::live::LaunchCommands;
-use super::mutation_runner::{MutantJob, can_occur};
+use super::mutation_runner::{MutantJob, OperatorTrial, can_occur};
 use super::placement::RecordedTarget;
-use crate::event::LeftOut;
+use crate::event::{FaultAtSubject, LeftOut, Verdict};
 use crate::plan::{Plan, declared};
 use crate::taxonomy::{Mutant, Tier, Variant};
 
@@ -58,6 +58,21 @@ impl<'a> MutantSelection<'a> {
             }
         }
         selection
+    }
+}
+
+impl MutantSelection<'_> {
+    /// Leaves out variants of which every changed start left the server unable to serve: that says nothing of the suite.
+    pub(super) fn leave_out_unserved_starts(&mut self, table: &[FaultAtSubject], trials: &[OperatorTrial]) {
+        for (job, trial) in self.jobs.iter().zip(trials).filter(|(job, _)| job.mutant.start.is_some()) {
+            let mut rows = table.iter().filter(|fault| fault.variant == job.variant.id).peekable();
+            let is_unserved = rows.peek().is_some() && rows.all(|fault| fault.verdict == Verdict::Undecided);
+            if is_unserved && self.left_out.iter().all(|one| one.id != job.variant.id) {
+                let why = trial.result.reason.as_deref().unwrap_or("the server serves nobody");
+                let reason = format!("no changed start came to a verdict: {why}");
+                self.left_out.push(LeftOut { id: job.variant.id.clone(), reason });
+            }
+        }
     }
 }
 

@@ -2,25 +2,58 @@
 //!
 //! A fault is proven at a subject if the suite notices it in every value of one of the recorded answers, and in the same
 //! way every operator that shows in any answer. A further test adds answers and kills, so it never takes a proof away.
+//! Mutants of the start change no answer: such an operator is noticed if one of its changes is.
 
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
 use super::mutation_runner::{MutantSites, OperatorTrial};
-use crate::event::{FaultAtSubject, MutantSubject, PlantedMutant, Verdict};
+use crate::event::{FaultAtSubject, MutantResult, MutantSubject, PlantedMutant, Verdict};
 
 /// The verdicts on every fault at every subject, in the order of the trials.
 pub(super) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
     let mut mutants: IndexMap<FaultSite<'_>, Vec<SitedMutant<'_>>> = IndexMap::new();
+    let mut starts: IndexMap<FaultSite<'_>, Vec<StartTrial<'_>>> = IndexMap::new();
     for OperatorTrial { result, sites } in trials {
+        if sites.is_empty() {
+            for (cell, changes) in start_trials(result) {
+                starts.entry(cell).or_default().push(StartTrial { changes });
+            }
+            continue;
+        }
         for (mutant, sites) in result.mutants.iter().zip(sites) {
             let PlantedMutant { target, subject, .. } = mutant;
             let cell = FaultSite { target, subject, variant: &result.variant, leaf: &result.leaf };
             mutants.entry(cell).or_default().push(SitedMutant { mutant, sites });
         }
     }
-    mutants.into_iter().map(|(cell, mutants)| cell.judge(&mutants)).collect()
+    let answers = mutants.into_iter().map(|(cell, mutants)| cell.judge(&mutants));
+    answers.chain(starts.into_iter().map(|(cell, trials)| cell.judge_starts(&trials))).collect()
+}
+
+/// The changes of the start that an operator made, by target.
+fn start_trials(result: &MutantResult) -> IndexMap<FaultSite<'_>, Vec<&PlantedMutant>> {
+    let mut changes: IndexMap<FaultSite<'_>, Vec<&PlantedMutant>> = IndexMap::new();
+    for mutant in &result.mutants {
+        let PlantedMutant { target, subject, .. } = mutant;
+        let cell = FaultSite { target, subject, variant: &result.variant, leaf: &result.leaf };
+        changes.entry(cell).or_default().push(mutant);
+    }
+    changes
+}
+
+/// What an operator changed about the start of a target, one thing at a time.
+struct StartTrial<'a> {
+    changes: Vec<&'a PlantedMutant>,
+}
+
+impl StartTrial<'_> {
+    fn verdict(&self) -> Verdict {
+        let any = |verdict: &Verdict| self.changes.iter().any(|change| change.verdict == *verdict);
+        let telling = [Verdict::Killed, Verdict::Survived, Verdict::Undecided];
+        telling.into_iter().find(any).unwrap_or(Verdict::Unreached)
+    }
 }
 
 /// A fault at a subject of a target.
@@ -40,13 +73,29 @@ struct SitedMutant<'a> {
 
 impl FaultSite<'_> {
     fn judge(&self, mutants: &[SitedMutant<'_>]) -> FaultAtSubject {
-        let places = || mutants.iter().flat_map(|one| &one.mutant.places);
+        self.with_verdict(verdict(mutants), mutants.iter().map(|one| one.mutant))
+    }
+
+    /// Every operator must be noticed.
+    fn judge_starts(&self, trials: &[StartTrial<'_>]) -> FaultAtSubject {
+        let any = |verdict: &Verdict| trials.iter().any(|trial| trial.verdict() == *verdict);
+        let worst = [Verdict::Survived, Verdict::Unreached, Verdict::Undecided].into_iter().find(any);
+        let changes = trials.iter().flat_map(|trial| trial.changes.iter().copied());
+        self.with_verdict(worst.unwrap_or(Verdict::Killed), changes)
+    }
+
+    fn with_verdict<'a>(
+        &self,
+        verdict: Verdict,
+        mutants: impl Iterator<Item = &'a PlantedMutant> + Clone,
+    ) -> FaultAtSubject {
+        let places = || mutants.clone().flat_map(|mutant| &mutant.places);
         FaultAtSubject {
             target: self.target.to_owned(),
             subject: self.subject.clone(),
             variant: self.variant.to_owned(),
             leaf: self.leaf.to_owned(),
-            verdict: verdict(mutants),
+            verdict,
             killed: places().filter(|place| place.verdict == Verdict::Killed).count(),
             planted: places().filter(|place| place.verdict != Verdict::Unreached).count(),
         }

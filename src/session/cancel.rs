@@ -125,24 +125,25 @@ impl Session {
             self.peer.lock().listener = None;
             return Ok(early);
         }
-        match signal {
+        let cancelled_at = match signal {
             CancelSignal::Standard => self.send_cancellation(request.owner, &watched.id, frame, reason),
             CancelSignal::Twice => {
                 self.send_cancellation(request.owner, &watched.id, frame, reason.clone());
-                self.send_cancellation(request.owner, &watched.id, frame, reason);
+                self.send_cancellation(request.owner, &watched.id, frame, reason)
             }
             CancelSignal::ClosedResponse => {
                 // A closed channel shows as an ended server.
                 let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
+                frame
             }
-        }
+        };
         let is_ended = watched.watch_until(Instant::now() + watch).await;
         // What is left of the response is of no use.
         let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
         let mut state = self.peer.lock();
         state.listener = None;
         if is_ended {
-            return Err(state.ended_failure("notifications/cancelled", frame));
+            return Err(state.ended_failure("notifications/cancelled", cancelled_at));
         }
         Ok(Cancelled { is_cancelled: true, late: watched.answers, progress_after: watched.progress, ..early })
     }
@@ -155,15 +156,15 @@ impl Session {
     }
 
     /// Closes the response where that cancels; everywhere else a notification does.
-    fn send_cancellation(&self, owner: &str, id: &Id, frame: u32, reason: Option<String>) {
+    fn send_cancellation(&self, owner: &str, id: &Id, frame: u32, reason: Option<String>) -> u32 {
         if self.cancels_by_closing() {
             // A closed channel shows as an ended server.
             let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
-            return;
+            return frame;
         }
         let mut params = Map::from_iter([("requestId".to_owned(), id.to_json())]);
         params.extend(reason.map(|reason| ("reason".to_owned(), Value::from(reason))));
-        self.peer.notify(owner, "notifications/cancelled", Some(&params.into()));
+        self.peer.notify(owner, "notifications/cancelled", Some(&params.into()))
     }
 }
 

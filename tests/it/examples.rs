@@ -1,5 +1,6 @@
 //! The suites under `examples/`, all together: their schemas, their coverage, the published table.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -72,6 +73,75 @@ fn a_restart_policy_declares_isolation_and_exercises_nothing() {
     assert_eq!(levels("per_test", "skip: not now, "), [false, false, false]);
     assert_eq!(levels("per_suite", ""), [false, false, false]);
     assert_eq!(levels("never", ""), [false, false, false]);
+}
+
+/// An expression judges what it looks at, as a path does.
+#[test]
+fn an_expression_over_a_cancelled_call_judges_it() {
+    let scene = Scene::new("examples/cancelled");
+    let declared = |expectation: &str| {
+        let call = "call: export_users, args: { format: csv }, cancel: { after: 50ms }";
+        let steps = format!("steps: [{{ {call}, expect: [{expectation}] }}, {{ alive: true }}]");
+        let suite = format!("suite: S\nserver: {{ builtin: demo }}\ntests: [{{ name: t, {steps} }}]\n");
+        scene.write("suite.yml", &suite);
+        let seen = scene.run("fault-coverage suite.yml --format json");
+        let score: Value = serde_json::from_str(&seen.stdout).unwrap();
+        let variants = variants(&score);
+        variants
+            .filter(|one| one["counted"] == true)
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let fatal = "TIMEOUT-CANCEL-FATAL";
+    assert_eq!(declared("{ assert: not answered }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
+    assert_eq!(declared("{ assert: late == [] }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
+    assert_eq!(declared("{ not: { assert: progress_after > 0 } }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
+    assert_eq!(declared("{ at: progress_after, equals: 0 }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
+    assert_eq!(declared("{ assert: cancelled }"), [fatal]);
+}
+
+/// Variants of state, time and settings that no example both declares and exercises, and why.
+const NOT_IN_EXAMPLES: [(&str, &str); 4] = [
+    ("STATE-CORRUPT-STORE", "the demo server has no data file that `store` could damage; a test claims it"),
+    ("STATE-RESOURCE-LEAK", "no check looks at the processes of a server"),
+    ("TIMEOUT-STARTUP-HANG", "a start that hangs ends all cases as errored; only a proof counts it"),
+    ("TIMEOUT-NO-SHUTDOWN", "the server of the example is part of mcprove; `timeouts` judges one that is a process"),
+];
+
+#[test]
+fn the_variants_of_state_time_and_settings_are_exercised_by_the_examples() {
+    let scene = Scene::new("examples/variants");
+    let suites = [
+        "test-isolation.yml",
+        "fault-injection-recovery.yml",
+        "config-enforcement/hints.yml",
+        "config-enforcement/settings.yml",
+    ];
+    let mut levels = [BTreeSet::new(), BTreeSet::new()];
+    for suite in suites {
+        let path = root().join("examples").join(suite);
+        let seen = scene.run(&format!("run {} --report json=report.json", path.display()));
+        assert_eq!(seen.status, 0, "{}", seen.text());
+        let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
+        for (level, known) in ["declared", "exercised"].into_iter().zip(&mut levels) {
+            let counted = variants(&report["coverage"][level]).filter(|one| one["counted"] == true);
+            known.extend(counted.map(|one| one["id"].as_str().unwrap().to_owned()));
+        }
+    }
+    let registry = mcprove::taxonomy::Registry::builtin();
+    let families =
+        registry.families.iter().filter(|family| ["STATE", "TIMEOUT", "CONFIG"].contains(&family.id.as_str()));
+    let all = families.flat_map(|family| &family.leaves).flat_map(|leaf| &leaf.variants);
+    let missing: Vec<&str> =
+        all.map(|variant| variant.id.as_str()).filter(|id| !levels.iter().all(|level| level.contains(*id))).collect();
+    assert_eq!(missing, NOT_IN_EXAMPLES.map(|(id, _)| id));
+}
+
+/// The variants of a score.
+fn variants(score: &Value) -> impl Iterator<Item = &Value> {
+    let families = score["families"].as_array().into_iter().flatten();
+    let leaves = families.flat_map(|family| family["by_leaf"].as_array().into_iter().flatten());
+    leaves.flat_map(|leaf| leaf["by_variant"].as_array().into_iter().flatten())
 }
 
 /// Whether a leaf counts in a score.

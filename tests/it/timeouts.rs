@@ -52,7 +52,8 @@ fn check(scene: &str, suite: &str, expected: &[&str]) {
 #[test]
 fn correct_servers_pass() {
     // `crossing` finishes the step that is under way when the cancellation comes.
-    let servers = stdio_servers(&["sound", "crossing"]);
+    // `remembers` leaves a request unanswered that was cancelled before it came.
+    let servers = stdio_servers(&["sound", "crossing", "remembers"]);
     check("sound", &format!("suite: Correct\n{servers}timeouts: {{ {BLOCK} }}\n"), &[]);
 }
 
@@ -78,7 +79,7 @@ fn a_cancelled_call_that_goes_on_is_found() {
 
 #[test]
 fn a_server_that_a_cancellation_harms_fails() {
-    let servers = stdio_servers(&["falls", "hangs", "refuses", "floods"]);
+    let servers = stdio_servers(&["falls", "hangs", "refuses", "floods", "stumbles"]);
     let options = "run_options: { request_timeout: 4s }";
     check(
         "harmed",
@@ -88,8 +89,48 @@ fn a_server_that_a_cancellation_harms_fails() {
             "floods/2025-11-25: cancellation: failed protocol-error",
             "hangs/2025-11-25: cancellation: failed timeout",
             "refuses/2025-11-25: cancellation: failed cancellation-harms",
+            "stumbles/2025-11-25: cancellation: failed process-exited",
         ],
     );
+}
+
+/// The check that measures the call fails; the others come to no verdict.
+#[test]
+fn a_slow_call_that_is_never_answered_fails() {
+    let servers = stdio_servers(&["mute"]);
+    let options = "run_options: { request_timeout: 2s, parallel: 1 }";
+    let block = "timeouts: { slow_tool: import_rows, args: { seconds: 0.8 }, max_time: 6s }";
+    check(
+        "mute",
+        &format!("suite: Mute\n{options}\n{servers}{block}\n"),
+        &["mute/2025-11-25: cancellation: failed timeout", "mute/2025-11-25: other calls: inconclusive "],
+    );
+}
+
+/// Each case that passes has looked at something; a closed response can show less.
+#[test]
+fn what_a_pass_exercises() {
+    let exercised = |server: &str| {
+        let scene = Scene::bare("timeouts/exercised");
+        let block = "timeouts: { slow_tool: import_rows, args: { seconds: 0.8 } }";
+        scene.write("suite.yml", &format!("suite: Exercised\n{server}{block}\n"));
+        scene.run("run suite.yml --report ndjson=events.ndjson");
+        let events = fs::read_to_string(scene.folder.join("events.ndjson")).unwrap();
+        let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let cases = events.filter_map(|event| event.get("case-finished").cloned());
+        let judged = cases.flat_map(|case| case["judged"].as_array().cloned().unwrap_or_default());
+        judged.map(|variant| variant.as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let all = ["CANCEL-FATAL", "CANCEL-IGNORED", "CANCEL-REPLY", "BLOCKED-LOOP", "NO-SHUTDOWN"];
+    let named = |names: &[&str]| names.iter().map(|name| format!("TIMEOUT-{name}")).collect::<BTreeSet<_>>();
+    assert_eq!(exercised(&stdio_servers(&["sound"])), named(&all));
+    let script = root().join("tests/servers/slow_tools_http.py");
+    let http = format!(
+        "server:\n  command: [python3, {:?}, \"{{{{ port }}}}\", sound]\n  url: http://127.0.0.1:{{{{ port }}}}/mcp\n  \
+         protocol: 2026-07-28\n",
+        script.display()
+    );
+    assert_eq!(exercised(&http), named(&["CANCEL-FATAL", "BLOCKED-LOOP", "NO-SHUTDOWN"]));
 }
 
 #[cfg(target_os = "linux")]

@@ -41,6 +41,7 @@ def answer(message, history):
 class Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     histories = {}
+    ended = set()
 
     def log_message(self, *_):
         pass
@@ -56,6 +57,7 @@ class Exchange(BaseHTTPRequestHandler):
         self.reply(405)
 
     def do_DELETE(self):
+        self.ended.add(self.headers["Mcp-Session-Id"])
         self.reply(200)
 
     def do_POST(self):
@@ -66,7 +68,7 @@ class Exchange(BaseHTTPRequestHandler):
             session = f"session-{len(self.histories)}"
             self.histories[session] = self.histories["session-0"] if self.histories and "shared" in sys.argv else []
             headers.append(("Mcp-Session-Id", session))
-        if session not in self.histories:
+        if session not in self.histories or session in self.ended:
             self.reply(404 if session else 400)
         elif "id" not in message:
             self.reply(202)

@@ -12,7 +12,8 @@ session ids that are counted, small, or given twice; `resumable`, answers with s
 `anybody` everyone who names an event; `forgetful`, streams with event ids that nobody can resume; `tells-all`, updates for
 all clients, `tells-on`, updates after the end of a subscription, `tells-none`, no updates; `stalls`, streams without
 an answer to who asks for progress, `pours`, resumed streams without an end, `hangs-up`, no answer to who resumes one, `full`,
-no answer to a fourth session.
+no answer to a fourth session; `undying`, sessions that are served after their end, `unclear`, ended ones that are answered with
+400, `endless`, sessions that clients cannot end.
 """
 
 import itertools
@@ -179,6 +180,7 @@ class Session:
 class Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     sessions = {}
+    ended = set()
     events = []
 
     def log_message(self, *_):
@@ -192,6 +194,10 @@ class Exchange(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_DELETE(self):
+        if "endless" in MODES:
+            return self.reply(405)
+        if "undying" not in MODES:
+            self.ended.add(self.headers["Mcp-Session-Id"])
         self.reply(200)
 
     def send_events(self, number, events):
@@ -279,9 +285,12 @@ class Exchange(BaseHTTPRequestHandler):
                 time.sleep(3600)
             name = self.new_id()
             self.sessions[name] = Session(user)
+            self.ended.discard(name)
             headers.append(("Mcp-Session-Id", name))
-        session = self.sessions.get(name)
-        if session is None or session.user != user and not {"foreign", "modern"} & set(MODES):
+        session = None if name in self.ended else self.sessions.get(name)
+        if name in self.ended and "unclear" in MODES:
+            self.reply(400)
+        elif session is None or session.user != user and not {"foreign", "modern"} & set(MODES):
             self.reply(404 if name else 400)
         elif "id" not in message:
             self.reply(202)

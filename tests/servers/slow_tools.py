@@ -176,6 +176,27 @@ def floods(server):
     server.on_cancelled = flood
 
 
+def mute(server):
+    """Never answers a call of `import_rows`, and reports nothing."""
+    server.import_rows = lambda *_: time.sleep(600)
+
+
+def remembers(server):
+    """Leaves a request unanswered that was cancelled before it came: correct."""
+    early = set()
+    server.on_cancelled = lambda request: request in server.cancelled or early.add(request)
+    answer = server.answer
+    server.answer = lambda message: message["id"] in early or answer(message)
+
+
+def stumbles(server):
+    """Ends when a request comes that was cancelled before."""
+    early = set()
+    server.on_cancelled = lambda request: request in server.cancelled or early.add(request)
+    answer = server.answer
+    server.answer = lambda message: os._exit(3) if message["id"] in early else answer(message)
+
+
 def stays(server):
     """Stays when its input has ended, until calls that run are done, and a while longer."""
 
@@ -199,7 +220,10 @@ def leaves(server):
 
 MODES = {
     mode.__name__: mode
-    for mode in (goes_on, reports, answers, crossing, serial, counting, idle, falls, hangs, refuses, floods, stays, deaf, leaves)
+    for mode in (
+        goes_on, reports, answers, crossing, serial, counting, idle, falls, hangs, refuses, floods, mute, remembers, stumbles,
+        stays, deaf, leaves,
+    )
 }
 
 if __name__ == "__main__":

@@ -237,7 +237,10 @@ impl HintSearch<'_> {
     /// Calls the tool, which must serve the call.
     async fn call(&mut self, tool: &Tool, arguments: &serde_json::Value) -> Result<(), Unseen> {
         let Some(shown) = self.round.call(self.session, &tool.name, arguments).await else {
-            let why = format!("no answer came in time from `{}`", tool.name);
+            let why = match self.round.failed() {
+                Some(failed) => format!("the call of `{}` got no answer: {}", tool.name, failed.message),
+                None => format!("no answer came in time from `{}`", tool.name),
+            };
             return Err(Unseen(Outcome::Inconclusive, Reason::NotEvaluated(why)));
         };
         let is_served = shown.is_served;

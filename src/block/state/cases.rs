@@ -14,6 +14,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Check, Offer};
 use crate::source::Node;
 use crate::suite::{Carrier, Target, ToolSelection};
+use crate::wire::{Era, Revision};
 
 /// Why a check of two runs is skipped.
 const CANNOT_RESTART: &str = "the server runs already and cannot be started again; give its `command` beside its `url`";
@@ -43,9 +44,13 @@ pub(super) fn cases(
         let body = check(ResumedStreamsCheck { settings: Arc::clone(settings) });
         cases.push(case("resumed streams", RESUMED_STREAMS, body));
     }
-    let is_subscribed = offer.capabilities["resources"]["subscribe"] == true;
-    if is_subscribed && settings.isolation.contains(&IsolationKind::Sessions) {
-        let body = check(SubscriptionsCheck { settings: Arc::clone(settings) });
+    let resources = &offer.capabilities["resources"];
+    let offers_updates = resources["subscribe"] == true;
+    // Since 2026-07-28 nothing can come to a client that listens to nothing.
+    let is_session = offer.revision.map(Revision::era) == Some(Era::Session);
+    let has_updates = offers_updates || resources.is_object() && is_session;
+    if has_updates && settings.isolation.contains(&IsolationKind::Sessions) {
+        let body = check(SubscriptionsCheck { settings: Arc::clone(settings), offers_updates });
         cases.push(case("subscriptions", SUBSCRIPTIONS, body));
     }
     for ending in CallEnding::ALL.into_iter().filter(|_| settings.residue) {

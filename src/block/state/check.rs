@@ -47,6 +47,8 @@ pub(super) struct Seen {
     pub(super) leaks: Vec<Leak>,
     /// A request that was served in the session of another user.
     pub(super) foreign: Option<ForeignRequest>,
+    /// An id that the server gave to two sessions that are open at the same time.
+    pub(super) shared_id: Option<String>,
     pub(super) protocol_revision: String,
     pub(super) is_http: bool,
     /// Tools that did not answer in time.
@@ -82,7 +84,7 @@ async fn run(check: &IsolationCheck, context: &CheckContext<'_>) -> CheckResult 
         Err(NoRound::Inconclusive(reason)) => return CheckResult::because(Outcome::Inconclusive, reason),
         Err(NoRound::Unavailable(found)) => return CheckResult::unavailable(*found),
     };
-    let is_clear = first.leaks.is_empty() && first.foreign.is_none();
+    let is_clear = first.leaks.is_empty() && first.foreign.is_none() && first.shared_id.is_none();
     let again = if is_clear || first.exit.is_some() { None } else { round(check, context, &callers.called).await.ok() };
     verdict(check, context, &callers, &first, again.as_ref())
 }

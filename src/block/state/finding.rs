@@ -181,6 +181,17 @@ pub(super) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Excha
     .with_evidence("expected", "status 404, as for an id that the server never gave")
 }
 
+/// The finding about two sessions that have the same id, and so are one.
+pub(super) fn shared_session_id(id: &str) -> Finding {
+    let help = "give every session an id of its own that is drawn at random, such as a UUID of version 4";
+    Finding {
+        severity: Some(Severity::High),
+        help: Some(help.to_owned()),
+        ..Finding::new("session-id", format!("two sessions that are open at the same time have the same id `{id}`"))
+    }
+    .with_evidence("reproduced", "once more, in new sessions")
+}
+
 /// The text around a canary.
 pub(super) fn around(text: &str, canary: &str) -> String {
     let Some(at) = text.to_lowercase().find(canary) else { return String::new() };

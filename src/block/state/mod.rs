@@ -23,6 +23,7 @@ mod store_file;
 mod subscriptions;
 mod verdict;
 pub(super) mod visit;
+mod wrong_ids;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! Where canaries are written and where they are looked for, for each kind of isolation.
 
+use std::collections::BTreeSet;
+
 use super::check::NoRound;
 use super::foreign::UserSession;
 use super::search::Search;
@@ -24,6 +26,7 @@ impl Search<'_> {
             let why = "the server refused a second session while one was open".to_owned();
             return Err(NoRound::Inconclusive(Reason::NotEvaluated(why)));
         };
+        self.seen.shared_id = shared_id(&[&host, &writer, &other]);
         self.write(&writer).await;
         self.look(&other, "in another session").await;
         self.close(other).await;
@@ -126,4 +129,11 @@ pub(super) fn without_sessions(revision: Revision, has_session_id: bool) -> Opti
     } else {
         Some("the server gives no session ids over HTTP, so it cannot tell its clients apart".to_owned())
     }
+}
+
+/// An id that two sessions have at the same time.
+fn shared_id(sessions: &[&Session]) -> Option<String> {
+    let mut ids = sessions.iter().filter_map(|session| session.endpoint()?.session_id());
+    let mut known = BTreeSet::new();
+    ids.find(|id| !known.insert(id.clone()))
 }

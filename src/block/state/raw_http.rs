@@ -13,7 +13,7 @@ pub(super) const SESSION_ID: &str = "mcp-session-id";
 pub(super) struct HttpProbe<'a> {
     pub(super) method: &'static str,
     pub(super) body: Option<&'a Value>,
-    /// Headers, in place of the session's own of the same names.
+    /// Headers, in place of the session's own of the same names; an empty one takes the session's away.
     pub(super) headers: &'a [(&'a str, &'a str)],
     pub(super) until: ReadUntil,
     pub(super) deadline: Instant,
@@ -30,7 +30,8 @@ impl HttpProbe<'_> {
         let usual = session.usual_headers(body.as_deref());
         let kept =
             usual.iter().map(|(name, value)| (name.as_str(), value.as_str())).filter(|(name, _)| !is_given(name));
-        for (name, value) in kept.chain(self.headers.iter().copied()) {
+        let given = self.headers.iter().copied().filter(|(_, value)| !value.is_empty());
+        for (name, value) in kept.chain(given) {
             head.extend([name, ": ", value, "\r\n"]);
         }
         head.push_str("\r\n");

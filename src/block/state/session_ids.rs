@@ -1,7 +1,7 @@
 //! Ids of sessions over HTTP that others can guess: given twice, counted, or so few that all can be tried.
 //!
-//! Whether ended and unknown ids are refused, `compliance` tests. Here are as many ids as show a pattern; anything that could
-//! be random is no finding.
+//! Here are as many ids as show a pattern; anything that could be random is no finding. Two of the sessions show what becomes
+//! of their ids once they have ended: see [`super::wrong_ids`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::places::without_sessions;
 use super::raw_http::{HttpProbe, SESSION_ID, session_id_of};
+use super::wrong_ids::{IdProbe, WrongIdAnswers};
 use super::{IsolationKind, StateSettings};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -62,20 +63,23 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         return CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result };
     }
     let count = given.ids.len();
-    match pattern(&given.ids) {
-        Some(pattern) => {
-            let found = finding(&pattern, settings, &given.ids);
-            let is_failure = found.level == RequirementLevel::Must;
+    let mut findings: Vec<Finding> =
+        pattern(&given.ids).map(|found| finding(&found, settings, &given.ids)).into_iter().collect();
+    findings.extend(given.wrong_ids);
+    match findings.is_empty() {
+        false => {
+            let is_failure = findings.iter().any(|found| found.level == RequirementLevel::Must);
             let outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
-            CheckResult { outcome, findings: vec![found], ..result }
+            CheckResult { outcome, findings, ..result }
         }
-        None if count < FEWEST_IDS => {
+        true if count < FEWEST_IDS => {
             let why =
                 format!("the server opened {count} of {SESSIONS} sessions, too few to see a pattern in their ids");
             CheckResult { outcome: Outcome::Inconclusive, reason: Some(Reason::NotEvaluated(why)), ..result }
         }
-        None => {
-            let note = format!("the ids of {count} sessions are all different, and show no pattern");
+        true => {
+            let note =
+                format!("the ids of {count} sessions are all different, and show no pattern; {}", given.answers.note());
             CheckResult { reason: Some(Reason::Measured(note)), ..result }
         }
     }
@@ -85,6 +89,9 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
 #[derive(Default)]
 struct GivenIds {
     ids: Vec<String>,
+    /// The answers under wrong ids, and what is wrong with them.
+    answers: WrongIdAnswers,
+    wrong_ids: Vec<Finding>,
     frames: Vec<u32>,
 }
 
@@ -115,6 +122,16 @@ async fn collect(settings: &StateSettings, context: &CheckContext<'_>, host: &Se
         given.frames.extend([exchange.frame].into_iter().chain(exchange.answer_frame));
         let Some(id) = session_id_of(&exchange) else { break };
         given.ids.push(id);
+    }
+    if let [first, second, ..] = given.ids.as_slice()
+        && first != second
+    {
+        let (owner, request_timeout) = (context.owner, context.request_timeout);
+        let mut probe = IdProbe { host, owner, until, request_timeout, frames: Vec::new() };
+        given.answers = probe.ask_with_wrong_ids(first).await;
+        let again = probe.ask_with_wrong_ids(second).await;
+        given.wrong_ids = given.answers.findings(&again, host.server.revision);
+        given.frames.append(&mut probe.frames);
     }
     for id in BTreeSet::from_iter(&given.ids) {
         let headers = [(SESSION_ID, id.as_str())];

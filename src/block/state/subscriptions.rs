@@ -1,7 +1,8 @@
 //! Subscriptions to resources: updates go to the session that subscribed, until it unsubscribes, and to no other one.
 //!
 //! One session subscribes to what it lists and calls the tools that may change data; over HTTP a session beside it has
-//! subscribed to nothing. Nothing is judged before an update has come to the session that subscribed.
+//! subscribed to nothing. Nothing is judged before an update has come to the session that subscribed. A server that offers
+//! no subscriptions has none to send updates for: there nobody subscribes.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -46,15 +47,18 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 #[derive(Debug)]
 pub(super) struct SubscriptionsCheck {
     pub(super) settings: Arc<StateSettings>,
+    /// Whether the server offers subscriptions.
+    pub(super) offers_updates: bool,
 }
 
 impl Check for SubscriptionsCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { run(&self.settings, &context).await })
+        Box::pin(async move { run(self, &context).await })
     }
 }
 
-async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResult {
+async fn run(check: &SubscriptionsCheck, context: &CheckContext<'_>) -> CheckResult {
+    let settings = &*check.settings;
     let callers = Callers::of(context, settings);
     let is_writer = |caller: &&CanaryCaller| !caller.only_reads && !caller.is_shared;
     let writers: Vec<&CanaryCaller> = callers.called.iter().filter(is_writer).take(MOST_WRITERS).collect();
@@ -62,12 +66,12 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         return callers.without_writers(ConfigSource::of(context.suite));
     }
     let until = Instant::now() + settings.time;
-    let first = match round(settings, context, &writers, until).await {
+    let first = match round(check, context, &writers, until).await {
         Ok(seen) => seen,
         Err(result) => return *result,
     };
     // What shows in new sessions, too, is no accident.
-    match round_again(&first, settings, context, &writers, until).await {
+    match round_again(&first, check, context, &writers, until).await {
         Some(again) => again.result(settings, &writers, true),
         None => first.result(settings, &writers, false),
     }
@@ -76,7 +80,7 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
 /// The second round, if the first one saw an update in the wrong session and this one does, too.
 async fn round_again(
     first: &SeenUpdates,
-    settings: &StateSettings,
+    check: &SubscriptionsCheck,
     context: &CheckContext<'_>,
     writers: &[&CanaryCaller],
     until: Instant,
@@ -84,7 +88,7 @@ async fn round_again(
     if first.foreign.is_none() || first.exit.is_some() {
         return None;
     }
-    let again = round(settings, context, writers, until).await.ok()?;
+    let again = round(check, context, writers, until).await.ok()?;
     again.foreign.is_some().then_some(again)
 }
 
@@ -100,12 +104,18 @@ struct SeenUpdate {
 struct SeenUpdates {
     /// How many resources were subscribed to.
     subscribed: usize,
+    /// Whether the server offers subscriptions.
+    offers_updates: bool,
     /// The call after which an update came to the session that had subscribed.
     witness: Option<ShownText>,
     /// Whether a session beside it was looked at.
     has_other: bool,
     /// An update in the session beside it.
     foreign: Option<SeenUpdate>,
+    /// A call that was served where the server offers no subscriptions.
+    unsubscribed: Option<ShownText>,
+    /// An update in the session that made it.
+    unasked: Option<SeenUpdate>,
     /// An update after the end of the subscription.
     late: Option<SeenUpdate>,
     is_stateless: bool,
@@ -118,7 +128,7 @@ struct SeenUpdates {
 }
 
 async fn round(
-    settings: &StateSettings,
+    check: &SubscriptionsCheck,
     context: &CheckContext<'_>,
     writers: &[&CanaryCaller],
     until: Instant,
@@ -140,10 +150,12 @@ async fn round(
         protocol_revision: host.server.revision.to_string(),
         has_other: other.is_some(),
         is_stateless,
+        offers_updates: check.offers_updates,
         ..SeenUpdates::default()
     };
     let mut study = SubscriptionStudy {
-        settings,
+        settings: &check.settings,
+        offers_updates: check.offers_updates,
         round,
         host: &host,
         other: other.as_ref(),
@@ -165,6 +177,7 @@ async fn round(
 /// Two sessions of which one subscribes.
 struct SubscriptionStudy<'a, 's> {
     settings: &'a StateSettings,
+    offers_updates: bool,
     round: VisitRound<'a>,
     host: &'s Session,
     other: Option<&'s Session>,
@@ -178,6 +191,9 @@ impl SubscriptionStudy<'_, '_> {
         for writer in writers {
             let arguments = self.arguments(writer);
             self.round.call(self.host, &writer.name, &arguments).await;
+        }
+        if !self.offers_updates {
+            return self.wait_for_unasked(writers).await;
         }
         let uris = self.resources().await;
         if self.seen.is_stateless {
@@ -197,6 +213,21 @@ impl SubscriptionStudy<'_, '_> {
         uris.sort_by_key(|uri| self.canaries.find(uri).is_empty());
         uris.truncate(MOST_RESOURCES);
         uris
+    }
+
+    /// Calls tools while nobody has subscribed, and nobody could.
+    async fn wait_for_unasked(&mut self, writers: &[&CanaryCaller]) {
+        if let Some(other) = self.other {
+            self.round.ask(other, "ping", Value::Null, None).await;
+        }
+        for writer in writers {
+            let arguments = self.arguments(writer);
+            let call = self.round.call(self.host, &writer.name, &arguments).await;
+            self.seen.unsubscribed = self.seen.unsubscribed.take().or(call.filter(|call| call.is_served));
+        }
+        sleep(UPDATE_TIMEOUT).await;
+        self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).next());
+        self.seen.unasked = received(self.host, 0, UPDATED).next();
     }
 
     /// Subscriptions up to 2025-11-25.
@@ -335,9 +366,11 @@ impl SeenUpdates {
             frames: self.frames.clone(),
             ..CheckResult::new(Outcome::Passed)
         };
-        let exchanges: Vec<Exchange> = self.witness.iter().map(|call| call.exchange.clone()).collect();
+        let exchanges: Vec<Exchange> =
+            self.witness.iter().chain(&self.unsubscribed).map(|call| call.exchange.clone()).collect();
         let mut findings = Vec::new();
         findings.extend(self.foreign.as_ref().map(|update| self.foreign_update(settings, update, is_confirmed)));
+        findings.extend(self.unasked.as_ref().map(|update| self.unasked_update(update)));
         findings.extend(self.late.as_ref().map(|update| self.late_update(update)));
         if !findings.is_empty() {
             let is_failure = findings.iter().any(|found| found.level == RequirementLevel::Must);
@@ -354,6 +387,15 @@ impl SeenUpdates {
             return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
         }
         let failure = self.failure.map(|failure| format!(": {failure}")).unwrap_or_default();
+        if let Some(call) = self.unsubscribed {
+            let title = &call.exchange.title;
+            let note = format!("the server offers no subscriptions, and sent no update: `{title}`");
+            return because(Outcome::Passed, Reason::Measured(note));
+        }
+        if !self.offers_updates {
+            let why = format!("no call was served that may change data{failure}");
+            return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+        }
         if self.subscribed == 0 {
             let why = format!("the server lists no resource to which it let a session subscribe{failure}");
             return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
@@ -389,13 +431,32 @@ impl SeenUpdates {
         Finding {
             level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
             severity: Some(if is_certain { Severity::High } else { Severity::Low }),
-            exchange: self.witness.is_some().then_some(0),
+            exchange: self.has_call().then_some(0),
             frame: Some(update.frame),
             help: Some(help),
             ..Finding::new("foreign-update", message)
         }
         .with_evidence("received", update.text.clone())
         .with_evidence("reproduced", reproduced)
+    }
+
+    /// Up to 2025-11-25 the specification says only that updates should follow a subscription.
+    fn unasked_update(&self, update: &SeenUpdate) -> Finding {
+        let message = format!("an update of `{}` came, although the server offers no subscriptions", update.uri);
+        let help = "declare `resources: { subscribe: true }`, and send updates to the sessions that subscribed";
+        Finding {
+            level: RequirementLevel::Should,
+            severity: Some(Severity::Low),
+            exchange: self.has_call().then_some(0),
+            frame: Some(update.frame),
+            help: Some(help.to_owned()),
+            ..Finding::new("unasked-update", message)
+        }
+        .with_evidence("received", update.text.clone())
+    }
+
+    fn has_call(&self) -> bool {
+        self.witness.is_some() || self.unsubscribed.is_some()
     }
 
     fn late_update(&self, update: &SeenUpdate) -> Finding {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::caller::{Callers, CanaryCaller, LeftAlone};
 use super::check::{IsolationCheck, Seen, SentCanary};
-use super::finding::{Claim, findings, foreign_session};
+use super::finding::{Claim, findings, foreign_session, shared_session_id};
 use crate::event::{CallPurpose, CheckResult, Outcome, Reason, RefusedCall, RequirementLevel};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
@@ -35,6 +35,8 @@ pub(super) fn verdict(
     // One that was not served a second time was served by chance.
     let foreign = seen.foreign.as_ref().filter(|_| again.is_some_and(|again| again.foreign.is_some()));
     found.extend(foreign.map(|served| foreign_session(served, &mut result.exchanges)));
+    let shared_id = seen.shared_id.as_ref().filter(|_| again.is_some_and(|again| again.shared_id.is_some()));
+    found.extend(shared_id.map(|id| shared_session_id(id)));
     if !found.is_empty() {
         let is_failure = found.iter().any(|found| found.level == RequirementLevel::Must);
         result.outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };

@@ -1,4 +1,5 @@
-//! A slow call is cancelled: while it is under way, twice, at once, after its answer, and with an id that nobody used.
+//! A slow call is cancelled: while it is under way, twice, at once, after its answer, with an id that nobody used, and
+//! before its request.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
-use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionReply, SessionRequest};
+use crate::session::{CancelSignal, CancelTrigger, Cancellation, FailureReason, SessionReply, SessionRequest};
 use crate::source::{beginning_of_json, duration_text};
 
 /// How much longer than alone a call may take that nobody waits for.
@@ -42,6 +43,13 @@ pub(super) async fn cancel_slow_call(
     let mut evidence = CallEvidence::new();
     match rounds.run(settings.level(SlowCallAspect::Cancellation), &mut evidence).await {
         Ok(CancelVerdict::Judged(note)) => evidence.result(note),
+        Ok(CancelVerdict::Clean { note, cancelled, alive }) => {
+            for call in cancelled {
+                evidence.given_up(slow, call.frame, call.elapsed, &[]);
+            }
+            evidence.saw(alive);
+            evidence.result(note)
+        }
         Ok(CancelVerdict::AnsweredFirst) => CheckResult::inconclusive(format!(
             "`{}` answered before it was cancelled, though it took {} alone; give it `args` with which it always takes as \
              long",
@@ -74,8 +82,38 @@ fn harm(found: Finding) -> Finding {
 enum CancelVerdict {
     /// Findings, or a note where there are none.
     Judged(String),
+    /// Nothing found, and the calls that show it.
+    Clean { note: String, cancelled: Vec<CancelledCall>, alive: Vec<u32> },
     /// No call was under way when it was cancelled.
     AnsweredFirst,
+}
+
+/// A cancellation of a request that is not under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StrayCancellation {
+    Answered,
+    Unknown,
+    /// Of the next request.
+    Early,
+}
+
+impl StrayCancellation {
+    const ALL: [Self; 3] = [Self::Answered, Self::Unknown, Self::Early];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Answered => "after its answer",
+            Self::Unknown => "with an unknown id",
+            Self::Early => "before its request",
+        }
+    }
+}
+
+/// The ways of cancelling after which the server went on, and the answers that show it.
+#[derive(Debug, Default)]
+struct SurvivedWays {
+    ways: Vec<&'static str>,
+    answers: Vec<u32>,
 }
 
 /// The rounds, each with a call that is cancelled in another way.
@@ -107,34 +145,59 @@ impl CancelRounds<'_> {
         let Some(first) = self.in_flight(CancelSignal::Standard, true).await? else {
             return Ok(CancelVerdict::AnsweredFirst);
         };
-        if !self.still_works("in flight", evidence).await? {
+        let mut survived = SurvivedWays::default();
+        if !self.still_works("in flight", &mut survived, evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
         }
         // A server that goes on is asked a second time.
         let is_suspect = !first.late.is_empty() || first.change.is_some();
         let second = self.in_flight(CancelSignal::Twice, is_suspect).await?;
-        if !self.still_works("twice", evidence).await? {
+        if !self.still_works("twice", &mut survived, evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
         }
         self.judge(&first, second.as_ref().filter(|_| is_suspect), level, evidence);
-        let mut ways = vec!["in flight", "twice"];
         self.cancel(CancelTrigger::After(Duration::ZERO), CancelSignal::Standard, self.slow.time / 4).await?;
-        if !self.still_works("at once", evidence).await? {
+        if !self.still_works("at once", &mut survived, evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
         }
-        ways.push("at once");
         if !self.client.session.cancels_by_closing() {
-            for (way, id) in [("after its answer", self.answered_id().await?), ("with an unknown id", UNUSED_ID.into())]
-            {
-                let params = json!({"requestId": id, "reason": "mcprove"});
-                self.client.session.notify(self.client.context.owner, "notifications/cancelled", Some(&params));
-                if !self.still_works(way, evidence).await? {
+            for way in StrayCancellation::ALL {
+                self.cancel_stray(way).await?;
+                if !self.still_works(way.text(), &mut survived, evidence).await? {
                     return Ok(CancelVerdict::Judged(String::new()));
                 }
-                ways.push(way);
             }
         }
-        Ok(CancelVerdict::Judged(self.note(&ways)))
+        let note = self.note(&survived.ways);
+        if !evidence.is_clean() {
+            return Ok(CancelVerdict::Judged(note));
+        }
+        let cancelled = std::iter::once(first).chain(second).collect();
+        Ok(CancelVerdict::Clean { note, cancelled, alive: survived.answers })
+    }
+
+    /// Sends a cancellation of a request that is not under way. One that comes before its request should be ignored; a
+    /// server that keeps it and leaves the request unanswered harms nobody, so only its life is looked at.
+    async fn cancel_stray(&self, way: StrayCancellation) -> Result<(), Stuck> {
+        let client = self.client;
+        let id = match way {
+            StrayCancellation::Answered => self.answered_id().await?,
+            StrayCancellation::Unknown => UNUSED_ID.into(),
+            // Ids are counted.
+            StrayCancellation::Early => {
+                self.answered_id().await?.as_u64().map_or(UNUSED_ID.into(), |id| (id + 1).into())
+            }
+        };
+        let params = json!({"requestId": id, "reason": "mcprove"});
+        client.session.notify(client.context.owner, "notifications/cancelled", Some(&params));
+        if way == StrayCancellation::Early {
+            let limit = client.context.request_timeout.min(self.slow.time * 2);
+            match client.ask(client.sign_of_life(), limit).await {
+                Err(Stuck::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {}
+                answered => drop(answered?),
+            }
+        }
+        Ok(())
     }
 
     /// Cancels a call at a quarter of its time; `None` where its answer came first. Whoever only wants to know whether the
@@ -198,11 +261,20 @@ impl CancelRounds<'_> {
     }
 
     /// Whether the server serves calls after a cancellation; a finding says that it does not.
-    async fn still_works(&self, way: &str, evidence: &mut CallEvidence) -> Result<bool, Stuck> {
+    async fn still_works(
+        &self,
+        way: &'static str,
+        survived: &mut SurvivedWays,
+        evidence: &mut CallEvidence,
+    ) -> Result<bool, Stuck> {
         // A server that works on one call at a time answers when the slow one is done.
         let limit = self.slow.time * 2 + self.client.context.request_timeout;
         let found = match self.client.goes_on(self.quick, limit).await {
-            Ok(Recovery::Served) => return Ok(true),
+            Ok(Recovery::Served(answer)) => {
+                survived.ways.push(way);
+                survived.answers.push(answer);
+                return Ok(true);
+            }
             Ok(Recovery::Refused(reply)) => {
                 let tool = self.quick.map(|quick| quick.tool.clone()).unwrap_or_default();
                 evidence.answered(&tool, &reply);

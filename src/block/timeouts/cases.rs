@@ -26,7 +26,8 @@ pub(super) fn cases(
         let body = body(planner, settings, aspect, offer);
         let mut case = planner.case(&name, None, settings.span, body);
         case.probes.clone_from(&template.probes);
-        case.variants.extend(aspect.judges().iter().map(|variant| (*variant).to_owned()));
+        let judged = aspect.judges().iter().filter(|variant| can_judge(variant, settings, offer));
+        case.variants.extend(judged.map(|variant| (*variant).to_owned()));
         case
     }));
     cases
@@ -40,6 +41,18 @@ fn applies(aspect: SlowCallAspect, settings: &TimeoutSettings, offer: &Offer<'_>
     let is_http = offer.transport.is_some_and(TransportKind::is_over_http);
     let is_session = offer.revision.map(Revision::era) == Some(Era::Session);
     is_http && is_session && (settings.state.is_some() || settings.required.contains(&aspect))
+}
+
+/// Whether the case of an aspect can see that fault on the server: a request that is cancelled by closing its response
+/// cannot be answered any more, and only a state shows that its work goes on.
+fn can_judge(variant: &str, settings: &TimeoutSettings, offer: &Offer<'_>) -> bool {
+    let is_http = offer.transport.is_some_and(TransportKind::is_over_http);
+    let closes = is_http && offer.revision.map(Revision::era) == Some(Era::Stateless);
+    match variant {
+        "TIMEOUT-CANCEL-REPLY" => !closes,
+        "TIMEOUT-CANCEL-IGNORED" => !closes || settings.state.is_some(),
+        _ => true,
+    }
 }
 
 fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCallAspect, offer: &Offer<'_>) -> Body {

@@ -8,7 +8,7 @@ use super::disconnection::disconnect;
 use super::other_calls::compare;
 use super::shutdown::shut_down;
 use super::{SlowCallAspect, TimeoutSettings};
-use crate::event::CheckResult;
+use crate::event::{CheckResult, Outcome};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
 /// Checks one aspect of slow calls.
@@ -32,6 +32,8 @@ async fn run(check: &SlowCallCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let measured = settings.slow_calls.of(&client, settings).await;
     let result = match (check.aspect, measured.slow()) {
+        // The case that measured the slow call fails with what it saw.
+        (SlowCallAspect::Shutdown, Err(result)) if result.outcome == Outcome::Failed => result,
         // A server must end without a slow call, too.
         (SlowCallAspect::Shutdown, slow) => return shut_down(client, settings, slow.ok()).await,
         (_, Err(result)) => result,

@@ -73,15 +73,16 @@ impl<'a> SlowCallClient<'a> {
 
     /// Shows that the server goes on, within that time: it answers a sign of life, and serves a quick call.
     pub(super) async fn goes_on(&self, quick: Option<&QuickCall>, limit: Duration) -> Result<Recovery, Stuck> {
-        self.ask(self.sign_of_life(), limit).await?;
-        let Some(quick) = quick else { return Ok(Recovery::Served) };
+        let alive = self.ask(self.sign_of_life(), limit).await?;
+        let Some(quick) = quick else { return Ok(Recovery::Served(alive.answer_frame)) };
         let reply = self.call(&quick.params, limit, false).await?;
         if reply.is_served() {
-            return Ok(Recovery::Served);
+            return Ok(Recovery::Served(reply.answer_frame));
         }
         // A tool may fail once.
         let again = self.call(&quick.params, limit, false).await?;
-        Ok(if again.is_served() { Recovery::Served } else { Recovery::Refused(Box::new(again)) })
+        let is_served = again.is_served();
+        Ok(if is_served { Recovery::Served(again.answer_frame) } else { Recovery::Refused(Box::new(again)) })
     }
 
     /// Waits for so long, or until the time of the check is over.
@@ -124,7 +125,8 @@ impl<'a> SlowCallClient<'a> {
 
 /// A server's answer to a call after a cancellation.
 pub(super) enum Recovery {
-    Served,
+    /// The last answer shows that it goes on.
+    Served(u32),
     /// It no longer serves what it served before.
     Refused(Box<SessionReply>),
 }

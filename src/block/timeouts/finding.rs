@@ -46,6 +46,16 @@ impl CallEvidence {
         self.frames.extend(late.iter().map(|message| message.frame));
     }
 
+    /// Adds the messages that a verdict without a call rests on.
+    pub(super) fn saw(&mut self, frames: impl IntoIterator<Item = u32>) {
+        self.frames.extend(frames);
+    }
+
+    /// Whether nothing was found so far.
+    pub(super) fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
     fn add(&mut self, exchange: Exchange) {
         self.frames.push(exchange.frame);
         self.frames.extend(exchange.answer_frame);

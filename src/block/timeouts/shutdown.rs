@@ -76,7 +76,7 @@ pub(super) async fn shut_down(
             },
         };
         match end(client, scene, slow, settings.grace).await {
-            Ok(shutdown) => seen.push((scene, shutdown)),
+            Ok(ended) => seen.push(ended),
             Err(result) => {
                 problem = Some(result);
                 break;
@@ -90,15 +90,33 @@ pub(super) async fn shut_down(
     }
 }
 
+/// A server that was told to end.
+struct EndedServer {
+    scene: ShutdownScene,
+    shutdown: Shutdown,
+    /// The last message before, or the call that was under way.
+    last_frame: Option<u32>,
+}
+
+impl EndedServer {
+    /// Whether it ended as it was told, and needed no more.
+    fn is_in_time(&self) -> bool {
+        self.shutdown.by <= self.scene.expected()
+    }
+}
+
 /// Ends the server of a client; `Err` where it had ended before.
 async fn end(
     client: SlowCallClient<'_>,
     scene: ShutdownScene,
     slow: Option<&SlowCall>,
     grace: Duration,
-) -> Result<Shutdown, CheckResult> {
+) -> Result<EndedServer, CheckResult> {
     let order = ShutdownOrder { first: scene.first, grace };
     let servers = client.context.servers;
+    // In a replay there is no process, and nothing that ended either.
+    let mut was_open = client.session.is_open();
+    let mut last_frame = client.session.frames().last().map(|frame| frame.seq);
     let shutdown = match slow.filter(|_| scene.moment == ShutdownMoment::DuringCall) {
         None => servers.shut_down(&client.session, order).await,
         Some(slow) => {
@@ -114,6 +132,8 @@ async fn end(
                 drop(calling);
                 return Err(client.close(result).await);
             }
+            last_frame = client.session.frames().last().map(|frame| frame.seq);
+            was_open = client.session.is_open();
             // The call stays under way: whoever drops it cancels it.
             let shutdown = tokio::select! {
                 shutdown = servers.shut_down(&client.session, order) => shutdown,
@@ -122,13 +142,16 @@ async fn end(
             shutdown
         }
     };
-    shutdown.ok_or_else(|| {
+    shutdown.map(|shutdown| EndedServer { scene, shutdown, last_frame }).ok_or_else(|| {
+        if was_open {
+            return CheckResult::inconclusive("there is no process that could be told to end");
+        }
         let message = format!("the server ended by itself before {}", scene.text());
         CheckResult::found(Outcome::Failed, vec![Finding::new("process-exited", message)])
     })
 }
 
-fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[(ShutdownScene, Shutdown)]) -> CheckResult {
+fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[EndedServer]) -> CheckResult {
     let mut evidence = CallEvidence::new();
     let found = |code: &str, message: String, help: &str| Finding {
         level: settings.level(SlowCallAspect::Shutdown),
@@ -137,13 +160,13 @@ fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[(ShutdownS
         ..Finding::new(code, message)
     };
     let grace = duration_text(settings.grace);
-    let late: Vec<&(ShutdownScene, Shutdown)> =
-        seen.iter().filter(|(scene, shutdown)| shutdown.by > scene.expected()).collect();
-    if let Some((scene, _)) = late.first() {
-        let message = format!("the server still runs {grace} after {}", scene.text());
+    evidence.saw(seen.iter().filter_map(|ended| ended.last_frame));
+    let late: Vec<&EndedServer> = seen.iter().filter(|ended| !ended.is_in_time()).collect();
+    if let Some(first) = late.first() {
+        let message = format!("the server still runs {grace} after {}", first.scene.text());
         let help = "end the process when its input ends or SIGTERM comes, whatever it is doing; raise `grace` if it may \
                     take longer";
-        let ended = |(scene, shutdown): &&(ShutdownScene, Shutdown)| {
+        let ended = |EndedServer { scene, shutdown, .. }: &&EndedServer| {
             let by = if shutdown.by == ShutdownStep::Sigkill { "SIGKILL" } else { "SIGTERM" };
             format!("after {}: {by} ended it, {} later", scene.text(), duration_text(shutdown.took))
         };
@@ -151,9 +174,9 @@ fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[(ShutdownS
         let found = found.with_evidence("forced", late.iter().map(ended).collect::<Vec<_>>().join("\n"));
         evidence.find(found.with_evidence("in time", in_time(seen)));
     }
-    let left = seen.iter().filter(|(_, shutdown)| !shutdown.left.is_empty());
+    let left = seen.iter().filter(|ended| !ended.shutdown.left.is_empty());
     let left: Vec<String> = left
-        .map(|(scene, shutdown)| {
+        .map(|EndedServer { scene, shutdown, .. }| {
             let names: Vec<String> = shutdown.left.iter().map(|name| format!("`{name}`")).collect();
             format!("after {}: {}", scene.text(), names.join(", "))
         })
@@ -168,9 +191,9 @@ fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[(ShutdownS
 }
 
 /// The ways in which it ended as it was told, with the times.
-fn in_time(seen: &[(ShutdownScene, Shutdown)]) -> String {
-    let good = seen.iter().filter(|(scene, shutdown)| shutdown.by <= scene.expected());
-    let texts: Vec<String> =
-        good.map(|(scene, shutdown)| format!("{} after {}", duration_text(shutdown.took), scene.text())).collect();
+fn in_time(seen: &[EndedServer]) -> String {
+    let good = seen.iter().filter(|ended| ended.is_in_time());
+    let text = |ended: &EndedServer| format!("{} after {}", duration_text(ended.shutdown.took), ended.scene.text());
+    let texts: Vec<String> = good.map(text).collect();
     if texts.is_empty() { String::new() } else { format!("ended {}", texts.join(", ")) }
 }

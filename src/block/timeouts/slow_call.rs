@@ -10,13 +10,13 @@ use tokio::sync::OnceCell;
 use super::TimeoutSettings;
 use super::client::{SlowCallClient, Stuck, call_params};
 use crate::block::evidence::refused_with_help;
-use crate::event::CheckResult;
+use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::witness::filled_arguments;
-use crate::session::{FailureReason, SessionReply};
+use crate::session::{CallFailure, FailureReason, SessionReply};
 use crate::source::duration_text;
-use crate::wire::Tool;
+use crate::wire::{Direction, Tool};
 
 /// A quicker call cannot be cancelled for certain while it is under way.
 const SHORTEST: Duration = Duration::from_millis(300);
@@ -31,8 +31,17 @@ const QUICK_TRIES: usize = 8;
 const SLOW_TRIES: usize = 64;
 
 /// The calls that were measured, by server and revision.
+///
+/// The case that measured them does so again when it is run again: a replay answers the calls that a case made.
 #[derive(Debug, Default)]
-pub(super) struct SlowCalls(Mutex<BTreeMap<String, Arc<OnceCell<MeasuredCalls>>>>);
+pub(super) struct SlowCalls(Mutex<BTreeMap<String, Arc<OnceCell<MeasuredBy>>>>);
+
+/// Calls, and the id of the case that measured them.
+#[derive(Debug)]
+struct MeasuredBy {
+    case: String,
+    calls: MeasuredCalls,
+}
 
 /// A slow call and a quick one, as far as a server has them.
 #[derive(Debug, Clone)]
@@ -59,6 +68,17 @@ pub(super) struct QuickCall {
 }
 
 impl MeasuredCalls {
+    /// The same for a case that did not measure them: it has not seen what went wrong.
+    fn for_another_case(&self) -> Self {
+        let slow = self.slow.clone().map_err(|result| match (result.outcome, result.findings.first()) {
+            (Outcome::Failed, Some(found)) => {
+                CheckResult::inconclusive(format!("the slow call was not measured: {}", found.message))
+            }
+            _ => result,
+        });
+        Self { slow, quick: self.quick.clone() }
+    }
+
     /// The slow call; the result is that of a check without one.
     pub(super) fn slow(&self) -> Result<&SlowCall, CheckResult> {
         self.slow.as_ref().map_err(CheckResult::clone)
@@ -70,22 +90,32 @@ impl SlowCalls {
     pub(super) async fn of(&self, client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
         let key = format!("{}/{}", client.context.server_name, client.session.server.revision);
         let cell = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
-        cell.get_or_init(|| measure(client, settings)).await.clone()
+        let mut has_measured = false;
+        let case = client.context.owner;
+        let measuring = async {
+            has_measured = true;
+            MeasuredBy { case: case.to_owned(), calls: measure(client, settings).await }
+        };
+        let known = cell.get_or_init(|| measuring).await;
+        match known.case == case {
+            true if !has_measured => measure(client, settings).await,
+            true => known.calls.clone(),
+            false => known.calls.for_another_case(),
+        }
     }
 }
 
 async fn measure(client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
-    let mut search = CallSearch { client, limit: settings.max_time / 3, quickest: None };
+    let mut search = CallSearch { client, limit: settings.max_time / 3, reads: Vec::new() };
     let slow = match &settings.slow_tool {
         Some(name) => search.named(&name.value, settings).await,
         None => search.slowest(settings).await,
     };
-    if search.quickest.is_none() && client.session.is_open() {
-        search.find_quick(settings).await;
+    let slow_time = slow.as_ref().map_or(Duration::MAX, |slow| slow.time);
+    if search.quick(slow_time).is_none() && client.session.is_open() {
+        search.find_quick(settings, slow_time).await;
     }
-    let slowest = slow.as_ref().map_or(Duration::MAX, |slow| slow.time);
-    let quick = search.quickest.filter(|(time, _)| *time * TIMES_QUICK < slowest).map(|(_, quick)| quick);
-    MeasuredCalls { slow, quick }
+    MeasuredCalls { slow, quick: search.quick(slow_time).cloned() }
 }
 
 /// A search under way.
@@ -93,10 +123,22 @@ struct CallSearch<'a> {
     client: &'a SlowCallClient<'a>,
     /// The time for one call.
     limit: Duration,
-    quickest: Option<(Duration, QuickCall)>,
+    /// Calls of tools that only read, in the order in which they were made.
+    reads: Vec<TimedRead>,
+}
+
+/// A call of a tool that only reads, and its time.
+struct TimedRead {
+    time: Duration,
+    call: QuickCall,
 }
 
 impl CallSearch<'_> {
+    /// The first call that is quick beside a slow one. The quickest would be another one each time.
+    fn quick(&self, slow_time: Duration) -> Option<&QuickCall> {
+        self.reads.iter().find(|read| read.time * TIMES_QUICK < slow_time).map(|read| &read.call)
+    }
+
     /// The slow tool that the suite names.
     async fn named(&mut self, name: &str, settings: &TimeoutSettings) -> Result<SlowCall, CheckResult> {
         let context = self.client.context;
@@ -107,7 +149,7 @@ impl CallSearch<'_> {
             Some(args) => (context.filled)(args).map(|args| call_params(name, &args)),
             None => Some(params_of(context, tool).map_err(|kept| {
                 let config_source = ConfigSource::of(context.suite);
-                CheckResult::because(crate::event::Outcome::Skipped, kept.skip_reason(name, config_source))
+                CheckResult::because(Outcome::Skipped, kept.skip_reason(name, config_source))
             })?),
         };
         let Some(params) = params else {
@@ -118,11 +160,7 @@ impl CallSearch<'_> {
         let reply = match self.client.call(&params, self.limit, true).await {
             Ok(reply) => reply,
             Err(Stuck::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {
-                return Err(CheckResult::inconclusive(format!(
-                    "`{name}` took longer than {}, a third of `max_time`; give it arguments with which it takes a second \
-                     or two, or raise `max_time`",
-                    duration_text(self.limit)
-                )));
+                return Err(self.unanswered(name, &failure));
             }
             Err(stuck) => return Err(self.client.stuck_result(&stuck)),
         };
@@ -138,6 +176,28 @@ impl CallSearch<'_> {
             )));
         }
         Ok(SlowCall { tool: name.to_owned(), params, time: reply.elapsed })
+    }
+
+    /// The result where the slow tool of the suite did not answer. As for every other call, `request_timeout` without a
+    /// sign of it is a hang; a third of `max_time` is more than that, unless the suite says otherwise.
+    fn unanswered(&self, name: &str, failure: &CallFailure) -> CheckResult {
+        let limit = duration_text(self.limit);
+        let help = "give it arguments with which it takes a second or two, or raise `max_time`";
+        let frames = self.client.session.frames();
+        let later = frames.iter().filter(|frame| failure.frame.is_some_and(|request| frame.seq > request));
+        let shows_life = later
+            .filter(|frame| frame.direction == Direction::Received)
+            .any(|frame| frame.json().is_ok_and(|message| message["method"] == "notifications/progress"));
+        if shows_life || self.limit < self.client.context.request_timeout {
+            let why = format!("`{name}` took longer than {limit}, a third of `max_time`; {help}");
+            return CheckResult::inconclusive(why);
+        }
+        let found = Finding {
+            message: format!("`{name}` got no answer and no progress within {limit}, a third of `max_time`"),
+            help: Some(format!("if it may take so long, {help}")),
+            ..Finding::from(failure)
+        };
+        CheckResult { frames: failure.frame.into_iter().collect(), ..CheckResult::found(Outcome::Failed, vec![found]) }
     }
 
     /// The slowest tool that may be called; each is called once.
@@ -169,7 +229,7 @@ impl CallSearch<'_> {
         })
     }
 
-    async fn find_quick(&mut self, settings: &TimeoutSettings) {
+    async fn find_quick(&mut self, settings: &TimeoutSettings, slow_time: Duration) {
         let context = self.client.context;
         let slow = settings.slow_tool.as_ref().map(|name| name.value.as_str());
         let reading =
@@ -177,7 +237,8 @@ impl CallSearch<'_> {
                 tool.only_reads() && settings.tools.selects(&tool.name) && slow != Some(tool.name.as_str())
             });
         for tool in reading.take(QUICK_TRIES) {
-            if self.client.left() < settings.max_time / 2 || !self.client.session.is_open() {
+            let is_over = self.client.left() < settings.max_time / 2 || !self.client.session.is_open();
+            if is_over || self.quick(slow_time).is_some() {
                 break;
             }
             if let Ok(params) = params_of(context, tool) {
@@ -189,10 +250,9 @@ impl CallSearch<'_> {
     /// Calls a tool once; `None` where it served nothing in time.
     async fn try_once(&mut self, tool: &Tool, params: &Value) -> Option<SessionReply> {
         let reply = self.client.call(params, self.limit, true).await.ok().filter(SessionReply::is_served)?;
-        let is_quicker = self.quickest.as_ref().is_none_or(|(time, _)| reply.elapsed < *time);
-        if tool.only_reads() && is_quicker {
-            let quick = QuickCall { tool: tool.name.clone(), params: params.clone() };
-            self.quickest = Some((reply.elapsed, quick));
+        if tool.only_reads() {
+            let call = QuickCall { tool: tool.name.clone(), params: params.clone() };
+            self.reads.push(TimedRead { time: reply.elapsed, call });
         }
         Some(reply)
     }

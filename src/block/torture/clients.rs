@@ -314,6 +314,15 @@ impl<'a> Clients<'a> {
         }
     }
 
+    /// Makes one of the calls, and returns why it gets no answer.
+    pub(super) async fn failure_of(&self, calls: &NumberedCalls, call: Call) -> Option<CallFailure> {
+        let ToolRequest { method, params } = calls.request(call);
+        let timeout = Some(self.context.request_timeout.min(self.left()));
+        let owner = self.context.owner;
+        let request = SessionRequest { owner, method, params: Some(params), timeout, progress: false };
+        self.sessions[call.session].request(request).await.err()
+    }
+
     /// Makes one of the calls.
     pub(super) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, Halt> {
         let reply = self.request(call.session, calls.request(call)).await?;

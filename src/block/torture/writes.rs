@@ -15,6 +15,8 @@ use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use crate::block::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
+use crate::session::FailureReason;
+use crate::transport::HttpFailure;
 
 /// How long a write may take to become visible; a concurrent one has the time of all writes one after another besides.
 pub(super) const SETTLING: Duration = Duration::from_secs(1);
@@ -132,6 +134,9 @@ impl WriteStudy<'_> {
             }
         }
         let tool = self.tool;
+        if !is_served && refusal.is_none() {
+            return self.unanswered(templates).await.map(Err);
+        }
         Ok(Err(match (is_served, self.settings.pair(tool)) {
             (false, _) => refused(self.context, tool, refusal.as_ref()),
             (true, None) => CheckResult::not_applicable(format!(
@@ -142,6 +147,28 @@ impl WriteStudy<'_> {
                 CheckResult::inconclusive(format!("a single write of `{tool}` is not shown by {}", names.join(" or ")))
             }
         }))
+    }
+
+    /// The result where not one valid call got an answer, each made alone.
+    async fn unanswered(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
+        let tool = self.tool;
+        if let Some(template) = templates.first() {
+            let again = self.next_calls(template, 1);
+            let failure = match again.calls.first() {
+                Some(call) => self.clients.failure_of(&again, *call).await,
+                None => None,
+            };
+            match failure {
+                Some(failure) if matches!(failure.reason, FailureReason::Http(HttpFailure::Reset(_))) => {
+                    return Err(Halt::Failed(Box::new(failure)));
+                }
+                Some(failure) => {
+                    return Ok(CheckResult::inconclusive(format!("no call of `{tool}` was answered: {failure}")));
+                }
+                None => {}
+            }
+        }
+        Ok(CheckResult::inconclusive(format!("no call of `{tool}` was answered at first")))
     }
 
     /// So many writes one after another, each followed by the same call if it is to be repeated: the reads that show all of

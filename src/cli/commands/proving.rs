@@ -127,6 +127,10 @@ impl ProvingArgs {
         let mut mutants = BTreeSet::new();
         for word in &self.mutant {
             let named = mutants_named(word, registry);
+            if let Some(variant) = registry.variant(word).filter(|_| named.is_empty()) {
+                let message = format!("the variant `{word}` has no mutants, so `--mutant` cannot pick it");
+                return Err(console.fail(Exit::Usage, message, variant.unplanted.as_deref()));
+            }
             if named.is_empty() {
                 let help = nearest(word, names(registry)).map(|name| format!("did you mean `{name}`?"));
                 let help = help.unwrap_or_else(|| "`docs/reference/faults.md` lists all of them".to_owned());

@@ -150,14 +150,14 @@ fn fall_over_what_is_missing(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     })
 }
 
-/// Puts the answer where all calls put theirs, and takes from there what it finds a little later.
+/// Puts the answer where all calls of the conversation put theirs, and takes from there what it finds a little later.
 fn answer_with_the_latest(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
-        let memory = call.memory;
+        let (memory, store) = (call.memory, call.demo.shared_store().clone());
         let answer = call.proceed().await?;
-        memory.keep("latest", &answer);
+        memory.keep(&store, "latest", &answer);
         sleep(WRITING).await;
-        Ok(memory.kept("latest").unwrap_or(answer))
+        Ok(memory.kept(&store, "latest").unwrap_or(answer))
     })
 }
 

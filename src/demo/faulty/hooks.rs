@@ -28,6 +28,8 @@ type ReadHook = for<'a> fn(&'a FaultMemory, &'a str) -> Pending<'a, Option<ReadR
 /// The places, from the outside to the inside.
 #[expect(clippy::struct_excessive_bools, reason = "each is a place where one server goes wrong")]
 pub(in crate::demo) struct Hooks {
+    /// Runs when the server starts.
+    pub(super) start: fn(&FaultMemory),
     /// Gets each line that comes in, or the body of a POST; can answer an earlier one.
     pub(super) heard: fn(&FaultMemory, &[u8]) -> Option<Vec<u8>>,
     /// Wraps every request, in both eras.
@@ -48,6 +50,8 @@ pub(in crate::demo) struct Hooks {
     pub(in crate::demo) stops_when_cancelled: bool,
     /// Whether every conversation has a directory of its own.
     pub(super) keeps_apart: bool,
+    /// Whether all clients that listen are told of changes.
+    pub(super) tells_everybody: bool,
     /// Whether requests need the token that the server was told to require.
     pub(in crate::demo) checks_tokens: bool,
     /// Whether sessions over HTTP can be ended.
@@ -56,6 +60,7 @@ pub(in crate::demo) struct Hooks {
 
 /// The hooks of a server that does everything right.
 pub(super) const SOUND: Hooks = Hooks {
+    start: |_| {},
     heard: |_, _| None,
     request: None,
     tools: |_, _| {},
@@ -66,6 +71,7 @@ pub(super) const SOUND: Hooks = Hooks {
     settings: |_| {},
     stops_when_cancelled: true,
     keeps_apart: true,
+    tells_everybody: false,
     checks_tokens: true,
     ends_sessions: true,
 };

@@ -1,10 +1,9 @@
 //! The fault of a demo server: the places where it can change the server's behaviour, and its state between them.
 
-use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::model::{CallToolResult, ErrorData, ListToolsResult, ReadResourceResult, ServerResult};
 use serde_json::Value;
@@ -45,10 +44,24 @@ pub(super) struct FaultMemory {
     /// Held by the request that is worked on, where there is one at a time.
     pub(super) turn: tokio::sync::Mutex<()>,
     calls: AtomicU64,
-    answers: Mutex<BTreeMap<String, CallToolResult>>,
+    answers: Mutex<Vec<KeptAnswer>>,
+    /// The streams of clients that listen.
+    listeners: Mutex<Vec<Listener>>,
+    /// The users of earlier runs.
+    earlier: OnceLock<Vec<Value>>,
     open: Mutex<Vec<Value>>,
     leaked_bytes: Mutex<Vec<Vec<u8>>>,
     crashed: watch::Sender<bool>,
+}
+
+/// A way to send a message on a stream that a client has opened.
+type Listener = Box<dyn Fn(Value) + Send + Sync>;
+
+/// An answer to a call in the conversations with one directory.
+struct KeptAnswer {
+    store: SharedStore,
+    call: String,
+    answer: CallToolResult,
 }
 
 impl ServerFault {
@@ -74,10 +87,13 @@ impl ServerFault {
             turn: tokio::sync::Mutex::default(),
             calls: AtomicU64::default(),
             answers: Mutex::default(),
+            listeners: Mutex::default(),
+            earlier: OnceLock::new(),
             open: Mutex::default(),
             leaked_bytes: Mutex::default(),
             crashed: watch::Sender::new(false),
         };
+        (hooks.start)(&memory);
         Self { hooks, memory, edge: edge.map(|faults| Arc::new(Relay::new(faults))) }
     }
 
@@ -100,6 +116,13 @@ impl ServerFault {
     pub async fn crashed(&self) {
         // The sender lives as long as this does.
         let _ = self.memory.crashed.subscribe().wait_for(|crashed| *crashed).await;
+    }
+
+    /// Takes note of a stream on which a client listens.
+    pub(in crate::demo) fn listens(&self, say: impl Fn(Value) + Send + Sync + 'static) {
+        if self.hooks.tells_everybody {
+            locked(&self.memory.listeners).push(Box::new(say));
+        }
     }
 
     /// The number of bytes that the server has leaked.
@@ -195,14 +218,34 @@ impl FaultMemory {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Keeps an answer.
-    pub(super) fn keep(&self, key: &str, answer: &CallToolResult) {
-        locked(&self.answers).insert(key.to_owned(), answer.clone());
+    /// Keeps an answer of the conversations with one directory.
+    pub(super) fn keep(&self, store: &SharedStore, call: &str, answer: &CallToolResult) {
+        let kept = KeptAnswer { store: Arc::clone(store), call: call.to_owned(), answer: answer.clone() };
+        let mut answers = locked(&self.answers);
+        answers.retain(|one| one.call != kept.call || !Arc::ptr_eq(&one.store, store));
+        answers.push(kept);
     }
 
     /// An answer that was kept.
-    pub(super) fn kept(&self, key: &str) -> Option<CallToolResult> {
-        locked(&self.answers).get(key).cloned()
+    pub(super) fn kept(&self, store: &SharedStore, call: &str) -> Option<CallToolResult> {
+        let answers = locked(&self.answers);
+        let mut own = answers.iter().filter(|kept| Arc::ptr_eq(&kept.store, store));
+        own.find(|kept| kept.call == call).map(|kept| kept.answer.clone())
+    }
+
+    /// Sends a message to every client that listens.
+    pub(super) fn tell_listeners(&self, message: &Value) {
+        locked(&self.listeners).iter().for_each(|listener| listener(message.clone()));
+    }
+
+    /// Remembers the users of earlier runs.
+    pub(super) fn remember(&self, users: Vec<Value>) {
+        let _ = self.earlier.set(users);
+    }
+
+    /// The users of earlier runs.
+    pub(super) fn earlier(&self) -> &[Value] {
+        self.earlier.get().map_or(&[], Vec::as_slice)
     }
 
     /// The ids of requests that are not answered.

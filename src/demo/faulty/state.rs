@@ -22,12 +22,12 @@ const FILE: &str = "users.json";
 
 pub(super) const HOOKS: &[(&str, Hooks)] = &[
     ("STATE-CROSS-SESSION-LEAK", Hooks { keeps_apart: false, ..SOUND }),
-    ("STATE-CROSS-RUN-LEAK", Hooks { call: Some(remember_earlier_runs), ..SOUND }),
+    ("STATE-CROSS-RUN-LEAK", Hooks { start: read_earlier_runs, call: Some(remember_earlier_runs), ..SOUND }),
     ("STATE-LOST-UPDATE", Hooks { call: Some(write_back_what_was_read), ..SOUND }),
     ("STATE-STALE-READ", Hooks { call: Some(answer_from_memory), ..SOUND }),
     ("STATE-STALE-SESSION", Hooks { ends_sessions: false, ..SOUND }),
     ("STATE-CORRUPT-STORE", Hooks { call: Some(stumble_over_quotes), ..SOUND }),
-    ("STATE-SUBSCRIPTION-LEAK", Hooks { call: Some(tell_everybody), ..SOUND }),
+    ("STATE-SUBSCRIPTION-LEAK", Hooks { tells_everybody: true, call: Some(tell_everybody), ..SOUND }),
     (
         "STATE-RESOURCE-LEAK",
         Hooks {
@@ -58,21 +58,27 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
     ),
 ];
 
+fn read_earlier_runs(memory: &FaultMemory) {
+    let text = fs::read(memory.environment.folder.join(FILE)).unwrap_or_default();
+    memory.remember(serde_json::from_slice(&text).unwrap_or_default());
+}
+
 fn remember_earlier_runs(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
         let (memory, demo) = (call.memory, call.demo);
-        let file = memory.environment.folder.join(FILE);
         if demo.store().is_untouched() {
-            let users = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Vec<Value>>(&text).ok());
-            for user in users.iter().flatten() {
+            for user in memory.earlier() {
                 let text = |field: &str| user[field].as_str().unwrap_or_default();
                 demo.store().create(text("name"), text("email"), user["age"].as_i64());
             }
         }
         let answer = call.proceed().await;
         let users: Value = demo.store().all().map(User::to_json).collect();
-        // A folder that cannot be written to makes this server right again.
-        let _ = fs::write(&file, users.to_string());
+        // A folder that cannot be written to makes this server right again. A file that is half written would be another
+        // fault.
+        let folder = &memory.environment.folder;
+        let half = folder.join(format!("{FILE}.{}.{}", std::process::id(), memory.count_call()));
+        let _ = fs::write(&half, users.to_string()).and_then(|()| fs::rename(&half, folder.join(FILE)));
         answer
     })
 }
@@ -94,12 +100,13 @@ fn answer_from_memory(call: ToolCall<'_>) -> Pending<'_, CallResult> {
             return call.proceed().await;
         }
         let memory = call.memory;
+        let store = call.demo.shared_store().clone();
         let key = Value::from(call.request.arguments.clone()).to_string();
-        if let Some(answer) = memory.kept(&key) {
+        if let Some(answer) = memory.kept(&store, &key) {
             return Ok(answer);
         }
         let answer = call.proceed().await?;
-        memory.keep(&key, &answer);
+        memory.keep(&store, &key, &answer);
         Ok(answer)
     })
 }
@@ -121,12 +128,17 @@ fn stumble_over_quotes(call: ToolCall<'_>) -> Pending<'_, CallResult> {
 
 fn tell_everybody(call: ToolCall<'_>) -> Pending<'_, CallResult> {
     Box::pin(async move {
-        let peer = call.context.peer.clone();
+        let (memory, peer) = (call.memory, call.context.peer.clone());
         let is_new = call.is_of("create_user");
         let answer = call.proceed().await?;
         if is_new && !is_failure(&answer) {
+            let uri = "users://all";
             // It fails when the client is gone.
-            let _ = peer.notify_resource_updated(ResourceUpdatedNotificationParam::new("users://all")).await;
+            let _ = peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await;
+            let params = json!({ "uri": uri });
+            memory.tell_listeners(
+                &json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params }),
+            );
         }
         Ok(answer)
     })

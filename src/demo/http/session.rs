@@ -241,7 +241,10 @@ impl Session {
         let last =
             super::single(headers, &LAST_EVENT_ID).map_err(|message| Refused::new(StatusCode::BAD_REQUEST, message))?;
         let Some(last) = last else {
-            return Ok(self.events(Log::new()));
+            let log = Log::new();
+            let listened = Arc::clone(&log);
+            self.conduct.fault.listens(move |message| listened.say(message));
+            return Ok(self.events(log));
         };
         let found = last.split_once('-').and_then(|(stream, from)| {
             let (stream, from) = (stream.parse().ok()?, from.parse().ok()?);

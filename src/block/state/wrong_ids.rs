@@ -1,0 +1,215 @@
+//! Ids of sessions that are not open: one that has ended must be answered with 404, and one that no server gave should not
+//! be served.
+//!
+//! Only a session that was served under its own id, and ended by `DELETE`, is judged; a server may refuse `DELETE`. What
+//! ends by itself, and a request without an id, a server may treat as it likes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::raw_http::{HttpProbe, SESSION_ID};
+use crate::event::{Finding, RequirementLevel, Severity};
+use crate::session::{RawExchange, Session};
+use crate::transport::http::ReadUntil;
+use crate::wire::Revision;
+
+/// How long a server may take to end a session after it has said so.
+const END_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Shorter ids may be met by chance.
+const LONG_ID: usize = 16;
+
+/// The sessions of a server, and the time for their requests.
+pub(super) struct IdProbe<'a> {
+    pub(super) host: &'a Session,
+    pub(super) owner: &'a str,
+    pub(super) until: Instant,
+    pub(super) request_timeout: Duration,
+    pub(super) frames: Vec<u32>,
+}
+
+/// The answers under ids of sessions that are not open.
+#[derive(Debug, Default)]
+pub(super) struct WrongIdAnswers {
+    /// Under the id of a session that was ended; `None` where no session could be ended.
+    pub(super) ended: Option<IdAnswer>,
+    /// Under an id like those that the server gives; `None` where the server needs no id.
+    pub(super) unknown: Option<IdAnswer>,
+}
+
+/// The answer to a request under some session id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IdAnswer {
+    status: u16,
+    /// Whether the request was served.
+    is_served: bool,
+    frame: u32,
+}
+
+impl IdProbe<'_> {
+    /// Asks in a session, under an id that nobody has, and in the session after its end.
+    pub(super) async fn ask_with_wrong_ids(&mut self, id: &str) -> WrongIdAnswers {
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        self.send("POST", Some(&ready), Some(id), ReadUntil::Head).await;
+        let mut answers = WrongIdAnswers::default();
+        if !self.ping(Some(id)).await.is_some_and(|own| own.is_served) {
+            return answers;
+        }
+        let needs_id = self.ping(None).await.is_some_and(|without| !without.is_served);
+        if needs_id && id.len() >= LONG_ID {
+            answers.unknown = self.ping(Some(&of_the_same_shape(id))).await;
+        }
+        let ended = self.send("DELETE", None, Some(id), ReadUntil::Head).await;
+        if ended.and_then(|exchange| status(&exchange)).is_some_and(|status| (200..300).contains(&status)) {
+            answers.ended = self.ping(Some(id)).await;
+            if answers.ended.is_some_and(|answer| answer.is_served) {
+                sleep(END_TIMEOUT).await;
+                answers.ended = self.ping(Some(id)).await;
+            }
+        }
+        answers
+    }
+
+    async fn ping(&mut self, id: Option<&str>) -> Option<IdAnswer> {
+        let ping = json!({"jsonrpc": "2.0", "id": "mcprove-ping", "method": "ping"});
+        let exchange = self.send("POST", Some(&ping), id, ReadUntil::Answer).await?;
+        let answers = |message: &Value| message["id"] == ping["id"] && message.get("result").is_some();
+        Some(IdAnswer {
+            status: status(&exchange)?,
+            is_served: exchange.messages().iter().any(answers),
+            frame: exchange.answer_frame.unwrap_or(exchange.frame),
+        })
+    }
+
+    /// Sends a request with a session id, or with none.
+    async fn send(
+        &mut self,
+        method: &'static str,
+        body: Option<&Value>,
+        id: Option<&str>,
+        until: ReadUntil,
+    ) -> Option<RawExchange> {
+        let deadline = self.until.min(Instant::now() + self.request_timeout);
+        let headers = [(SESSION_ID, id.unwrap_or_default())];
+        let exchange =
+            HttpProbe { method, body, headers: &headers, until, deadline }.send(self.host, self.owner).await?;
+        self.frames.extend([exchange.frame].into_iter().chain(exchange.answer_frame));
+        Some(exchange)
+    }
+}
+
+impl WrongIdAnswers {
+    /// What is wrong with them; `again` are those in another session, so that nothing is an accident.
+    pub(super) fn findings(&self, again: &Self, revision: Revision) -> Vec<Finding> {
+        let mut found = Vec::new();
+        if let (Some(first), Some(again)) = (self.ended, again.ended)
+            && first.status != 404
+            && (first.status, first.is_served) == (again.status, again.is_served)
+        {
+            found.push(first.ended_finding(revision));
+        }
+        if let (Some(first), Some(again)) = (self.unknown, again.unknown)
+            && first.is_served
+            && again.is_served
+        {
+            found.push(first.unknown_finding());
+        }
+        found
+    }
+
+    /// What was seen where nothing is wrong.
+    pub(super) fn note(&self) -> String {
+        let ended = match self.ended {
+            Some(answer) => format!("an ended one is answered with {}", answer.status),
+            None => "the server lets clients end none".to_owned(),
+        };
+        let unknown = self.unknown.map(|answer| format!(", an unknown one with {}", answer.status));
+        format!("{ended}{}", unknown.unwrap_or_default())
+    }
+}
+
+impl IdAnswer {
+    fn ended_finding(self, revision: Revision) -> Finding {
+        let message = if self.is_served {
+            "a request in a session that was ended is served".to_owned()
+        } else {
+            format!("a request in a session that was ended is answered with status {}, not 404", self.status)
+        };
+        let help = "forget a session when `DELETE` ends it, and answer its id with 404: clients open a new session then, and \
+                    nobody else can go on with the old one";
+        Finding {
+            level: RequirementLevel::Must,
+            severity: Some(if self.is_served { Severity::High } else { Severity::Medium }),
+            frame: Some(self.frame),
+            help: Some(help.to_owned()),
+            ..Finding::new("stale-session", message)
+        }
+        .with_evidence("control", "before its end the same request was served, and `DELETE` was answered with success")
+        .with_evidence("specification", format!("{}, basic/transports, session management", revision.as_str()))
+    }
+
+    fn unknown_finding(self) -> Finding {
+        let help = "refuse ids that the server did not give, with 404: otherwise whoever makes one up is served";
+        Finding {
+            level: RequirementLevel::Should,
+            severity: Some(Severity::Low),
+            frame: Some(self.frame),
+            help: Some(help.to_owned()),
+            ..Finding::new("stale-session", "a request under a session id that the server never gave is served")
+        }
+        .with_evidence("control", "the same request without a session id is refused")
+    }
+}
+
+fn status(exchange: &RawExchange) -> Option<u16> {
+    Some(exchange.response.head.as_ref()?.http.status)
+}
+
+/// An id with other letters and digits in the same places.
+fn of_the_same_shape(id: &str) -> String {
+    let turned = |(at, byte): (usize, u8)| {
+        let step = |first: u8, count: u8| first + (byte - first + 1 + u8::try_from(at % 5).unwrap_or_default()) % count;
+        char::from(match byte {
+            b'0'..=b'9' => step(b'0', 10),
+            b'a'..=b'f' => step(b'a', 6),
+            b'g'..=b'z' => step(b'g', 20),
+            b'A'..=b'F' => step(b'A', 6),
+            b'G'..=b'Z' => step(b'G', 20),
+            other => other,
+        })
+    };
+    id.bytes().enumerate().map(turned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_id_looks_like_a_known_one() {
+        let id = "0193a5b0-7c1f-4e2d-9abc-Zk_~6d6370726f76";
+        let other = of_the_same_shape(id);
+        let same_kind = |(one, other): (char, char)| one.is_ascii_digit() == other.is_ascii_digit();
+        assert!(id.len() == other.len() && id.chars().zip(other.chars()).all(same_kind), "{other}");
+        assert!(other.contains('-') && other.contains("_~"), "{other}");
+        assert_ne!(id, other);
+    }
+
+    #[test]
+    fn only_what_happens_twice_is_wrong() {
+        let answer = |status, is_served| Some(IdAnswer { status, is_served, frame: 1 });
+        let levels = |ended: [Option<IdAnswer>; 2], unknown: [Option<IdAnswer>; 2]| {
+            let [first, again] = [0, 1].map(|at| WrongIdAnswers { ended: ended[at], unknown: unknown[at] });
+            let found = first.findings(&again, Revision::V2025_11_25);
+            found.into_iter().map(|found| found.level == RequirementLevel::Must).collect::<Vec<_>>()
+        };
+        let (served, gone, refused) = (answer(200, true), answer(404, false), answer(400, false));
+        assert_eq!(levels([served, served], [gone, gone]), [true]);
+        assert_eq!(levels([refused, refused], [refused, refused]), [true]);
+        assert_eq!(levels([gone, gone], [served, served]), [false]);
+        assert!(levels([served, gone], [served, gone]).is_empty());
+        assert!(levels([None, None], [None, None]).is_empty());
+    }
+}
