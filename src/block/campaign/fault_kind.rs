@@ -124,3 +124,29 @@ impl std::str::FromStr for FaultKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Sources};
+
+    #[test]
+    fn every_kind_is_one_fault_in_the_words_of_suites() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("suite.yml", ""));
+        let span = Span { source, start: 0, end: 0 };
+        for kind in FaultKind::ALL {
+            let faults = kind.faults("create_user", 2, Duration::from_millis(500), span);
+            assert_eq!(faults.len(), 1, "{kind:?}");
+            assert_eq!(faults[0].name(), kind.fault_name(2));
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+        }
+    }
+
+    #[test]
+    fn tools_that_may_have_their_effect_again_are_told_once() {
+        let doubled = |nature| FaultKind::ALL.into_iter().filter(|kind| kind.fits(nature)).count();
+        assert_eq!(doubled(ToolNature::Plain), FaultKind::ALL.len() - 1);
+        assert_eq!(doubled(ToolNature::Idempotent), FaultKind::ALL.len());
+    }
+}
