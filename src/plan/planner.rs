@@ -13,7 +13,7 @@ use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
-    Action, Answers, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection, is_builtin,
+    Action, Answers, Awaited, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection, is_builtin,
 };
 use crate::wire::{Catalog, Tool};
 
@@ -74,6 +74,7 @@ impl Planner<'_> {
             snapshot::place(&mut script.steps, self.suite, self.lane, test, case.row.as_deref());
         }
         case.variants.extend(judged(&test.steps));
+        case.variants.extend(self.bounds_a_call(test).then(|| "TIMEOUT-HANG".to_owned()));
         case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
         if !case.variants.is_empty() && all_steps(test).any(|step| step.cancel.is_some()) {
             case.probes.insert("fault-recovery".to_owned());
@@ -102,6 +103,15 @@ impl Planner<'_> {
     pub(crate) fn carrier(&self) -> Option<Carrier> {
         let server = self.suite.servers.get(&self.lane.server)?;
         Some(if let Target::Url(_) = server.target { Carrier::Http } else { Carrier::Stdio })
+    }
+
+    /// Whether a test gives a call a time of its own, and so says when it hangs; built-in tests only keep calls short.
+    fn bounds_a_call(&self, test: &Test) -> bool {
+        let is_bounded = |step: &Step| {
+            let is_call = matches!(step.action, Action::Call { .. });
+            is_call && step.timeout.is_some() && step.awaits == Awaited::Answer
+        };
+        !is_builtin(self.sources.file(test.span.source)) && test.steps.iter().any(is_bounded)
     }
 
     /// Counts `judges:` of a built-in test as fact, since its definition says so, and that of any other as a claim.
@@ -293,10 +303,7 @@ pub(super) fn judged(steps: &[Step]) -> BTreeSet<String> {
         steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
     let expectations = steps.iter().enumerate().flat_map(|(at, step)| raw::judged(step, &steps[at + 1..]));
     let reads = raw::reads_another_value(steps).then_some("STATE-STALE-READ");
-    // A call with a time of its own says when it hangs.
-    let is_bounded = |step: &Step| step.timeout.is_some() && matches!(step.action, Action::Call { .. });
-    let hangs = steps.iter().any(is_bounded).then_some("TIMEOUT-HANG");
-    expectations.chain(snapshots).chain(reads).chain(hangs).map(str::to_owned).collect()
+    expectations.chain(snapshots).chain(reads).map(str::to_owned).collect()
 }
 
 pub(super) fn script(test: &Test) -> Body {

@@ -1,11 +1,14 @@
 //! The suites under `examples/`, all together: their schemas, their coverage, the published table.
 
 use std::collections::BTreeSet;
+use std::env::{join_paths, split_paths};
 use std::fs;
+use std::iter;
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Scene, files, root};
+use crate::harness::{self, Scene, files, root};
 
 #[test]
 fn editors_find_the_schema() {
@@ -94,7 +97,7 @@ fn an_expression_over_a_cancelled_call_judges_it() {
     };
     let fatal = "TIMEOUT-CANCEL-FATAL";
     assert_eq!(declared("{ assert: not answered }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
-    assert_eq!(declared("{ assert: late == [] }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
+    assert_eq!(declared("{ assert: \"late == []\" }"), ["TIMEOUT-CANCEL-REPLY", fatal]);
     assert_eq!(declared("{ not: { assert: progress_after > 0 } }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
     assert_eq!(declared("{ at: progress_after, equals: 0 }"), ["TIMEOUT-CANCEL-IGNORED", fatal]);
     assert_eq!(declared("{ assert: cancelled }"), [fatal]);
@@ -120,7 +123,10 @@ fn the_variants_of_state_time_and_settings_are_exercised_by_the_examples() {
     let mut levels = [BTreeSet::new(), BTreeSet::new()];
     for suite in suites {
         let path = root().join("examples").join(suite);
-        let seen = scene.run(&format!("run {} --report json=report.json", path.display()));
+        let folder = Path::new(env!("CARGO_BIN_EXE_mcprove")).parent().unwrap().to_owned();
+        let folders = join_paths(iter::once(folder).chain(split_paths(&harness::path()))).unwrap();
+        let line = format!("run {} --state-dir state --report json=report.json", path.display());
+        let seen = scene.line(&format!("PATH={} mcprove {line}", folders.display()));
         assert_eq!(seen.status, 0, "{}", seen.text());
         let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
         for (level, known) in ["declared", "exercised"].into_iter().zip(&mut levels) {
