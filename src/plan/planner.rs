@@ -13,7 +13,8 @@ use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
-    Action, Answers, Awaited, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection, is_builtin,
+    Action, Answers, Awaited, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection,
+    is_builtin,
 };
 use crate::wire::{Catalog, Tool};
 
