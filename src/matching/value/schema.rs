@@ -22,7 +22,7 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
 };
 
 /// Why a value takes too long.
-pub(in super::super) const TOO_LONG: &str = "its references and alternatives multiply without bound";
+pub(in super::super) const TOO_LONG: &str = "its patterns, references and alternatives multiply without bound";
 
 /// The label of a value that breaks a schema in too many ways to list.
 const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list";
