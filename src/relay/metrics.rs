@@ -32,9 +32,9 @@ impl RelayMetrics {
     /// A call is over.
     pub fn called(&mut self, call: &RelayedCall) {
         let took = call.record.took;
-        let tool = &call.record.tool;
-        let is_kept = self.outcomes.len() < MOST_TOOLS || self.outcomes.contains_key(tool);
-        let outcomes = self.outcomes.entry(if is_kept { tool.clone() } else { OTHER_TOOLS.to_owned() }).or_default();
+        let name = &call.record.tool;
+        let is_kept = self.outcomes.len() < MOST_TOOLS || self.outcomes.contains_key(name);
+        let outcomes = self.outcomes.entry(if is_kept { name.clone() } else { OTHER_TOOLS.to_owned() }).or_default();
         *outcomes.entry(call.record.outcome).or_default() += 1;
         self.waited += took;
         let bucket = BOUNDS.iter().position(|bound| took.as_secs_f64() <= *bound).unwrap_or(BOUNDS.len());

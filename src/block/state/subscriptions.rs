@@ -101,6 +101,7 @@ struct SeenUpdate {
 
 /// What came in the sessions of one round.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is seen for itself")]
 struct SeenUpdates {
     /// How many resources were subscribed to.
     subscribed: usize,
