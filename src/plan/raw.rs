@@ -54,11 +54,9 @@ pub(super) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
 
 /// Whether a call is repeated and must have another value at the same place then: the first answer once more would not do.
 pub(super) fn reads_another_value(steps: &[Step]) -> bool {
-    let call = |step: &Step| match &step.action {
-        Action::Call { tool, args } if step.cancel.is_none() => {
-            Some((tool.to_json(), args.as_ref().map(Node::to_json)))
-        }
-        _ => None,
+    let call = |step: &Step| {
+        let (tool, args) = step.action.as_call().filter(|_| step.cancel.is_none())?;
+        Some((tool.to_json(), args.map(Node::to_json)))
     };
     let expected = |step: &Step, found: &Expectation| {
         let node = found.node();

@@ -73,23 +73,19 @@ struct SitedMutant<'a> {
 
 impl FaultSite<'_> {
     fn judge(&self, mutants: &[SitedMutant<'_>]) -> FaultAtSubject {
-        self.with_verdict(verdict(mutants), mutants.iter().map(|one| one.mutant))
+        self.with_verdict(verdict(mutants), &mutants.iter().map(|one| one.mutant).collect::<Vec<_>>())
     }
 
     /// Every operator must be noticed.
     fn judge_starts(&self, trials: &[StartTrial<'_>]) -> FaultAtSubject {
         let any = |verdict: &Verdict| trials.iter().any(|trial| trial.verdict() == *verdict);
         let worst = [Verdict::Survived, Verdict::Unreached, Verdict::Undecided].into_iter().find(any);
-        let changes = trials.iter().flat_map(|trial| trial.changes.iter().copied());
-        self.with_verdict(worst.unwrap_or(Verdict::Killed), changes)
+        let changes: Vec<&PlantedMutant> = trials.iter().flat_map(|trial| trial.changes.iter().copied()).collect();
+        self.with_verdict(worst.unwrap_or(Verdict::Killed), &changes)
     }
 
-    fn with_verdict<'a>(
-        &self,
-        verdict: Verdict,
-        mutants: impl Iterator<Item = &'a PlantedMutant> + Clone,
-    ) -> FaultAtSubject {
-        let places = || mutants.clone().flat_map(|mutant| &mutant.places);
+    fn with_verdict(&self, verdict: Verdict, mutants: &[&PlantedMutant]) -> FaultAtSubject {
+        let places = || mutants.iter().flat_map(|mutant| &mutant.places);
         FaultAtSubject {
             target: self.target.to_owned(),
             subject: self.subject.clone(),

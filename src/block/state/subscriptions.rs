@@ -72,8 +72,8 @@ async fn run(check: &SubscriptionsCheck, context: &CheckContext<'_>) -> CheckRes
     };
     // What shows in new sessions, too, is no accident.
     match round_again(&first, check, context, &writers, until).await {
-        Some(again) => again.result(settings, &writers, true),
-        None => first.result(settings, &writers, false),
+        Some(again) => again.result(check, &writers, true),
+        None => first.result(check, &writers, false),
     }
 }
 
@@ -101,12 +101,9 @@ struct SeenUpdate {
 
 /// What came in the sessions of one round.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is seen for itself")]
 struct SeenUpdates {
     /// How many resources were subscribed to.
     subscribed: usize,
-    /// Whether the server offers subscriptions.
-    offers_updates: bool,
     /// The call after which an update came to the session that had subscribed.
     witness: Option<ShownText>,
     /// Whether a session beside it was looked at.
@@ -151,7 +148,6 @@ async fn round(
         protocol_revision: host.server.revision.to_string(),
         has_other: other.is_some(),
         is_stateless,
-        offers_updates: check.offers_updates,
         ..SeenUpdates::default()
     };
     let mut study = SubscriptionStudy {
@@ -361,7 +357,8 @@ fn last_frame(session: &Session) -> u32 {
 }
 
 impl SeenUpdates {
-    fn result(self, settings: &StateSettings, writers: &[&CanaryCaller], is_confirmed: bool) -> CheckResult {
+    fn result(self, check: &SubscriptionsCheck, writers: &[&CanaryCaller], is_confirmed: bool) -> CheckResult {
+        let SubscriptionsCheck { settings, offers_updates } = check;
         let result = CheckResult {
             protocol_revision: self.protocol_revision.clone(),
             frames: self.frames.clone(),
@@ -393,7 +390,7 @@ impl SeenUpdates {
             let note = format!("the server offers no subscriptions, and sent no update: `{title}`");
             return because(Outcome::Passed, Reason::Measured(note));
         }
-        if !self.offers_updates {
+        if !offers_updates {
             let why = format!("no call was served that may change data{failure}");
             return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
         }
