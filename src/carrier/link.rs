@@ -86,7 +86,7 @@ impl LinkFaults {
         Passed { onward, back: self.encoded(changed, context) }
     }
 
-    /// What goes to the server in the place of a message, in order.
+    /// The items for the server in the place of a message, in order.
     fn onward(&mut self, message: OutgoingMessage, heard: HeardMessage) -> Vec<Outgoing> {
         let mut onward = Vec::new();
         let disrupt = |disruption| Outgoing::Disruption(disruption);
@@ -145,7 +145,7 @@ impl LinkFaults {
         LiveRequest::new(bytes, self.scope.clone(), head).of_case(owner)
     }
 
-    /// What comes of a message of the server.
+    /// The items that follow from a message of the server.
     fn received(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Passed {
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
         let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else {

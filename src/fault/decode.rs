@@ -9,7 +9,7 @@ use super::draw::greatest_burst_share;
 use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
-use super::hearing::{Disruption, Hearing};
+use super::hearing::{ConnectionFault, Hearing};
 use super::path_reader::{PathReader, listed, lower_case};
 use super::preset::decode_named;
 use super::words::{
@@ -129,7 +129,7 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
         name: name.to_owned(),
         on,
         hears: node.get("hears").map(|hears| reader.hearing(hears)).unwrap_or_default(),
-        disruption: reader.disruption(node),
+        connection: reader.connection(node),
         answers,
         before: reader.written_items(node.get("before")),
         after: reader.written_items(node.get("after")),
@@ -212,7 +212,7 @@ impl FaultReader<'_> {
         }
     }
 
-    fn disruption(&mut self, node: &Node) -> Disruption {
+    fn connection(&mut self, node: &Node) -> ConnectionFault {
         let time = |node: Option<&Node>| node.and_then(Node::text).and_then(parse_duration);
         let process = node.get("process");
         if let Some(empty) = process.filter(|process| process.entries().is_empty()) {
@@ -220,7 +220,7 @@ impl FaultReader<'_> {
                 Diagnostic::error("missing-key", NOTHING, empty.span).with_help("add `kill` or `pause`".to_owned()),
             );
         }
-        Disruption {
+        ConnectionFault {
             kill: process.and_then(|process| word(process, "kill", KillMoment::from_word)),
             pause: time(process.and_then(|process| process.get("pause"))),
             unread: time(node.get("unread")),

@@ -1,4 +1,4 @@
-//! What the server receives of a message, and what happens to it and to its client meanwhile.
+//! Faults of a message on its way to the server, of the server's process, and of the client that reads its answers.
 
 use std::time::Duration;
 
@@ -59,9 +59,9 @@ impl Arrival {
     }
 }
 
-/// What happens to the process of the server, and to the connection, while a message is on its way.
+/// A fault of the server's process or of the connection, while a message is on its way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Disruption {
+pub(super) struct ConnectionFault {
     /// When the process is killed.
     pub(super) kill: Option<KillMoment>,
     /// How long the process stands still from the message on.

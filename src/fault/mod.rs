@@ -38,7 +38,7 @@ pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 pub use self::words::Arrival;
 
 use self::effect::{EffectContext, FaultEffect};
-use self::hearing::{Disruption, Hearing};
+use self::hearing::{ConnectionFault, Hearing};
 use self::written::Written;
 use crate::source::manual as sections;
 
@@ -56,8 +56,8 @@ pub struct Fault {
     on: Match,
     /// The message that the server receives instead; a recorded server received what was sent.
     hears: Hearing,
-    /// What happens beside messages; only a test of a suite can make it happen.
-    disruption: Disruption,
+    /// The fault of the process or the connection; only a test of a suite can make it happen.
+    connection: ConnectionFault,
     /// The effects on the replies, in order.
     answers: Vec<FaultEffect>,
     /// Messages before the answer, and after it.
@@ -127,16 +127,16 @@ impl Fault {
 
     /// Whether it needs the process of a server that this program starts.
     pub fn needs_process(&self) -> bool {
-        self.disruption.kill.is_some() || self.disruption.pause.is_some()
+        self.connection.kill.is_some() || self.connection.pause.is_some()
     }
 
-    /// What of it only a test of a suite can make happen, as it is written; other carriers have no say in how bytes
+    /// The part that only a test of a suite can make happen, as it is written; other carriers have no say in how bytes
     /// arrive, or in the process of the server.
     fn suite_only(&self) -> Option<&'static str> {
         if self.needs_process() {
             return Some("process");
         }
-        if self.disruption.unread.is_some() {
+        if self.connection.unread.is_some() {
             return Some("unread");
         }
         match self.hears.arrival {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::description;
 use super::effect::{EffectContext, FaultEffect, filled_headers, set_headers};
 use super::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
-use super::hearing::{Disruption, Hearing};
+use super::hearing::{ConnectionFault, Hearing};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead};
 use super::words::{Arrival, Carrier, KillMoment, PlainEffect};
 use super::written::{answer_names, request_names};
@@ -342,7 +342,7 @@ impl FaultPlayer {
         self.memory().calls.clone()
     }
 
-    /// Whether a fault ended the server, or its connection.
+    /// Whether a fault ended the server, or its connection, since the last connection was made.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
@@ -368,6 +368,7 @@ impl FaultPlayer {
 
     /// The scope of another conversation over streams.
     pub fn conversation(&self) -> String {
+        self.has_ended.store(false, Ordering::Relaxed);
         let mut memory = self.memory();
         memory.conversations += 1;
         format!("conversation {}", memory.conversations)
@@ -419,17 +420,17 @@ impl FaultPlayer {
             self.struck(fault, &exchange.request, changes);
         };
         for (fault, _) in self.certain(exchange) {
-            let disruption = fault.disruption;
-            let kill = match disruption.kill {
+            let connection = fault.connection;
+            let kill = match connection.kill {
                 Some(KillMoment::Unheard) => Some("the server is killed before it hears of it"),
                 Some(KillMoment::Heard) => Some("the server is killed as soon as it has it"),
                 Some(KillMoment::Answered) | None => None,
             };
             heard.is_killed |= kill.is_some();
-            heard.pause = heard.pause.max(disruption.pause);
-            heard.unread = heard.unread.max(disruption.unread);
-            let pause = disruption.pause.map(|time| format!("the server stands still for {}", duration_text(time)));
-            let unread = disruption.unread.map(|time| format!("the client reads nothing for {}", duration_text(time)));
+            heard.pause = heard.pause.max(connection.pause);
+            heard.unread = heard.unread.max(connection.unread);
+            let pause = connection.pause.map(|time| format!("the server stands still for {}", duration_text(time)));
+            let unread = connection.unread.map(|time| format!("the client reads nothing for {}", duration_text(time)));
             struck(fault, kill.map(str::to_owned).into_iter().chain(pause).chain(unread).collect());
         }
         self.note_end(heard.is_killed);
@@ -438,7 +439,7 @@ impl FaultPlayer {
             struck(fault, vec!["the server does not hear of it".to_owned()]);
             return heard;
         }
-        if self.certain(exchange).any(|(fault, _)| fault.disruption.kill == Some(KillMoment::Unheard)) {
+        if self.certain(exchange).any(|(fault, _)| fault.connection.kill == Some(KillMoment::Unheard)) {
             return heard;
         }
         let changes: Vec<_> = self.certain(exchange).filter(|(fault, _)| fault.hears.is_about_messages()).collect();
@@ -466,7 +467,8 @@ impl FaultPlayer {
         if let Some((fault, arrival)) = self.certain(exchange).find_map(|(it, _)| Some((it, it.hears.arrival?))) {
             struck(fault, vec![arrival.change().to_owned()]);
             heard.arrival = Some(arrival);
-            self.note_end(arrival == Arrival::Torn);
+            // Over HTTP, a request has a connection of its own.
+            self.note_end(arrival == Arrival::Torn && exchange.request.carrier() == Carrier::Stream);
             if let Some(bytes) = heard.bytes.as_mut().filter(|_| matches!(arrival, Arrival::Truncate | Arrival::Torn)) {
                 bytes.truncate(bytes.len() / 2);
             }
@@ -614,7 +616,7 @@ impl FaultPlayer {
             changed.after.extend(fault.after.iter().filter_map(bytes));
             let own = std::mem::take(&mut changed.own);
             let before = own.clone();
-            let is_killed = fault.disruption.kill == Some(KillMoment::Answered) && !own.is_empty();
+            let is_killed = fault.connection.kill == Some(KillMoment::Answered) && !own.is_empty();
             changed.loss = changed.loss.or(is_killed.then_some(AnswerLoss::Killed));
             let mut work = EffectContext::on_its_way((at_this, &history), request.parsed(), own, names);
             for effect in &fault.answers {
@@ -640,7 +642,14 @@ impl FaultPlayer {
             }
             self.struck(fault, request, told);
         }
-        let is_the_end = |reply: &ServerReply| matches!(reply.content, ReplyContent::Ended(_) | ReplyContent::Torn(_));
+        let is_stream = request.carrier() == Carrier::Stream;
+        let is_the_end = |reply: &ServerReply| match reply.content {
+            ReplyContent::Ended(_) => true,
+            ReplyContent::Torn(_) => is_stream,
+            ReplyContent::Message(_) | ReplyContent::Bytes(_) | ReplyContent::Stderr(_) | ReplyContent::Stalled => {
+                false
+            }
+        };
         self.note_end(changed.loss == Some(AnswerLoss::Killed) || changed.own.iter().any(is_the_end));
         let is_beside = !(changed.before.is_empty() && changed.after.is_empty());
         changed.is_changed = changed.own != original || is_beside || changed.loss.is_some() || changed.on_listening;
@@ -760,7 +769,7 @@ impl Fault {
     fn is_about_replies_alone(&self) -> bool {
         let is_elsewhere =
             |effect: &FaultEffect| matches!(effect, FaultEffect::EventId(_) | FaultEffect::AlsoOnListening);
-        let is_quiet = self.hears == Hearing::default() && self.disruption == Disruption::default();
+        let is_quiet = self.hears == Hearing::default() && self.connection == ConnectionFault::default();
         is_quiet && !self.answers.is_empty() && !self.answers.iter().any(is_elsewhere)
     }
 }

@@ -1,5 +1,5 @@
-//! What can be done to a connection beside sending messages: the process of the server is killed or stands still, and
-//! nothing is read for a while.
+//! Disruptions of a connection, in their place among the messages: the process of the server is killed or stands still,
+//! and nothing is read for a while.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub enum Disruption {
 /// An order to a server, and who is told once it is done.
 type GivenOrder = (ProcessOrder, oneshot::Sender<()>);
 
-/// What is done to the process of a server.
+/// An order to the process of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessOrder {
     Kill,
@@ -89,7 +89,7 @@ impl ReadGate {
     }
 }
 
-/// What the writer of a stream can do to the other side.
+/// The means of a stream's writer to disrupt the other side.
 #[derive(Debug, Clone)]
 pub(super) struct StreamControl {
     /// Nothing where the server is no process and no task of ours.

@@ -84,7 +84,7 @@ pub(super) struct StreamTasks {
     pub(super) has_input: bool,
 }
 
-/// What others want of a process.
+/// Requests to the supervisor of a process.
 pub(super) struct Wishes {
     pub(super) stop: oneshot::Receiver<StopRequest>,
     pub(super) orders: ProcessOrders,

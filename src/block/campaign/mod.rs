@@ -1,11 +1,11 @@
 //! `campaign:`, tools that may change data crossed with faults: lost requests and answers, duplicates, late answers, errors
 //! and garbage.
 //!
-//! [`cases`] plans a case for each tool and each [`fault_kind`] that fits it. A [`subject`] is a tool with a call of it that is
-//! served; [`clean`] learns what that call does without faults, as a [`pattern`] of what is read before and after it. A
-//! [`trial`] strikes calls in a session of its own, ends the faults, and measures how soon the server answers again;
-//! [`check`] compares what is read then, finds the smallest set of faults that breaks the server, and [`written`] makes a
-//! test of it. [`log`] has the table.
+//! `cases` plans a case for each tool and each `fault_kind` that fits it. A `subject` is a tool with a call of it that is
+//! served; `clean` learns what that call does without faults, as a `pattern` of what is read before and after it. A
+//! `trial` strikes calls in a session of its own, ends the faults, and measures how soon the server answers again;
+//! `check` compares what is read then, finds the smallest set of faults that breaks the server, and `written` makes a
+//! test of it. `log` has the table.
 
 mod cases;
 mod check;

@@ -70,7 +70,7 @@ mod waiting {
         }
     }
 
-    /// What can be waited for.
+    /// A stream that the system can wait for.
     enum StreamKind {
         Pipe,
         Socket,

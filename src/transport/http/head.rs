@@ -34,7 +34,11 @@ pub(super) struct HttpRequest<'a> {
     pub(super) form: MessageForm,
 }
 
-impl HttpRequest<'_> {
+impl<'a> HttpRequest<'a> {
+    pub(super) fn without_body(method: Method, url: &'a Url, headers: Vec<(String, String)>) -> Self {
+        Self { method, url, headers, body: Vec::new(), form: MessageForm::Whole }
+    }
+
     /// The same with a token.
     pub(super) fn with_token(&self, token: Option<&str>) -> Self {
         let mut request = self.clone();

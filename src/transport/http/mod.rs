@@ -29,7 +29,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use self::token::TokenRequest;
-use super::disruption::{ProcessControl, ReadGate, StreamControl};
+use super::disruption::{Disruption, ProcessControl, ReadGate, StreamControl};
 use super::{
     ConnectError, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines,
 };
@@ -51,8 +51,8 @@ const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the next message waits for the server's own stream to open; many servers have none.
 const STREAM_OPEN_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long a request is given to leave before something is done to its server.
-const DISRUPTION_PAUSE: Duration = Duration::from_millis(20);
+/// How long a request is given to leave before its server is killed.
+const KILL_DELAY: Duration = Duration::from_millis(20);
 
 /// How long a request is given that is cancelled at once.
 const GIVEN_UP_AFTER: Duration = Duration::from_millis(50);
@@ -272,13 +272,7 @@ async fn end_session(shared: &HttpConnection) {
         return;
     }
     let headers = shared.session_headers();
-    let request = head::HttpRequest {
-        method: Method::DELETE,
-        url: &shared.url,
-        headers,
-        body: Vec::new(),
-        form: MessageForm::Whole,
-    };
+    let request = head::HttpRequest::without_body(Method::DELETE, &shared.url, headers);
     let _ = timeout(DELETE_TIMEOUT, shared.send(request, None)).await;
 }
 
@@ -297,8 +291,9 @@ impl Posts {
             // Raw messages go over a connection of their own.
             Outgoing::Raw { .. } | Outgoing::End => return,
             Outgoing::Disruption(disruption) => {
-                // The request before it is on its way by then.
-                sleep(DISRUPTION_PAUSE).await;
+                if disruption == Disruption::Kill {
+                    sleep(KILL_DELAY).await;
+                }
                 return self.control.disrupt(disruption).await;
             }
             Outgoing::Abandon { frame } => {

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::failure::{self, ConnectionBreak, HttpFailure, status_text};
 use super::{HttpConnection, Incoming, body, head};
-use crate::transport::{Delivery, MessageForm};
+use crate::transport::Delivery;
 use crate::wire::sse::{self, SseParser};
 use crate::wire::{HttpHead, is_response};
 
@@ -96,13 +96,7 @@ pub(super) async fn open(
     let mut headers = shared.session_headers();
     headers.push(("accept".to_owned(), "text/event-stream".to_owned()));
     headers.extend(last_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
-    let request = head::HttpRequest {
-        method: Method::GET,
-        url: &shared.url,
-        headers,
-        body: Vec::new(),
-        form: MessageForm::Whole,
-    };
+    let request = head::HttpRequest::without_body(Method::GET, &shared.url, headers);
     let (response, http) = shared.send(request, None).await?;
     Ok((http.is_success() && is_event_stream(&http)).then_some((response, http)))
 }
