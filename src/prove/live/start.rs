@@ -49,9 +49,11 @@ fn alterable_targets(
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
         };
         let of_lane =
-            runner.plan.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
+            runner.passed.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
         let of_lane =
             of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == target.name && has_shown(&case.id));
+        let of_lane = of_lane
+            .filter(|(_, case)| !start.is_for_judges() || case.variants.contains(&job.variant.id));
         let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
         AlterableTarget {
             lane: target.name.to_owned(),
@@ -126,7 +128,7 @@ fn told(judged: &MutantVerdict) -> String {
 /// Whether any of the cases turns red when a server starts in another way.
 fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, cases: &BTreeSet<String>) -> MutantVerdict {
     let green = &live_runner.baseline().green;
-    let plan = only(&live_runner.runner.plan, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
+    let plan = only(&live_runner.runner.passed, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
     if plan.cases().next().is_none() {
         return MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
     }
