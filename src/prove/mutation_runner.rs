@@ -13,7 +13,7 @@ use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use super::run::{EventCapture, PlanRunner, RunResults};
 use super::suggest::{Survivor, missing};
 use super::verdict::{MutantVerdict, judge_run, reacting_cases};
-use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, SubjectKind, Verdict};
+use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict};
 use crate::plan::Plan;
 use crate::runner::Bail;
 use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
@@ -199,8 +199,7 @@ impl MutationRunner<'_> {
         let results = self.replay(runtime, plan, changes.clone(), Bail::After(1));
         let judged = judge_run(plan, self.baseline, &results);
         // The first case that failed may have failed for another reason.
-        let has_stopped = results.cases.values().any(|case| matches!(case.outcome, Outcome::Failed | Outcome::Errored));
-        if judged.verdict == Verdict::Killed || !has_stopped {
+        if judged.verdict == Verdict::Killed || !results.has_failed() {
             return judged;
         }
         judge_run(plan, self.baseline, &self.replay(runtime, plan, changes, Bail::Never))

@@ -136,7 +136,9 @@ impl RegistryDecoder {
             unplanted: optional_text(node, "unplanted"),
             live: optional_text(node, "live"),
             also: texts(node, "also"),
-            mutants: Mutants::Listed(items(node, "mutants").iter().map(|mutant| self.mutant(mutant, is_live)).collect()),
+            mutants: Mutants::Listed(
+                items(node, "mutants").iter().map(|mutant| self.mutant(mutant, is_live)).collect(),
+            ),
         }
     }
 

@@ -240,7 +240,8 @@ impl Offer {
             Self::IdempotentTool => catalog
                 .tools
                 .iter()
-                .any(|tool| !tool.only_reads() && tool.raw["annotations"]["idempotentHint"] == true),
+                .map(|tool| &tool.raw["annotations"])
+                .any(|hints| hints["readOnlyHint"] != true && hints["idempotentHint"] == true),
         }
     }
 }

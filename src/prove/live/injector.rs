@@ -216,9 +216,11 @@ impl FaultInjector {
         let Some(pending) = self.pending.last().filter(|pending| pending.context.frame == message.frame) else {
             return false;
         };
-        let is_struck = self.fault_context.fault.as_ref().is_some_and(|fault| {
-            fault.is_heard_twice() && fault.strikes(pending.at, &self.conversation().known())
-        });
+        let is_struck = self
+            .fault_context
+            .fault
+            .as_ref()
+            .is_some_and(|fault| fault.is_heard_twice() && fault.strikes(pending.at, &self.conversation().known()));
         if is_struck {
             let session = self.conversation().known().exchanges[pending.at].session;
             let moment = ReplayMoment { owner: message.owner.clone(), frame: message.frame, session };

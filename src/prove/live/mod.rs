@@ -51,10 +51,10 @@ pub(super) fn decide(
         return Ok(None);
     }
     let mut cases = BTreeSet::new();
-    for (job, trial) in &open {
+    for (job, _) in &open {
         cases.extend(match &job.mutant.start {
             Some(start) => start::eligible_cases(runner, StartMutant { job, start }, launch_commands),
-            None if trial.result.verdict == Verdict::LiveOnly => judging(runner, job),
+            None if is_everywhere(job) => judging(runner, job),
             None => reached(runner, job),
         });
     }
@@ -68,7 +68,7 @@ pub(super) fn decide(
         }
         match &job.mutant.start {
             Some(start) => start::trial(&live_runner, StartMutant { job, start }, launch_commands, &mut trial.result),
-            None if trial.result.verdict == Verdict::LiveOnly => live_runner.trial_at_once(job, &mut trial.result),
+            None if is_everywhere(job) => live_runner.trial_everywhere(job, &mut trial.result),
             None => live_runner.trial(job, trial),
         }
         trial.result.live = true;
@@ -91,6 +91,11 @@ fn reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String>
         reached.flat_map(|plan| plan.cases().map(|case| case.id.clone()).collect::<Vec<_>>()).collect::<Vec<_>>()
     });
     cases.collect()
+}
+
+/// Whether an operator strikes everything at once.
+fn is_everywhere(job: &MutantJob<'_>) -> bool {
+    job.variant.live.is_some() || job.mutant.at_once
 }
 
 /// The cases that judge the leaf of an operator, on the targets that can have it.
@@ -157,7 +162,7 @@ impl LiveRunner<'_> {
     }
 
     /// Tries an operator everywhere at once, at each target: sessions that share their data share all of them.
-    fn trial_at_once(&self, job: &MutantJob<'_>, result: &mut MutantResult) {
+    fn trial_everywhere(&self, job: &MutantJob<'_>, result: &mut MutantResult) {
         let Some(fault) = &job.mutant.fault else { return };
         result.mutants.clear();
         for target in self.runner.targets.iter().filter(|target| can_occur(job.variant, target)) {
@@ -196,12 +201,20 @@ impl LiveRunner<'_> {
     }
 
     fn on_server(&self, plan: &Plan, mutant: InjectedMutant<'_>) -> MutantVerdict {
-        let mut results = self.run_behind_proxy(plan, Some(mutant));
-        if mutant.injection.is_none() {
-            // It strikes from the first message on, in sessions whose frames are numbered each.
-            results.log.struck.iter_mut().for_each(|moment| moment.frame = 0);
-        }
-        let judged = self.confirmed(plan, judge_run(plan, self.baseline(), &results));
+        let judge = |bail| {
+            let mut results = self.run_behind_proxy(plan, Some(mutant), bail);
+            if mutant.injection.is_none() {
+                // It strikes from the first message on, in sessions whose frames are numbered each.
+                results.log.struck.iter_mut().for_each(|moment| moment.frame = 0);
+            }
+            (judge_run(plan, self.baseline(), &results), results.has_failed())
+        };
+        let judged = match judge(Bail::After(1)) {
+            // The first case that failed may have failed for another reason.
+            (judged, true) if judged.verdict != Verdict::Killed => judge(Bail::Never).0,
+            (judged, _) => judged,
+        };
+        let judged = self.confirmed(plan, judged);
         if judged.verdict == Verdict::Unreached {
             return MutantVerdict::undecided("in front of the real server it met nothing that it could change");
         }
@@ -213,7 +226,8 @@ impl LiveRunner<'_> {
         if judged.kills.is_empty() {
             return judged;
         }
-        let now = check_live_baseline(self.baseline(), plan, &self.healthy(plan));
+        let killing = only(plan, &|_, case| judged.kills.iter().any(|kill| kill.case == case.id));
+        let now = check_live_baseline(self.baseline(), &killing, &self.healthy(&killing));
         let is_sound = |kill: &Kill| !plan.cases().any(|case| case.id == kill.case) || now.green.contains(&kill.case);
         let (kills, doubtful): (Vec<Kill>, Vec<Kill>) = judged.kills.into_iter().partition(is_sound);
         match (kills.first(), doubtful.first()) {
@@ -228,11 +242,11 @@ impl LiveRunner<'_> {
 
     /// Runs cases behind the proxy without a mutant.
     fn healthy(&self, plan: &Plan) -> RunResults {
-        self.run_behind_proxy(plan, None)
+        self.run_behind_proxy(plan, None, Bail::Never)
     }
 
     /// Runs cases with a proxy in front of their servers, which applies the mutant.
-    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>) -> RunResults {
+    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>, bail: Bail) -> RunResults {
         let log: Arc<Mutex<ReplayLog>> = Arc::default();
         let fault_context: BTreeMap<String, FaultContext> = self
             .runner
@@ -247,8 +261,7 @@ impl LiveRunner<'_> {
                 let recorded =
                     RecordedConversation::new(catalog, capabilities, target.recorded.exchanges.clone(), redactor);
                 let fault = mutant.map(|mutant| mutant.fault.clone());
-                let fault_context =
-                    FaultContext::new(fault, recorded, expected.unwrap_or_default(), Arc::clone(&log));
+                let fault_context = FaultContext::new(fault, recorded, expected.unwrap_or_default(), Arc::clone(&log));
                 (target.name.to_owned(), fault_context)
             })
             .collect();
@@ -262,16 +275,16 @@ impl LiveRunner<'_> {
                 None => link,
             },
         );
-        let results = self.run(plan, tamper);
+        let results = self.run(plan, tamper, bail);
         let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
         RunResults { log, ..results }
     }
 
     /// Runs cases against their servers, one at a time.
-    fn run(&self, plan: &Plan, tamper: Tamper) -> RunResults {
+    fn run(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> RunResults {
         let settings = self.runner.settings;
-        let options = Options { tamper: Some(tamper), ..once(settings.options) };
+        let options = Options { tamper: Some(tamper), bail, ..once(settings.options) };
         let (registry, capture) = (settings.registry, EventCapture::VerdictsOnly);
-        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail: Bail::Never }.run(plan.clone())
+        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail }.run(plan.clone())
     }
 }

@@ -184,8 +184,7 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
             for (fault, log) in faults.iter().zip(&logs) {
                 let recorded =
                     RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
-                let fault_context =
-                    FaultContext::new(Some(fault.clone()), recorded, BTreeSet::new(), Arc::clone(log));
+                let fault_context = FaultContext::new(Some(fault.clone()), recorded, BTreeSet::new(), Arc::clone(log));
                 link = intercept(link, FaultInjector::new(fault_context, lane, TransportKind::Memory));
             }
             link
