@@ -17,7 +17,7 @@ use crate::plan::CheckContext;
 use crate::session::{
     Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
 };
-use crate::transport::TransportKind;
+use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{ListKind, is_served};
 
 /// How many calls are under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
@@ -375,7 +375,8 @@ impl<'a> Clients<'a> {
             judged.extend(worked.judged);
             failures.extend(worked.failure);
         }
-        let is_silence = |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_));
+        let is_silence =
+            |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_)) || is_broken(failure);
         if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
             return Err(Halt::Failed(Box::new(gone.clone())));
         }
@@ -460,6 +461,11 @@ pub(super) async fn begin<'a>(
 /// Whether no further call is worth while: the server is gone, or a call got no answer.
 fn ends_case(failure: &CallFailure, session: &Session) -> bool {
     matches!(failure.reason, FailureReason::Timeout(_) | FailureReason::Exited(_)) || !session.is_open()
+}
+
+/// Whether the connection broke before the answer.
+fn is_broken(failure: &CallFailure) -> bool {
+    matches!(failure.reason, FailureReason::Http(HttpFailure::Reset(_)))
 }
 
 /// Makes something of an answer, so that not all answers of a case are kept.
@@ -576,7 +582,11 @@ impl<T> Worker<T> {
         let ToolRequest { method, params } = request;
         let timeout = Some(self.timeout.min(self.left()?));
         let request = SessionRequest { owner: &self.owner, method, params: Some(params), timeout, progress: false };
-        self.unless_over(self.session.request(request).await)
+        match self.session.request(request).await {
+            // It may be an accident; what is asked when all others are done tells.
+            Err(failure) if is_broken(&failure) => Err(Some(failure)),
+            made => self.unless_over(made),
+        }
     }
 
     /// The time that is left.
