@@ -71,6 +71,8 @@ pub struct PassedCall {
     pub is_struck: bool,
     /// Whether it was answered with a result that reports no failure; `false` as long as nothing came.
     pub is_served: bool,
+    /// Whether the server itself answered it so, whatever its client got.
+    pub is_confirmed: bool,
 }
 
 /// The most strikes and exchanges that are kept.
@@ -479,6 +481,7 @@ impl FaultPlayer {
     /// Changes an answer, which is `None` if there was none.
     pub fn answer(&self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
         let replies: Vec<ServerReply> = answer.into_iter().collect();
+        let is_confirmed = are_served(&replies);
         let hits: Vec<(usize, u64)> = exchange
             .matched
             .iter()
@@ -498,7 +501,7 @@ impl FaultPlayer {
             names.extend(answer_names(reply));
         }
         let changed = self.changed(Some(&exchange.request), replies, &hits, &names);
-        self.conclude(&exchange.request, &changed);
+        self.conclude(&exchange.request, &changed, is_confirmed);
         changed
     }
 
@@ -661,25 +664,23 @@ impl FaultPlayer {
         let mut memory = self.memory();
         if request.exchange.tool().is_some() && memory.calls.len() < MOST_KEPT {
             request.call = Some(memory.calls.len());
-            let call =
-                PassedCall { sent: (self.clock)(), answered: None, given_up: None, is_struck: false, is_served: false };
-            memory.calls.push(call);
+            memory.calls.push(PassedCall {
+                sent: (self.clock)(),
+                answered: None,
+                given_up: None,
+                is_struck: false,
+                is_served: false,
+                is_confirmed: false,
+            });
         }
     }
 
     /// Notes what came of a call in the end.
-    fn conclude(&self, request: &LiveRequest, changed: &ChangedMessage) {
-        let is_served = changed.own.iter().any(|reply| match &reply.content {
-            ReplyContent::Message(message) => is_served(message),
-            ReplyContent::Bytes(_)
-            | ReplyContent::Torn(_)
-            | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled
-            | ReplyContent::Ended(_) => false,
-        });
+    fn conclude(&self, request: &LiveRequest, changed: &ChangedMessage, is_confirmed: bool) {
+        let is_served = are_served(&changed.own);
         let mut memory = self.memory();
         if let Some(call) = request.call.and_then(|at| memory.calls.get_mut(at)) {
-            call.is_served = is_served;
+            (call.is_served, call.is_confirmed) = (is_served, is_confirmed);
             call.answered = (!changed.own.is_empty()).then(|| (self.clock)() + changed.delay());
         }
     }
@@ -762,6 +763,18 @@ impl FaultPlayer {
     fn memory(&self) -> MutexGuard<'_, FaultMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether one of the replies is a result that reports no failure.
+fn are_served(replies: &[ServerReply]) -> bool {
+    replies.iter().any(|reply| match &reply.content {
+        ReplyContent::Message(message) => is_served(message),
+        ReplyContent::Bytes(_)
+        | ReplyContent::Torn(_)
+        | ReplyContent::Stderr(_)
+        | ReplyContent::Stalled
+        | ReplyContent::Ended(_) => false,
+    })
 }
 
 impl Fault {
