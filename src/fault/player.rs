@@ -33,6 +33,7 @@ pub struct FaultPlayer {
     needs: Needs,
     is_healed: AtomicBool,
     has_ended: AtomicBool,
+    has_broken_off: AtomicBool,
     clock: fn() -> Duration,
 }
 
@@ -142,6 +143,8 @@ pub struct HeardMessage {
     pub pause: Option<Duration>,
     /// How long the client reads nothing from then on.
     pub unread: Option<Duration>,
+    /// How long its bytes take to arrive.
+    pub transfer: Option<Duration>,
     /// The headers that it has instead; nothing takes one away.
     pub headers: Vec<(String, Option<String>)>,
     /// The names of the faults that changed it.
@@ -167,6 +170,8 @@ pub struct ChangedMessage {
     pub loss: Option<AnswerLoss>,
     /// Whether it also comes on the streams that clients of the session opened with GET.
     pub on_listening: bool,
+    /// The last part of its delay, in which its bytes come one after the other.
+    pub transfer: Duration,
 }
 
 /// Why an answer does not come.
@@ -187,6 +192,16 @@ impl ChangedMessage {
     /// How long it takes.
     pub fn delay(&self) -> Duration {
         self.own.iter().map(|reply| reply.after).max().unwrap_or_default()
+    }
+
+    /// How long it takes until its first byte comes.
+    pub fn delay_before_transfer(&self) -> Duration {
+        self.delay().saturating_sub(self.transfer)
+    }
+
+    /// Whether its connection breaks off in the middle of it, and no other.
+    pub fn breaks_off(&self) -> bool {
+        !self.ends() && self.own.iter().any(|reply| matches!(reply.content, ReplyContent::Torn(_)))
     }
 
     /// Whether the server ends.
@@ -309,8 +324,16 @@ impl FaultPlayer {
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
             earlier: faults.iter().any(|fault| fault.recalls),
         };
-        let (is_healed, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { faults, memory: Mutex::default(), needs, is_healed, has_ended, clock: || Duration::ZERO }
+        let flag = || AtomicBool::new(false);
+        Self {
+            faults,
+            memory: Mutex::default(),
+            needs,
+            is_healed: flag(),
+            has_ended: flag(),
+            has_broken_off: flag(),
+            clock: || Duration::ZERO,
+        }
     }
 
     /// The same with a clock that tells when calls are sent and answered; without it, all times are zero.
@@ -347,6 +370,11 @@ impl FaultPlayer {
     /// Whether a fault ended the server, or its connection, since the last connection was made.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Whether a fault broke off a connection, but not the server's, since this was asked before.
+    pub fn take_broken_off(&self) -> bool {
+        self.has_broken_off.swap(false, Ordering::Relaxed)
     }
 
     fn note_end(&self, is_the_end: bool) {
@@ -474,6 +502,12 @@ impl FaultPlayer {
             if let Some(bytes) = heard.bytes.as_mut().filter(|_| matches!(arrival, Arrival::Truncate | Arrival::Torn)) {
                 bytes.truncate(bytes.len() / 2);
             }
+        }
+        for (fault, _) in self.certain(exchange) {
+            let (Some(bandwidth), Some(bytes)) = (fault.hears.bandwidth, &heard.bytes) else { continue };
+            let time = bandwidth.time_of(bytes.len());
+            heard.transfer = heard.transfer.max(Some(time));
+            struck(fault, vec![format!("its {} bytes take {} to arrive", bytes.len(), duration_text(time))]);
         }
         heard
     }
@@ -626,8 +660,12 @@ impl FaultPlayer {
                 let is_lost = *effect == FaultEffect::Plain(PlainEffect::Never);
                 changed.loss = changed.loss.or(is_lost.then_some(AnswerLoss::Never));
                 changed.on_listening |= *effect == FaultEffect::AlsoOnListening;
+                let delay = work.delay();
                 // What there is nothing to make from changes nothing.
                 let _ = effect.act(&mut work);
+                if matches!(effect, FaultEffect::Bandwidth(_)) {
+                    changed.transfer += work.delay().saturating_sub(delay);
+                }
             }
             changed.own = if changed.loss == Some(AnswerLoss::Killed) { Vec::new() } else { work.replies };
             let mut told = description::describe(&before, &changed.own);
@@ -654,6 +692,7 @@ impl FaultPlayer {
             }
         };
         self.note_end(changed.loss == Some(AnswerLoss::Killed) || changed.own.iter().any(is_the_end));
+        self.has_broken_off.fetch_or(!is_stream && changed.breaks_off(), Ordering::Relaxed);
         let is_beside = !(changed.before.is_empty() && changed.after.is_empty());
         changed.is_changed = changed.own != original || is_beside || changed.loss.is_some() || changed.on_listening;
         changed

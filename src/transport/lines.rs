@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::sync::mpsc;
 
 use super::disruption::{ReadGate, StreamControl};
-use super::{Incoming, MessageForm, Outgoing, pieces};
+use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -41,6 +41,16 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(
                     MessageForm::Pieces => {
                         let line = [message.bytes.as_slice(), b"\n"].concat();
                         put_pieces(&mut writer, &mut batch, pieces::thirds(&line)).await;
+                    }
+                    MessageForm::Slow(time) => {
+                        let line = [message.bytes.as_slice(), b"\n"].concat();
+                        let mut transfer = Transfer::new(line, time);
+                        while let Some(part) = transfer.next().await {
+                            batch.extend(part);
+                            if !put(&mut writer, &mut batch).await {
+                                break;
+                            }
+                        }
                     }
                     MessageForm::Torn => {
                         batch.extend_from_slice(&message.bytes);
