@@ -3,11 +3,14 @@
 `put_entry` says that it is idempotent: the same key is put once. `add_entry` says nothing, and adds an entry each time it is
 called. `remove_entry` removes all entries of a key. MODE: `careful` confirms a call when it is in the file; `behind` confirms
 it before, and writes at the clean end; `torn` writes the entries before it confirms a call, and their count at the clean end;
-`locked` leaves a lock behind, with which it does not start; `memory` keeps nothing.
+`locked` leaves a lock behind, with which it does not start; `memory` keeps nothing; `guesses` carries out calls of which a
+part came; `hasty` takes every piece of its input for a message; `impatient` ends when nobody takes its answer.
 """
 
 import json
 import os
+import re
+import select
 import sys
 
 MODE, FILE = sys.argv[1:3]
@@ -46,12 +49,12 @@ def save(kept):
 
 def call(name, key):
     entries = ledger["entries"]
-    if name == "put_entry" and key not in entries or name == "add_entry":
-        entries.append(key)
-    elif name == "remove_entry":
-        entries[:] = [entry for entry in entries if entry != key]
-    else:
+    if name == "list_entries":
         return ledger
+    if name == "remove_entry":
+        entries[:] = [entry for entry in entries if entry != key]
+    elif name == "add_entry" or key not in entries:
+        entries.append(key)
     written = ledger["count"]
     ledger["count"] = len(entries)
     if MODE == "torn":
@@ -74,15 +77,36 @@ def answer(message):
     return {}
 
 
+def pieces():
+    while piece := os.read(0, 65536):
+        yield from piece.decode(errors="replace").splitlines()
+
+
+def write(message):
+    line = json.dumps(message).encode() + b"\n"
+    os.set_blocking(1, MODE != "impatient")
+    while line:
+        if MODE == "impatient" and not select.select([], [1], [], 0.3)[1]:
+            sys.exit("nobody takes the answer")
+        line = line[os.write(1, line) :]
+
+
 if MODE == "locked":
     if os.path.exists(LOCK):
         sys.exit("the ledger is locked")
     open(LOCK, "w").close()
 ledger = load()
-for line in sys.stdin:
-    message = json.loads(line)
+for line in pieces() if MODE == "hasty" else sys.stdin:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        key = re.search(r'"key": ?"(\w+)', line)
+        if key and MODE == "guesses":
+            call("put_entry", key.group(1))
+        write({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "this is no JSON"}})
+        continue
     if "id" in message:
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer(message)}), flush=True)
+        write({"jsonrpc": "2.0", "id": message["id"], "result": answer(message)})
 save(ledger)
 if MODE == "locked":
     os.remove(LOCK)
