@@ -83,11 +83,8 @@ pub(super) fn test(
         }
         steps.push(call);
         let is_last = at + 1 == set.len();
-        let after = match kind {
-            _ if kind.kills() => Some("restart"),
-            FaultKind::Pause if !is_last => Some("alive"),
-            _ => None,
-        };
+        let after =
+            if kind.kills() { Some("restart") } else { (*kind == FaultKind::Pause && !is_last).then_some("alive") };
         let after = after.map(|word| Map::from_iter([(word.to_owned(), true.into())]));
         if is_last {
             verify.splice(0..0, after);
@@ -154,7 +151,7 @@ fn of_change(run: &StruckRun, difference: &PatternDifference) -> Option<Verifyin
     let shown = run.state.answer(name)?;
     let is_once = run.expected == ExpectedEffect::Once;
     let (inner, expect) = match (inner.split_last()?, &difference.expected) {
-        ((PathStep::Member(last), list), ExpectedPart::Length(added)) if last == ADDED => {
+        ((PathStep::Member(moved), list), ExpectedPart::Length(added)) if moved == ADDED => {
             let mut removed = vec![place.clone()];
             removed.extend(list.iter().cloned());
             removed.push(PathStep::Member(REMOVED.to_owned()));

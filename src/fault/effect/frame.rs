@@ -37,10 +37,9 @@ pub(super) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result
             }
         }
         PlainEffect::Truncate => rewrite(work, |message| ReplyContent::Bytes(half(message))),
-        PlainEffect::Torn => tear(work),
         PlainEffect::Reset if work.http().is_some() => rewrite(work, |message| ReplyContent::Torn(half(message))),
         // A stream is a connection as a whole.
-        PlainEffect::Reset => tear(work),
+        PlainEffect::Torn | PlainEffect::Reset => tear(work),
         PlainEffect::Indent => return indent(work),
         PlainEffect::Glue => rewrite(work, |message| {
             let more = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "done"}});
