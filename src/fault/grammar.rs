@@ -142,7 +142,8 @@ static CONDITION: Object = Object {
                 any_of!(ToolKind::WORDS),
                 "The kind of the called tool: `mutating` tools do not declare that they only read, `writing` and \
                  `adding` tools declare that they do so, and `reading` tools declare that they only read, by hint \
-                 or by name.",
+                 or by name; `reads_stored` tools read what another tool writes, such as `list_users` beside \
+                 `create_user`.",
             )
             .cure("`tool` is a kind of tool; names of tools go under `tools`"),
             key("declares", WANTED, "Paths that exist in the list entry of the tool, or paths with their values."),

@@ -125,6 +125,11 @@ impl Fault {
             && self.answers.iter().all(FaultEffect::keeps_protocol)
     }
 
+    /// Whether the server hears the message twice.
+    pub fn is_heard_twice(&self) -> bool {
+        self.hears.arrival == Some(Arrival::Twice)
+    }
+
     /// Whether it needs the process of a server that this program starts.
     pub fn needs_process(&self) -> bool {
         self.connection.kill.is_some() || self.connection.pause.is_some()

@@ -139,21 +139,36 @@ fn spelled_out(arguments: &Value) -> Value {
 /// Whether a tool of that name is of one of those kinds.
 pub(super) fn is_kind(catalog: &Catalog, name: &str, wanted: &[ToolKind]) -> bool {
     let Some(tool) = catalog.tool(name) else { return wanted.contains(&ToolKind::Unknown) };
-    wanted.iter().any(|kind| is(tool, *kind))
+    wanted.iter().any(|kind| is(catalog, tool, *kind))
 }
 
 /// Whether a listed tool is of that kind.
-pub(super) fn is(tool: &Tool, kind: ToolKind) -> bool {
+pub(super) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
     let reads = tool.raw["annotations"]["readOnlyHint"].as_bool();
     match kind {
         ToolKind::Known => true,
         ToolKind::Unknown => false,
         ToolKind::ReadOnly => reads == Some(true),
         ToolKind::Reading => tool.only_reads(),
+        ToolKind::ReadsStored => {
+            let is_written = |thing: &String| catalog.tools.iter().any(|other| writes(other).contains(thing));
+            tool.only_reads() && things(&tool.name).iter().any(is_written)
+        }
         ToolKind::Mutating => reads != Some(true),
         ToolKind::Writing => !reads.unwrap_or_else(|| !tool.names_a_change()),
         ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
     }
+}
+
+/// What a tool writes, by its name.
+fn writes(tool: &Tool) -> Vec<String> {
+    if tool.only_reads() { Vec::new() } else { things(&tool.name) }
+}
+
+/// The things that the name of a tool is about, each in the singular: all words after the verb.
+fn things(name: &str) -> Vec<String> {
+    let singular = |word: &String| word.strip_suffix('s').unwrap_or(word).to_owned();
+    words(name).iter().skip(1).map(singular).collect()
 }
 
 /// Verbs that add something each time they are obeyed.

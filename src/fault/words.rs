@@ -151,6 +151,8 @@ words! {
         ReadOnly = "read_only",
         /// One that only reads: it says so, or has a name that says so.
         Reading = "reading",
+        /// One that only reads, of the things that another tool writes: `list_users` beside `create_user`.
+        ReadsStored = "reads_stored",
     }
 }
 

@@ -37,7 +37,7 @@ use self::run::{EventCapture, PlanRunner, paused_runtime};
 use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
-use crate::event::{Event, MutantResult, Proof, ProvenSuite};
+use crate::event::{Event, MutantResult, Outcome, Proof, ProvenSuite};
 use crate::plan::{Case, Declaration, Plan, SuitePlan, declared};
 use crate::redact::Redactor;
 use crate::runner::{Bail, Options};
@@ -121,9 +121,13 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     let baseline = check_baseline(&indexed.recording, &results);
     let targets = targets(&indexed.recording, &plan);
     let eligible_cases = only(&plan, &|_, case| baseline.green.contains(&case.id));
+    let has_passed = |case: &&RecordedCase| matches!(case.outcome, Outcome::Passed | Outcome::Warned);
+    let passed: BTreeSet<&str> =
+        indexed.recording.cases.iter().filter(has_passed).map(|case| case.id.as_str()).collect();
     let runner = MutationRunner {
         settings,
         plan: eligible_cases,
+        passed: only(&plan, &|_, case| passed.contains(case.id.as_str())),
         indexed: Arc::clone(&indexed),
         baseline: &baseline,
         targets: &targets,

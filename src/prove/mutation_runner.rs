@@ -13,7 +13,7 @@ use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use super::run::{EventCapture, PlanRunner, RunResults};
 use super::suggest::{Survivor, missing};
 use super::verdict::{MutantVerdict, judge_run, reacting_cases};
-use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, SubjectKind, Verdict};
+use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict};
 use crate::plan::Plan;
 use crate::runner::Bail;
 use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
@@ -61,6 +61,8 @@ pub(super) struct MutationRunner<'a> {
     pub(super) settings: &'a ProveSettings<'a>,
     /// The cases that can kill.
     pub(super) plan: Plan,
+    /// The cases that passed when they were recorded: on the real servers, those that no recording plays can kill, too.
+    pub(super) passed: Plan,
     pub(super) indexed: Arc<IndexedRecording>,
     pub(super) baseline: &'a BaselineRun,
     pub(super) targets: &'a [RecordedTarget<'a>],
@@ -72,6 +74,9 @@ impl MutationRunner<'_> {
         if mutant.start.is_some() {
             return job.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
         }
+        if let Some(takes) = variant.live.as_ref().filter(|_| self.settings.live) {
+            return job.without_trial(Verdict::LiveOnly, takes.clone());
+        }
         if mutant.fault.is_none() {
             return job.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
         }
@@ -80,7 +85,7 @@ impl MutationRunner<'_> {
             let placement = Placement::new(mutant, target, &self.baseline.green);
             self.at_target(runtime, job, target, &placement, &mut trial);
         }
-        trial.conclude();
+        trial.result.conclude();
         trial
     }
 
@@ -194,8 +199,7 @@ impl MutationRunner<'_> {
         let results = self.replay(runtime, plan, changes.clone(), Bail::After(1));
         let judged = judge_run(plan, self.baseline, &results);
         // The first case that failed may have failed for another reason.
-        let has_stopped = results.cases.values().any(|case| matches!(case.outcome, Outcome::Failed | Outcome::Errored));
-        if judged.verdict == Verdict::Killed || !has_stopped {
+        if judged.verdict == Verdict::Killed || !results.has_failed() {
             return judged;
         }
         judge_run(plan, self.baseline, &self.replay(runtime, plan, changes, Bail::Never))
@@ -245,12 +249,12 @@ fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-impl OperatorTrial {
+impl MutantResult {
     /// The verdict on the operator: the worst on its mutants.
     pub(super) fn conclude(&mut self) {
-        let worst = self.result.mutants.iter().min_by_key(|mutant| rank(mutant.verdict));
+        let worst = self.mutants.iter().min_by_key(|mutant| rank(mutant.verdict));
         let (verdict, reason) = worst.map_or((Verdict::Unreached, None), |worst| (worst.verdict, worst.reason.clone()));
-        (self.result.verdict, self.result.reason) = (verdict, reason);
+        (self.verdict, self.reason) = (verdict, reason);
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct RecordedTarget<'a> {
     pub(super) catalog: Catalog,
     pub(super) capabilities: Value,
     /// How long a request may take.
-    request_timeout: Duration,
+    pub(super) request_timeout: Duration,
     /// For each exchange whose request was made more than once, the first and the last of them.
     same_requests: BTreeMap<usize, (usize, usize)>,
 }
@@ -142,7 +142,7 @@ impl Placement {
         let Some(fault) = &mutant.fault else { return placement };
         let fault = &fault.within(target.request_timeout);
         let known = target.known();
-        let covered = fault.on().subjects();
+        let covered = if mutant.at_once { MatchedSubjects::default() } else { fault.on().subjects() };
         placement.add_offers(fault, target, covered);
         let shown = mutant.shown_by.as_ref().map(|shown_by| target.shown(shown_by)).unwrap_or_default();
         for (at, exchange) in target.recorded.exchanges.iter().enumerate() {
@@ -164,7 +164,11 @@ impl Placement {
                 found.shown.get_or_insert_with(|| super::recording::title(exchange));
                 continue;
             }
-            placement.inject(fault, at, &subject, target);
+            if mutant.at_once {
+                placement.inject_whole(fault, at, target);
+            } else {
+                placement.inject(fault, at, &subject, target);
+            }
         }
         placement
     }
@@ -184,6 +188,19 @@ impl Placement {
         }
         for resource in catalog.resources.iter().filter(|_| covered.resources).take(MOST_OFFERS) {
             add(SubjectKind::Resource, resource["uri"].as_str().unwrap_or_default(), false);
+        }
+    }
+
+    /// Changes an exchange at all its places.
+    fn inject_whole(&mut self, fault: &Fault, at: usize, target: &RecordedTarget<'_>) {
+        let found = self.subjects.entry(MutantSubject::session()).or_default();
+        match fault.apply(at, &target.known()) {
+            Ok(struck) => {
+                let injection = found.places.entry(String::new()).or_default();
+                injection.add(at, &target.recorded.exchanges[at], struck, None);
+            }
+            Err(NotApplied::NoChange) => found.is_idle = true,
+            Err(NotApplied::NoMaterial(reason)) => drop(found.lacks.get_or_insert(reason)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 use super::replay::{ReplayLog, ReplayServer};
-use crate::event::{CaseResult, Event, SessionJudged};
+use crate::event::{CaseResult, Event, Outcome, SessionJudged};
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::{self, Bail, Isolation, Observer, Options, Replay, SessionFrames};
@@ -23,6 +23,13 @@ pub(super) struct RunResults {
     pub(super) log: ReplayLog,
     /// Every event, where [`EventCapture::Everything`] asks for them.
     pub(super) events: Vec<Event>,
+}
+
+impl RunResults {
+    /// Whether a case failed, at which a run may have stopped.
+    pub(super) fn has_failed(&self) -> bool {
+        self.cases.values().any(|case| matches!(case.outcome, Outcome::Failed | Outcome::Errored))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

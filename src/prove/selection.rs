@@ -47,12 +47,12 @@ impl<'a> MutantSelection<'a> {
                 } else if jobs.is_empty() {
                     Some(unplantable(variant, settings))
                 } else {
-                    // Its mutants show a part of it: their survivors are worth a test, their death proves nothing.
-                    selection
-                        .left_out
-                        .extend(variant.unplanted.clone().map(|reason| LeftOut { id: variant.id.clone(), reason }));
                     selection.jobs.extend(jobs);
-                    None
+                    // In a recording its mutants show a part of it: their survivors are worth a test, their death proves
+                    // nothing.
+                    let takes = variant.live.as_ref().filter(|_| !settings.live);
+                    let takes = takes.map(|takes| format!("{takes}; `--live` tries it on the real server"));
+                    variant.unplanted.clone().or(takes)
                 };
                 selection.left_out.extend(reason.map(|reason| LeftOut { id: variant.id.clone(), reason }));
             }

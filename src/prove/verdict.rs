@@ -25,6 +25,11 @@ impl MutantVerdict {
     pub(super) fn unreached(reason: Option<String>) -> Self {
         Self { verdict: Verdict::Unreached, kills: Vec::new(), reason }
     }
+
+    /// The verdict on a mutant that came to none, and the reason.
+    pub(super) fn undecided(why: &str) -> Self {
+        Self { verdict: Verdict::Undecided, kills: Vec::new(), reason: Some(why.to_owned()) }
+    }
 }
 
 /// Judges a run with a mutant.

@@ -13,7 +13,7 @@ use super::handshake::NO_OWNER;
 use super::state::{Arrival, OutgoingLine, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
-use crate::transport::{self, Link, MessageRole, Shutdown, ShutdownOrder, Stopper, TransportKind};
+use crate::transport::{self, Link, MessageRole, ServerProcesses, Shutdown, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
 /// How long a killed process may take to be gone.
@@ -30,6 +30,7 @@ pub(super) struct Connection {
     wanted: Arc<Notify>,
     /// Where the server is, over HTTP.
     pub(super) endpoint: Option<Endpoint>,
+    pub(super) processes: Option<ServerProcesses>,
 }
 
 /// The handles that close a conversation.
@@ -59,8 +60,8 @@ impl Connection {
     pub(super) fn new(link: Link, answers: ClientAnswers) -> Self {
         let state = Arc::new(Mutex::new(SessionState::new(answers, link.transport)));
         let closing = Mutex::new(Some(Closing { stop: link.stop, dispatching: None }));
-        let (outgoing, endpoint) = (link.outgoing, link.endpoint);
-        let peer = Self { state, outgoing, closing, wanted: Arc::default(), endpoint };
+        let (outgoing, endpoint, processes) = (link.outgoing, link.endpoint, link.processes);
+        let peer = Self { state, outgoing, closing, wanted: Arc::default(), endpoint, processes };
         peer.listen(Intake::new(link.incoming));
         peer
     }

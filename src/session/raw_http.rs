@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{CallFailure, Session};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, IDENTITY, RawRequest, RawResponse, ReadUntil};
-use crate::transport::{HttpFailure, HttpRefusal};
+use crate::transport::{HttpFailure, HttpRefusal, ServerProcesses};
 use crate::wire::json::read_bytes;
 use crate::wire::{Channel, Direction, Era};
 
@@ -55,6 +55,11 @@ impl Session {
     /// Where the server is, over HTTP.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.peer.endpoint.as_ref()
+    }
+
+    /// The processes of the server, where this program started it.
+    pub fn processes(&self) -> Option<ServerProcesses> {
+        self.peer.processes
     }
 
     /// The time for a request where nobody says otherwise.

@@ -116,6 +116,7 @@ impl RegistryDecoder {
             items(node, "transports").iter().filter_map(Node::text).filter_map(Transport::from_word).collect();
         transports.sort();
         transports.dedup();
+        let is_live = node.get("live").is_some();
         Variant {
             id: self.id("variant", node),
             meaning: text(node, "meaning"),
@@ -133,14 +134,19 @@ impl RegistryDecoder {
             tier: word(node, "tier", Tier::from_word).unwrap_or(Tier::Impossible),
             imitation: optional_text(node, "imitation"),
             unplanted: optional_text(node, "unplanted"),
+            live: optional_text(node, "live"),
             also: texts(node, "also"),
-            mutants: Mutants::Listed(items(node, "mutants").iter().map(|mutant| self.mutant(mutant)).collect()),
+            mutants: Mutants::Listed(
+                items(node, "mutants").iter().map(|mutant| self.mutant(mutant, is_live)).collect(),
+            ),
         }
     }
 
-    fn mutant(&mut self, node: &Node) -> Mutant {
+    fn mutant(&mut self, node: &Node, is_live: bool) -> Mutant {
         let id = self.id("mutant", node);
-        for hears in ["hears", "process", "unread"].iter().filter_map(|key| node.get(key)) {
+        let is_possible = |hears: &&Node| is_live && hears.text() == Some("twice");
+        let about_requests = ["hears", "process", "unread"].iter().filter_map(|key| node.get(key));
+        for hears in about_requests.filter(|hears| !is_possible(hears)) {
             let message = "a mutant changes what was recorded, and that server has heard the message already";
             self.mistakes.push(
                 Diagnostic::error("useless-key", message, hears.span)
@@ -153,6 +159,7 @@ impl RegistryDecoder {
             start: self.start(&id, node),
             shown_by: node.get("shown_by").map(|shown| fault::decode_match(&id, shown, &mut self.mistakes)),
             needs: items(node, "needs").iter().filter_map(Node::text).filter_map(Offer::from_word).collect(),
+            at_once: node.get("at_once").is_some(),
             id,
         }
     }

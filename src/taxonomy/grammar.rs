@@ -86,7 +86,13 @@ static VARIANT: Object = Object {
         required("oracle", Shape::Text, "How a healthy server differs."),
         required("tier", Shape::Choice(Tier::WORDS), "What it takes to imitate it."),
         key("imitation", Shape::Text, "How it is imitated."),
-        key("unplanted", Shape::Text, "Why no recording can prove it; its mutants, if any, show a part of it."),
+        key("unplanted", Shape::Text, "Why nothing proves it; its mutants, if any, show a part of it."),
+        key(
+            "live",
+            Shape::Text,
+            "What it takes and a recording does not have, such as two sessions at a time; with `--live`, its mutants are \
+             tried everywhere at once, by the cases that judge its leaf.",
+        ),
         key("also", TEXTS, "Other leaves that it shows too; it is counted once."),
         key("mutants", Shape::List(&Shape::Object(&MUTANT)), "Its imitations one by one."),
     ]],
@@ -102,6 +108,11 @@ static MUTANT: Object = Object {
             key("start", Shape::Object(&START), "What it does to the start of a server, instead of `on` and `does`."),
             key("shown_by", MATCH, "What a healthy server shows that has the fault anyway."),
             key("needs", Shape::List(&Shape::Choice(Offer::WORDS)), "What the server must offer for it to make sense."),
+            key(
+                "at_once",
+                Shape::True,
+                "Strikes all tools, prompts and resources at once, since they share what the fault is in.",
+            ),
         ],
     ],
 };

@@ -67,8 +67,11 @@ pub struct Variant {
     pub imitation: Option<String>,
     /// Other leaves that it shows too.
     pub also: Vec<String>,
-    /// Why nothing imitates it yet, as a sentence without a final period; absent where something does.
+    /// Why nothing proves it, as a sentence without a final period; absent where something does.
     pub unplanted: Option<String>,
+    /// The means that it takes and a recording does not have, as a sentence without a final period: its mutants prove
+    /// something in front of a real server only, everywhere at once and by the cases that judge its leaf.
+    pub live: Option<String>,
     /// Its imitations one by one; [`Variant::mutants`] reads them.
     pub mutants: Mutants,
 }
@@ -97,6 +100,8 @@ pub struct Mutant {
     pub shown_by: Option<Match>,
     /// The capabilities that the server must have.
     pub needs: Vec<Offer>,
+    /// Whether it strikes all tools, prompts and resources at once, since they share what the fault is in.
+    pub at_once: bool,
 }
 
 /// The protocol revisions in which a variant can occur.
@@ -209,6 +214,10 @@ words! {
         Prompts = "prompts",
         /// Completion of arguments.
         Completions = "completions",
+        /// A list that changes, by its declaration.
+        ListChanges = "list_changes",
+        /// A tool that writes, and whose repeated calls change nothing more, by its declaration.
+        IdempotentTool = "idempotent_tool",
     }
 }
 
@@ -224,6 +233,15 @@ impl Offer {
             Self::Templates => !catalog.resource_templates.is_empty(),
             Self::Prompts => !catalog.prompts.is_empty(),
             Self::Completions => known.capabilities.get("completions").is_some(),
+            Self::ListChanges => known
+                .capabilities
+                .as_object()
+                .is_some_and(|capabilities| capabilities.values().any(|one| one["listChanged"] == true)),
+            Self::IdempotentTool => catalog
+                .tools
+                .iter()
+                .map(|tool| &tool.raw["annotations"])
+                .any(|hints| hints["readOnlyHint"] != true && hints["idempotentHint"] == true),
         }
     }
 }

@@ -40,7 +40,7 @@ where
         reading.abort();
         drop(asked);
     });
-    Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None }
+    Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None, processes: None }
 }
 
 /// Runs a server in a task of its own and connects to it; it ends with the connection.
@@ -67,7 +67,7 @@ where
         orders,
     };
     tokio::spawn(hosted.supervise(asked));
-    Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None }
+    Link { outgoing, incoming, stop, transport: TransportKind::Memory, endpoint: None, processes: None }
 }
 
 /// The tasks of a server in this process.

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod orphans;
 mod pieces;
 mod process;
+mod processes;
 pub mod relay;
 pub mod replay;
 mod schedule;
@@ -29,6 +30,7 @@ use tokio::sync::mpsc;
 pub use self::disruption::Disruption;
 pub use self::http::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::pieces::{Bandwidth, Transfer, time_of_pauses};
+pub use self::processes::{ProcessUsage, ServerProcesses};
 pub use self::schedule::Scheduled;
 use self::shutdown::StopRequest;
 pub use self::shutdown::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, Stopper};
@@ -48,6 +50,8 @@ pub struct Link {
     pub transport: TransportKind,
     /// Where the server is, over HTTP.
     pub endpoint: Option<http::Endpoint>,
+    /// The processes of the server, where this program started it.
+    pub processes: Option<ServerProcesses>,
 }
 
 /// How messages reach a server.

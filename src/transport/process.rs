@@ -41,6 +41,11 @@ impl ServerProcess {
         Self { child, server }
     }
 
+    /// The number of its process group.
+    pub(super) fn leader(&self) -> u32 {
+        self.server.leader()
+    }
+
     /// Waits for the process itself; what else is in its group may outlive it.
     async fn wait(&mut self) -> Option<ExitStatus> {
         self.child.inner_mut().wait().await.ok()

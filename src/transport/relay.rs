@@ -32,7 +32,7 @@ impl Passed {
 
 /// Returns the link with an interceptor in the middle.
 pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
-    let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint } = link;
+    let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint, processes } = link;
     let (outgoing, mut asked) = mpsc::unbounded_channel();
     let (told, incoming) = mpsc::channel(lines::QUEUED_LINES);
     tokio::spawn(async move {
@@ -72,7 +72,7 @@ pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
             }
         }
     });
-    Link { outgoing, incoming, stop, transport, endpoint }
+    Link { outgoing, incoming, stop, transport, endpoint, processes }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn connect(transport: TransportKind, player: impl RecordedServer) -> Link {
             () = stage.play(asked) => drop(stopped.await),
         }
     });
-    Link { outgoing, incoming, stop, transport, endpoint: None }
+    Link { outgoing, incoming, stop, transport, endpoint: None, processes: None }
 }
 
 struct Playback<P> {

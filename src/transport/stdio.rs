@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::disruption::{ProcessControl, ReadGate, StreamControl};
 use super::orphans::RunningServer;
 use super::process::{ServerProcess, StreamTasks, Wishes, supervise};
-use super::{ConnectError, Incoming, Link, Stopper, TransportKind, lines};
+use super::{ConnectError, Incoming, Link, ServerProcesses, Stopper, TransportKind, lines};
 
 /// A program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,7 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
     let (stop, asked) = Stopper::new();
     let (process, orders) = ProcessControl::new();
     let gate = Arc::new(ReadGate::default());
+    let processes = Some(ServerProcesses::of(group.leader()));
     let control = StreamControl { process: Some(process), gate: Arc::clone(&gate) };
     let streams = StreamTasks {
         writing: tokio::spawn(lines::write(stdin, to_server, control)),
@@ -48,13 +49,14 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
         has_input: true,
     };
     tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, from_server));
-    Ok(Link { outgoing, incoming, stop, transport: TransportKind::Stdio, endpoint: None })
+    Ok(Link { outgoing, incoming, stop, transport: TransportKind::Stdio, endpoint: None, processes })
 }
 
 /// A program that is spoken to some other way than over its streams.
 pub(super) struct ApartProcess {
     pub(super) stop: Stopper,
     pub(super) control: ProcessControl,
+    pub(super) processes: ServerProcesses,
     /// Ends with the process.
     pub(super) supervising: JoinHandle<()>,
 }
@@ -67,6 +69,7 @@ pub(super) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) 
     };
     let (stop, asked) = Stopper::new();
     let (control, orders) = ProcessControl::new();
+    let processes = ServerProcesses::of(group.leader());
     let streams = StreamTasks {
         writing: tokio::spawn(async {}),
         reading: tokio::spawn(lines::read_stderr(stdout, log.clone())),
@@ -74,7 +77,7 @@ pub(super) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) 
         has_input: false,
     };
     let supervising = tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, log));
-    Ok(ApartProcess { stop, control, supervising })
+    Ok(ApartProcess { stop, control, processes, supervising })
 }
 
 fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, ConnectError> {

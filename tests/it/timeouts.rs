@@ -80,10 +80,10 @@ fn a_cancelled_call_that_goes_on_is_found() {
 #[test]
 fn a_server_that_a_cancellation_harms_fails() {
     let servers = stdio_servers(&["falls", "hangs", "refuses", "floods", "stumbles"]);
-    let options = "run_options: { request_timeout: 4s }";
+    let options = "run_options: { request_timeout: 12s }";
     check(
         "harmed",
-        &format!("suite: Harmed\n{options}\n{servers}timeouts: {{ {BLOCK}, max_time: 30s }}\n"),
+        &format!("suite: Harmed\n{options}\n{servers}timeouts: {{ {BLOCK}, max_time: 50s }}\n"),
         &[
             "falls/2025-11-25: cancellation: failed process-exited",
             "floods/2025-11-25: cancellation: failed protocol-error",

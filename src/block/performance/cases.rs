@@ -11,9 +11,6 @@ use crate::plan::witness::{arguments_for_call, only_as_task};
 use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
-/// The variants that bounds judge.
-pub(super) const JUDGES: [&str; 1] = ["TIMEOUT-SLOW"];
-
 pub(super) fn cases(
     planner: &Planner<'_>,
     template: &Case,
@@ -26,7 +23,7 @@ pub(super) fn cases(
     cases.extend(selected.map(|tool| {
         let body = body(planner, tool, load, measurements);
         let mut case = planner.case(&format!("{}: {}", template.name, tool.name), None, load.span, body);
-        case.variants.extend(JUDGES.map(str::to_owned));
+        case.variants.extend(load.judges().map(str::to_owned));
         case
     }));
     cases

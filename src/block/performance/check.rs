@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Load;
+use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
 use crate::event::{
     CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel,
@@ -89,6 +90,8 @@ struct LoadCalls {
     slowest: Option<SessionReply>,
     refusal: Option<SessionReply>,
     failure: Option<CallFailure>,
+    /// What the processes of the server held before and after; nothing where nobody can tell.
+    growth: Option<Growth>,
 }
 
 /// Makes the calls of a load; returns them, and how long those took that are measured.
@@ -97,6 +100,8 @@ async fn under_load(caller: &Arc<LoadCaller>, load: &Load) -> (LoadCalls, Durati
     if warm_up.failure.is_some() || (load.warm_up > 0 && warm_up.times.is_empty()) {
         return (LoadCalls { times: Vec::new(), ..warm_up }, Duration::ZERO);
     }
+    let usage = || load.growth.as_ref().and_then(|_| caller.session.processes()?.usage());
+    let before = usage();
     let begun = Instant::now();
     let (deadline, most) = (begun + load.time, load.calls);
     let next = Arc::new(AtomicUsize::new(0));
@@ -106,7 +111,10 @@ async fn under_load(caller: &Arc<LoadCaller>, load: &Load) -> (LoadCalls, Durati
         workers.spawn(async move { caller.call(&next, most, deadline).await });
     }
     let calls = workers.join_all().await.into_iter().fold(LoadCalls::default(), LoadCalls::and);
-    (calls, begun.elapsed())
+    let elapsed = begun.elapsed();
+    let made = calls.times.len() + calls.refused;
+    let growth = before.zip(usage()).map(|(before, after)| Growth { before, after, calls: made });
+    (LoadCalls { growth, ..calls }, elapsed)
 }
 
 impl LoadCaller {
@@ -155,6 +163,7 @@ impl LoadCalls {
             slowest: [self.slowest, other.slowest].into_iter().flatten().max_by_key(|reply| reply.elapsed),
             refusal: self.refusal.or(other.refusal),
             failure: self.failure.or(other.failure),
+            growth: None,
         }
     }
 }
@@ -181,9 +190,20 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, meas
             ..shown.result
         };
     }
-    let broken = load.bounds.broken(measurement, tool);
+    let mut broken = load.bounds.broken(measurement, tool);
+    if let (Some(bounds), Some(growth)) = (&load.growth, &calls.growth) {
+        broken.extend(bounds.broken(growth, tool));
+    }
     if !broken.is_empty() {
         shown.result.outcome = Outcome::Failed;
+    } else if load.growth.is_some() && calls.growth.is_none() {
+        let why = "what the server holds is measured on Linux, and where it is a process that mcprove starts with a \
+                   `command`; leave `growth` out elsewhere";
+        return CheckResult {
+            outcome: Outcome::Inconclusive,
+            reason: Some(Reason::NotEvaluated(why.to_owned())),
+            ..shown.result
+        };
     }
     let exchange = calls.slowest.map(|slowest| shown.exchange(&slowest));
     shown.result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));

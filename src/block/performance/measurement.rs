@@ -35,6 +35,11 @@ impl Bounds {
         }
     }
 
+    /// Whether there are any.
+    pub(super) fn are_any(&self) -> bool {
+        self.calls_per_second.is_some() || self.latency.iter().any(Option::is_some)
+    }
+
     /// A finding for each bound that is broken.
     pub(super) fn broken(&self, measured: &Measurement, tool: &str) -> Vec<Finding> {
         let late = measured.broken_ranks(self).map(|at| {

@@ -1,11 +1,12 @@
-//! `performance:`, calls per second and latency of tools under load, with bounds that fail.
+//! `performance:`, calls per second and latency of tools under load, and what the server holds on to, with bounds that fail.
 //!
 //! [`cases`] plans a case for each tool; [`check`] makes its calls; [`measurement`] makes figures of their times, and
-//! compares them with the bounds. The load is bounded in calls and in time. A refused call is no measurement: a refusal is
+//! compares them with the bounds; `growth` does so with what the processes of the server hold. The load is bounded in calls and in time. A refused call is no measurement: a refusal is
 //! quick, and says nothing about how fast a tool serves.
 
 mod cases;
 mod check;
+mod growth;
 pub(super) mod measurement;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Node, Span};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 
+use self::growth::GrowthBounds;
 use self::measurement::{Bounds, Measurements};
 
 pub(super) static KIND: Kind = Kind {
@@ -48,11 +50,24 @@ static KEYS: Object = Object {
         alternative("latency", Shape::Object(&LATENCY), "The longest time that calls may take.").cure(
             "add for example `latency: { p95: 300ms }` or `calls_per_second: 50`; without a bound nothing can fail",
         ),
+        alternative("growth", Shape::Object(&GROWTH), "How much more the server's processes may hold after the calls."),
         alternative(
             "calls_per_second",
             Shape::Range(1, u64::MAX),
             "The smallest number of calls that must be served each second.",
         ),
+    ]],
+};
+
+static GROWTH: Object = Object {
+    name: "a bound on growth",
+    doc: "How much more all processes of the server may hold after the measured calls than after the warm-up; on Linux, \
+          and for servers with a `command`.",
+    keys: &[&[
+        alternative("memory_mib", Shape::Range(0, 1_000_000), "Resident memory, in MiB.")
+            .cure("add for example `memory_mib: 50`"),
+        alternative("files", Shape::Range(0, 1_000_000), "Open files, sockets and pipes."),
+        alternative("processes", Shape::Range(0, 1_000_000), "Processes."),
     ]],
 };
 
@@ -88,6 +103,8 @@ struct Load {
     in_flight: usize,
     warm_up: usize,
     bounds: Bounds,
+    /// Where it is bounded.
+    growth: Option<GrowthBounds>,
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
@@ -98,7 +115,7 @@ fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
 
 fn read_load(node: &Node) -> Load {
     let size = |key: &str| KEYS.whole(node, key).and_then(|number| usize::try_from(number).ok()).unwrap_or_default();
-    let bound = ["latency", "calls_per_second"].into_iter().find_map(|key| node.get(key));
+    let bound = ["latency", "calls_per_second", "growth"].into_iter().find_map(|key| node.get(key));
     Load {
         span: bound.unwrap_or(node).span,
         tools: selected_tools(node, "tools"),
@@ -107,6 +124,15 @@ fn read_load(node: &Node) -> Load {
         in_flight: size("in_flight"),
         warm_up: size("warm_up"),
         bounds: Bounds::read(node),
+        growth: node.get("growth").map(GrowthBounds::read),
+    }
+}
+
+impl Load {
+    /// The variants that its bounds judge.
+    fn judges(&self) -> impl Iterator<Item = &'static str> {
+        let slow = self.bounds.are_any().then_some("TIMEOUT-SLOW");
+        slow.into_iter().chain(self.growth.as_ref().map(|_| "STATE-RESOURCE-LEAK"))
     }
 }
 
@@ -119,7 +145,7 @@ impl CaseSource for Performance {
     }
 
     fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
-        cases::JUDGES.map(str::to_owned).into()
+        self.loads.iter().flat_map(|load| load.judges()).map(str::to_owned).collect()
     }
 
     fn generated_calls(&self) -> GeneratedCalls {

@@ -302,7 +302,7 @@ impl SubscriptionStudy<'_, '_> {
                 }
                 self.seen.witness = Some(call);
                 sleep(UPDATE_TIMEOUT).await;
-                self.seen.foreign = self.other.and_then(|other| self.update(other, 0, subscribed));
+                self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).next());
                 return;
             }
         }

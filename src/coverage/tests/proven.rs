@@ -12,7 +12,15 @@ use super::near;
 /// A variant that can occur everywhere; one whose name ends in `-HTTP` needs HTTP, one in `-N` has no mutant.
 fn variant(id: &str) -> Variant {
     let meaning = "m".to_owned();
-    let mutant = Mutant { id: id.to_lowercase(), meaning, fault: None, start: None, shown_by: None, needs: Vec::new() };
+    let mutant = Mutant {
+        id: id.to_lowercase(),
+        meaning,
+        fault: None,
+        start: None,
+        shown_by: None,
+        needs: Vec::new(),
+        at_once: false,
+    };
     let is_over_http = id.ends_with("-HTTP");
     Variant {
         id: id.into(),
@@ -27,6 +35,7 @@ fn variant(id: &str) -> Variant {
         imitation: None,
         also: Vec::new(),
         unplanted: None,
+        live: None,
         mutants: Mutants::Listed(if id.ends_with("-N") { Vec::new() } else { vec![mutant] }),
     }
 }

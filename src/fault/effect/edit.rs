@@ -228,11 +228,12 @@ fn filled(value: &Value, number: u32, before: &str) -> Value {
 
 /// Marks the listed tools of a kind with hints that say something else.
 pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut EffectContext<'_>) {
+    let catalog = work.history.catalog;
     let Some(message) = work.message() else { return };
     let Some(tools) = message["result"].get_mut("tools").and_then(Value::as_array_mut) else { return };
     for tool in tools {
         let listed = Tool::new(tool.clone());
-        for (hint, _) in hints.iter().filter(|(_, kind)| schema_check::is(&listed, *kind)) {
+        for (hint, _) in hints.iter().filter(|(_, kind)| schema_check::is(catalog, &listed, *kind)) {
             if let Some(members) = tool.as_object_mut() {
                 members.entry("annotations").or_insert_with(|| json!({}))[hint.as_str()] = true.into();
             }

@@ -1,5 +1,5 @@
-//! A conversation as it goes, laid over the one that was recorded: a mutant may ask what was said before, and what will
-//! be said later.
+//! The conversations of a run as they go, laid over those that were recorded: a mutant may ask what was said before, what
+//! will be said later, and what is said in another session.
 
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ impl RecordedConversation {
     }
 }
 
-/// One session, laid over the recording.
+/// The sessions of a run with one server, laid over the recording.
 #[derive(Debug)]
 pub(super) struct LiveConversation {
     recorded: Arc<RecordedConversation>,
     exchanges: Vec<MessageExchange>,
-    /// Which of them happened in this session.
+    /// Which of them happened in this run.
     is_live: Vec<bool>,
 }
 
@@ -69,8 +69,10 @@ impl LiveConversation {
         let recorded = || {
             let of_owner = self.recorded.exchanges.iter().enumerate().filter(|(_, known)| known.owner == key.owner);
             // Handshakes and discovery are alike in all sessions.
-            let is_its = |known: &MessageExchange| known.owner.is_empty() || known.session == exchange.session;
-            of_owner.filter(move |(at, known)| !self.is_live[*at] && is_its(known)).map(|(at, _)| at)
+            let is_its = |(at, known): &(usize, &MessageExchange)| {
+                known.owner.is_empty() || known.session == exchange.session && !self.is_live[*at]
+            };
+            of_owner.filter(is_its).map(|(at, _)| at)
         };
         let is_same = |at: &usize| {
             self.recorded.keys[*at].request == key.request

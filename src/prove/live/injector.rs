@@ -24,18 +24,34 @@ pub(super) struct FaultContext {
     /// What it does; nothing in a baseline run.
     pub(super) fault: Option<Fault>,
     pub(super) recorded: Arc<RecordedConversation>,
+    /// The sessions of the run so far: a fault may give one the answers of another.
+    pub(super) conversation: Arc<Mutex<LiveConversation>>,
     /// The recorded exchanges that it is expected to change.
     pub(super) expected: Arc<BTreeSet<usize>>,
     pub(super) log: Arc<Mutex<ReplayLog>>,
+}
+
+impl FaultContext {
+    pub(super) fn new(
+        fault: Option<Fault>,
+        recorded: RecordedConversation,
+        expected: BTreeSet<usize>,
+        log: Arc<Mutex<ReplayLog>>,
+    ) -> Self {
+        let recorded = Arc::new(recorded);
+        let conversation = Arc::new(Mutex::new(LiveConversation::new(Arc::clone(&recorded))));
+        Self { fault, recorded, conversation, expected: Arc::new(expected), log }
+    }
 }
 
 pub(super) struct FaultInjector {
     fault_context: FaultContext,
     lane: String,
     transport: TransportKind,
-    conversation: LiveConversation,
     pending: Vec<PendingRequest>,
     counter: SessionCounter,
+    /// The ids of requests that the server hears twice: its second answer is dropped.
+    doubled: Vec<Value>,
     /// Whether the server gave the session an id.
     has_session_id: bool,
     is_over: bool,
@@ -57,17 +73,20 @@ struct PendingRequest {
 
 impl FaultInjector {
     pub(super) fn new(fault_context: FaultContext, lane: &str, transport: TransportKind) -> Self {
-        let conversation = LiveConversation::new(Arc::clone(&fault_context.recorded));
         Self {
             fault_context,
             lane: lane.to_owned(),
             transport,
-            conversation,
             pending: Vec::new(),
             counter: SessionCounter::default(),
+            doubled: Vec::new(),
             has_session_id: false,
             is_over: false,
         }
+    }
+
+    fn conversation(&self) -> MutexGuard<'_, LiveConversation> {
+        self.fault_context.conversation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn log(&self) -> MutexGuard<'_, ReplayLog> {
@@ -85,7 +104,7 @@ impl FaultInjector {
         let MessageNumber { session, occurrence } = number;
         let exchange =
             MessageExchange { owner: owner.to_owned(), session, occurrence, sent: said, replies: Vec::new() };
-        let at = self.conversation.begin(&key, exchange);
+        let at = self.conversation().begin(&key, exchange);
         let Some(id) = id else {
             let struck = self.strike(at, context, Duration::ZERO, 0).unwrap_or_default();
             return freed.into_iter().chain(struck).collect();
@@ -116,7 +135,9 @@ impl FaultInjector {
     /// Applies the mutant to an exchange; `None` if it does not match.
     fn strike(&mut self, at: usize, context: RequestContext, elapsed: Duration, told: usize) -> Option<Vec<Scheduled>> {
         let fault = self.fault_context.fault.as_ref()?;
-        let known = self.conversation.known();
+        let conversation = Arc::clone(&self.fault_context.conversation);
+        let conversation = conversation.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = conversation.known();
         let struck = fault.strikes(at, &known).then(|| fault.apply(at, &known).ok()).flatten()?;
         let exchange = &known.exchanges[at];
         let told = &exchange.replies[..told];
@@ -139,6 +160,9 @@ impl FaultInjector {
         }
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
         let json = serde_json::from_slice::<Value>(bytes).ok();
+        if json.as_ref().is_some_and(|json| self.is_second_answer(json)) {
+            return Vec::new();
+        }
         let answered = json.as_ref().and_then(|json| self.answered(json));
         let Some(index) = answered.or_else(|| self.meant(json.as_ref())) else {
             return vec![Scheduled::at_once(original)];
@@ -148,7 +172,9 @@ impl FaultInjector {
         let pending = &mut self.pending[index];
         let elapsed = pending.asked_at.elapsed();
         let reply = ServerReply { after: elapsed, content, http: http.cloned() };
-        self.conversation.add(pending.at, reply);
+        let at = pending.at;
+        self.conversation().add(at, reply);
+        let pending = &mut self.pending[index];
         if answered.is_none() {
             // The server waits for the answer to its own request.
             if pending.holds && !is_request {
@@ -176,9 +202,43 @@ impl FaultInjector {
         named.or(self.pending.len().checked_sub(1))
     }
 
-    fn sent(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
-        let Some(said) = read_message(&message.bytes) else { return Vec::new() };
-        self.said(&message.owner, said, RequestContext::of(message, self.has_session_id))
+    fn sent(&mut self, message: OutgoingMessage) -> Passed {
+        let Some(said) = read_message(&message.bytes) else {
+            return Passed { onward: vec![Outgoing::Message(message)], back: Vec::new() };
+        };
+        let back = self.said(&message.owner, said, RequestContext::of(&message, self.has_session_id));
+        let second = self.doubles_last(&message).then(|| Outgoing::Message(message.clone()));
+        Passed { onward: [Outgoing::Message(message)].into_iter().chain(second).collect(), back }
+    }
+
+    /// Whether the server hears the last request twice.
+    fn doubles_last(&mut self, message: &OutgoingMessage) -> bool {
+        let Some(pending) = self.pending.last().filter(|pending| pending.context.frame == message.frame) else {
+            return false;
+        };
+        let is_struck = self
+            .fault_context
+            .fault
+            .as_ref()
+            .is_some_and(|fault| fault.is_heard_twice() && fault.strikes(pending.at, &self.conversation().known()));
+        if is_struck {
+            let session = self.conversation().known().exchanges[pending.at].session;
+            let moment = ReplayMoment { owner: message.owner.clone(), frame: message.frame, session };
+            self.log().struck.push(moment);
+            self.doubled.push(pending.id.clone());
+        }
+        is_struck
+    }
+
+    /// Whether a message is the second answer to a request that the server heard twice.
+    fn is_second_answer(&mut self, json: &Value) -> bool {
+        let Meaning::Response { id: Some(id) } = classify(json) else { return false };
+        let id = id.to_json();
+        if self.pending.iter().any(|pending| pending.id == id) {
+            return false;
+        }
+        let known = self.doubled.iter().position(|doubled| *doubled == id);
+        known.map(|at| self.doubled.remove(at)).is_some()
     }
 
     /// Takes in a raw message, which may be several.
@@ -199,9 +259,11 @@ impl PendingRequest {
 
 impl Interceptor for FaultInjector {
     fn on_sent(&mut self, outgoing: Outgoing) -> Passed {
+        if self.is_over || self.fault_context.fault.is_none() {
+            return Passed { onward: vec![outgoing], back: Vec::new() };
+        }
         let back = match &outgoing {
-            _ if self.is_over || self.fault_context.fault.is_none() => Vec::new(),
-            Outgoing::Message(message) => self.sent(message),
+            Outgoing::Message(message) => return self.sent(message.clone()),
             Outgoing::Raw { pieces, owner } => self.raw(owner, &pieces.concat()),
             Outgoing::End | Outgoing::Abandon { .. } | Outgoing::Disruption(_) => Vec::new(),
         };

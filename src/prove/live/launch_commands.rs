@@ -46,7 +46,7 @@ impl AlteredStart {
     /// Changes a start that is meant.
     pub(in crate::prove) fn apply(&self, command: &mut ServerCommand) {
         if self.only.as_ref().is_none_or(|only| is_start(only, command)) {
-            self.alteration.apply(&mut command.args, &mut command.env);
+            self.alteration.apply(&mut command.program, &mut command.args, &mut command.env);
         }
     }
 }

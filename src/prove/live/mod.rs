@@ -1,4 +1,5 @@
-//! Mutants in front of the real servers: those that a recording leaves undecided, and those that change how servers start.
+//! Mutants in front of the real servers: those that a recording leaves undecided, those that take more than a recording
+//! has, such as two sessions at a time, and those that change how servers start.
 //!
 //! First the cases run once more without any mutant; only those that pass can notice one. What notices a mutant must
 //! pass again once it is gone, or it proves nothing. Start reading in [`decide`].
@@ -26,7 +27,7 @@ use super::placement::{Injection, Placement, RecordedTarget};
 use super::replay::ReplayLog;
 use super::run::{EventCapture, PlanRunner, RunResults, once};
 use super::verdict::{MutantVerdict, judge_run};
-use crate::event::{Control, Kill, MutantPlace, PlantedMutant, Verdict};
+use crate::event::{Control, Kill, MutantPlace, MutantResult, MutantSubject, PlantedMutant, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::{Bail, Options, Tamper};
@@ -41,11 +42,11 @@ pub(super) fn decide(
     trials: &mut [OperatorTrial],
 ) -> std::io::Result<Option<Control>> {
     let is_undecided = |mutant: &PlantedMutant| mutant.places.iter().any(|place| place.verdict == Verdict::Undecided);
-    let is_open = |job: &MutantJob<'_>, trial: &OperatorTrial| {
-        job.mutant.start.is_some() || trial.result.mutants.iter().any(is_undecided)
+    let is_open = |trial: &OperatorTrial| {
+        trial.result.verdict == Verdict::LiveOnly || trial.result.mutants.iter().any(is_undecided)
     };
     let open: Vec<(&MutantJob<'_>, &mut OperatorTrial)> =
-        jobs.iter().zip(trials).filter(|(job, trial)| is_open(job, trial)).collect();
+        jobs.iter().zip(trials).filter(|(_, trial)| is_open(trial)).collect();
     if open.is_empty() {
         return Ok(None);
     }
@@ -53,11 +54,12 @@ pub(super) fn decide(
     for (job, _) in &open {
         cases.extend(match &job.mutant.start {
             Some(start) => start::eligible_cases(runner, StartMutant { job, start }, launch_commands),
+            None if is_everywhere(job) => judging(runner, job),
             None => reached(runner, job),
         });
     }
     let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None };
-    let plan = only(&runner.plan, &|_, case| cases.contains(&case.id));
+    let plan = only(&runner.passed, &|_, case| cases.contains(&case.id));
     live_runner.baseline = Some(check_live_baseline(runner.baseline, &plan, &live_runner.healthy(&plan)));
     for (job, trial) in open {
         if runner.settings.options.stop.is_set() {
@@ -66,6 +68,7 @@ pub(super) fn decide(
         }
         match &job.mutant.start {
             Some(start) => start::trial(&live_runner, StartMutant { job, start }, launch_commands, &mut trial.result),
+            None if is_everywhere(job) => live_runner.trial_everywhere(job, &mut trial.result),
             None => live_runner.trial(job, trial),
         }
         trial.result.live = true;
@@ -90,11 +93,31 @@ fn reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String>
     cases.collect()
 }
 
-/// A mutant in front of a real server: the fault at one place of one subject of a target.
+/// Whether an operator strikes everything at once.
+fn is_everywhere(job: &MutantJob<'_>) -> bool {
+    job.variant.live.is_some() || job.mutant.at_once
+}
+
+/// The cases that judge the leaf of an operator, on the targets that can have it.
+fn judging(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String> {
+    let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
+    let plans = targets.map(|target| judging_at(runner, job, target));
+    plans.flat_map(|plan| plan.cases().map(|case| case.id.clone()).collect::<Vec<_>>()).collect()
+}
+
+fn judging_at(runner: &MutationRunner<'_>, job: &MutantJob<'_>, target: &RecordedTarget<'_>) -> Plan {
+    only(&runner.passed, &|planned, case| {
+        let judges_leaf = job.leaf.variants.iter().any(|variant| case.variants.contains(&variant.id));
+        judges_leaf && planned.lane_id(case.lane) == target.name
+    })
+}
+
+/// A mutant in front of a real server.
 #[derive(Clone, Copy)]
 struct InjectedMutant<'a> {
     fault: &'a Fault,
-    injection: &'a Injection,
+    /// The place of the subject that it is at; nothing where it is everywhere at once.
+    injection: Option<&'a Injection>,
     target: &'a str,
 }
 
@@ -135,23 +158,65 @@ impl LiveRunner<'_> {
             }
             trial.result.mutants[at].conclude();
         }
-        trial.conclude();
+        trial.result.conclude();
+    }
+
+    /// Tries an operator everywhere at once, at each target: sessions that share their data share all of them.
+    fn trial_everywhere(&self, job: &MutantJob<'_>, result: &mut MutantResult) {
+        let Some(fault) = &job.mutant.fault else { return };
+        result.mutants.clear();
+        for target in self.runner.targets.iter().filter(|target| can_occur(job.variant, target)) {
+            let plan = judging_at(self.runner, job, target);
+            let plan = only(&plan, &|_, case| self.baseline().green.contains(&case.id));
+            let judged = if plan.cases().next().is_none() {
+                MutantVerdict::unreached(Some(format!(
+                    "no case that passes does what shows it: {}",
+                    job.variant.provoke
+                )))
+            } else {
+                let fault = &fault.within(target.request_timeout);
+                self.on_server(&plan, InjectedMutant { fault, injection: None, target: target.name })
+            };
+            let kill = judged.kills.into_iter().next();
+            result.mutants.push(PlantedMutant {
+                target: target.name.to_owned(),
+                subject: MutantSubject::session(),
+                verdict: judged.verdict,
+                reason: judged.reason,
+                places: vec![MutantPlace { field: String::new(), verdict: judged.verdict, kill }],
+            });
+        }
+        result.conclude();
     }
 
     fn at_place(&self, fault: &Fault, target: &RecordedTarget<'_>, injection: &Injection) -> MutantVerdict {
-        let undecided =
-            |why: &str| MutantVerdict { verdict: Verdict::Undecided, kills: Vec::new(), reason: Some(why.to_owned()) };
         let plan = self.runner.reached(target, injection);
         let plan = only(&plan, &|_, case| self.baseline().green.contains(&case.id));
         if plan.cases().next().is_none() {
-            return undecided("no case that it reaches passed in front of the server without it");
+            return MutantVerdict::undecided("no case that it reaches passed in front of the server without it");
         }
         let narrowed = injection.place.as_ref().map(|place| fault.at(place));
         let fault = narrowed.as_ref().unwrap_or(fault);
-        let results = self.run_behind_proxy(&plan, Some(InjectedMutant { fault, injection, target: target.name }));
-        let judged = self.confirmed(&plan, judge_run(&plan, self.baseline(), &results));
+        self.on_server(&plan, InjectedMutant { fault, injection: Some(injection), target: target.name })
+    }
+
+    fn on_server(&self, plan: &Plan, mutant: InjectedMutant<'_>) -> MutantVerdict {
+        let judge = |bail| {
+            let mut results = self.run_behind_proxy(plan, Some(mutant), bail);
+            if mutant.injection.is_none() {
+                // It strikes from the first message on, in sessions whose frames are numbered each.
+                results.log.struck.iter_mut().for_each(|moment| moment.frame = 0);
+            }
+            (judge_run(plan, self.baseline(), &results), results.has_failed())
+        };
+        let judged = match judge(Bail::After(1)) {
+            // The first case that failed may have failed for another reason.
+            (judged, true) if judged.verdict != Verdict::Killed => judge(Bail::Never).0,
+            (judged, _) => judged,
+        };
+        let judged = self.confirmed(plan, judged);
         if judged.verdict == Verdict::Unreached {
-            return undecided("in front of the real server it met nothing that it could change");
+            return MutantVerdict::undecided("in front of the real server it met nothing that it could change");
         }
         judged
     }
@@ -161,7 +226,8 @@ impl LiveRunner<'_> {
         if judged.kills.is_empty() {
             return judged;
         }
-        let now = check_live_baseline(self.baseline(), plan, &self.healthy(plan));
+        let killing = only(plan, &|_, case| judged.kills.iter().any(|kill| kill.case == case.id));
+        let now = check_live_baseline(self.baseline(), &killing, &self.healthy(&killing));
         let is_sound = |kill: &Kill| !plan.cases().any(|case| case.id == kill.case) || now.green.contains(&kill.case);
         let (kills, doubtful): (Vec<Kill>, Vec<Kill>) = judged.kills.into_iter().partition(is_sound);
         match (kills.first(), doubtful.first()) {
@@ -176,11 +242,11 @@ impl LiveRunner<'_> {
 
     /// Runs cases behind the proxy without a mutant.
     fn healthy(&self, plan: &Plan) -> RunResults {
-        self.run_behind_proxy(plan, None)
+        self.run_behind_proxy(plan, None, Bail::Never)
     }
 
     /// Runs cases with a proxy in front of their servers, which applies the mutant.
-    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>) -> RunResults {
+    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>, bail: Bail) -> RunResults {
         let log: Arc<Mutex<ReplayLog>> = Arc::default();
         let fault_context: BTreeMap<String, FaultContext> = self
             .runner
@@ -188,17 +254,14 @@ impl LiveRunner<'_> {
             .iter()
             .map(|target| {
                 let mutant = mutant.filter(|mutant| mutant.target == target.name);
-                let expected = mutant.map(|mutant| mutant.injection.replies.keys().copied().collect());
+                let expected = mutant.and_then(|mutant| mutant.injection);
+                let expected = expected.map(|injection| injection.replies.keys().copied().collect());
                 let (catalog, capabilities) = (target.catalog.clone(), target.capabilities.clone());
                 let redactor = self.runner.settings.concealing();
                 let recorded =
                     RecordedConversation::new(catalog, capabilities, target.recorded.exchanges.clone(), redactor);
-                let fault_context = FaultContext {
-                    fault: mutant.map(|mutant| mutant.fault.clone()),
-                    recorded: Arc::new(recorded),
-                    expected: Arc::new(expected.unwrap_or_default()),
-                    log: Arc::clone(&log),
-                };
+                let fault = mutant.map(|mutant| mutant.fault.clone());
+                let fault_context = FaultContext::new(fault, recorded, expected.unwrap_or_default(), Arc::clone(&log));
                 (target.name.to_owned(), fault_context)
             })
             .collect();
@@ -212,16 +275,16 @@ impl LiveRunner<'_> {
                 None => link,
             },
         );
-        let results = self.run(plan, tamper);
+        let results = self.run(plan, tamper, bail);
         let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
         RunResults { log, ..results }
     }
 
     /// Runs cases against their servers, one at a time.
-    fn run(&self, plan: &Plan, tamper: Tamper) -> RunResults {
+    fn run(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> RunResults {
         let settings = self.runner.settings;
-        let options = Options { tamper: Some(tamper), ..once(settings.options) };
+        let options = Options { tamper: Some(tamper), bail, ..once(settings.options) };
         let (registry, capture) = (settings.registry, EventCapture::VerdictsOnly);
-        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail: Bail::Never }.run(plan.clone())
+        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail }.run(plan.clone())
     }
 }

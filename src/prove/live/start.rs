@@ -9,7 +9,7 @@ use super::super::verdict::{MutantVerdict, judge_run};
 use super::launch_commands::AlteredStart;
 use super::{LaunchCommands, LiveRunner};
 use crate::event::{By, Kill, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, Verdict};
-use crate::runner::Tamper;
+use crate::runner::{Bail, Tamper};
 use crate::taxonomy::Start;
 
 /// A mutant that changes how a server starts.
@@ -49,9 +49,10 @@ fn alterable_targets(
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
         };
         let of_lane =
-            runner.plan.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
+            runner.passed.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
         let of_lane =
             of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == target.name && has_shown(&case.id));
+        let of_lane = of_lane.filter(|(_, case)| !start.is_for_judges() || case.variants.contains(&job.variant.id));
         let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
         AlterableTarget {
             lane: target.name.to_owned(),
@@ -126,7 +127,7 @@ fn told(judged: &MutantVerdict) -> String {
 /// Whether any of the cases turns red when a server starts in another way.
 fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, cases: &BTreeSet<String>) -> MutantVerdict {
     let green = &live_runner.baseline().green;
-    let plan = only(&live_runner.runner.plan, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
+    let plan = only(&live_runner.runner.passed, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
     if plan.cases().next().is_none() {
         return MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
     }
@@ -139,7 +140,7 @@ fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, case
         },
         |_, link| link,
     );
-    let mut results = live_runner.run(&plan, tamper);
+    let mut results = live_runner.run(&plan, tamper, Bail::Never);
     results.log.struck.push(ReplayMoment { owner: String::new(), frame: 0, session: 0 });
     let has_ended = |outcome: Outcome| matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed);
     if !results.cases.values().any(|result| has_ended(result.outcome)) {

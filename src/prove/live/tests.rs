@@ -50,8 +50,7 @@ fn named(name: &str, yaml: &str) -> Fault {
 /// The same link with a mutant in front of it, or with nobody who does anything.
 fn fronted(link: Link, fault: Option<Fault>) -> Link {
     let recorded = RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
-    let fault_context =
-        FaultContext { fault, recorded: Arc::new(recorded), expected: Arc::default(), log: Arc::default() };
+    let fault_context = FaultContext::new(fault, recorded, BTreeSet::new(), Arc::default());
     intercept(link, FaultInjector::new(fault_context, "lane", TransportKind::Memory))
 }
 
@@ -185,9 +184,7 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
             for (fault, log) in faults.iter().zip(&logs) {
                 let recorded =
                     RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
-                let (recorded, log) = (Arc::new(recorded), Arc::clone(log));
-                let fault_context =
-                    FaultContext { fault: Some(fault.clone()), recorded, expected: Arc::default(), log };
+                let fault_context = FaultContext::new(Some(fault.clone()), recorded, BTreeSet::new(), Arc::clone(log));
                 link = intercept(link, FaultInjector::new(fault_context, lane, TransportKind::Memory));
             }
             link

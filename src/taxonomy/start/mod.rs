@@ -1,4 +1,4 @@
-//! Mutants of the start of a server: they take away settings of the suite, or widen them.
+//! Mutants of the start of a server: they take away settings of the suite, widen them, or leave a process behind.
 //!
 //! A [`Start`] says which words and variables are meant, [`Start::alterations`] finds them in a [`Launch`], one
 //! [`Alteration`] each. Pure: what there is on the disk is asked of whoever calls.
@@ -64,7 +64,11 @@ enum StartEdit {
     SetArg(usize, String),
     DropVariable(String),
     SetVariable(String, String),
+    Outlive,
 }
+
+/// A shell that starts its arguments as a command, and stays when that has ended.
+const OUTLIVING: [&str; 4] = ["sh", "-c", "\"$@\"; exec sleep 600", "sh"];
 
 /// Variables without which nothing starts.
 const NEEDED: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
@@ -106,6 +110,8 @@ alters! {
     WidenPath = "widen_path",
     /// A number becomes a thousand times as large.
     RaiseNumber = "raise_number",
+    /// A process stays when the server has ended.
+    Outlive = "outlive",
 }
 
 const ALTER: Shape = Shape::Choice(Alter::WORDS);
@@ -118,7 +124,8 @@ pub static START: Object = Object {
             "does",
             Shape::Either(&[Shape::Choice(Alter::WORDS), Shape::List(&ALTER)]),
             "The change: drops each variable of the suite, drops each option with its value, replaces each folder \
-             by its parent and by the root, or multiplies each number by a thousand.",
+             by its parent and by the root, multiplies each number by a thousand, or leaves a process behind that stays \
+             when the server ends, which only the cases that judge the variant can notice.",
         ),
         key(
             "named",
@@ -160,6 +167,11 @@ impl Start {
         self.means_invalid
     }
 
+    /// Whether only the cases that judge the variant can notice it.
+    pub fn is_for_judges(&self) -> bool {
+        self.does.contains(&Alter::Outlive)
+    }
+
     /// Everything in a start that can be different, one thing each.
     pub fn alterations(&self, launch: &Launch<'_>, on_disk: &dyn Fn(&str) -> OnDisk) -> Vec<Alteration> {
         let options = options(launch);
@@ -184,6 +196,11 @@ impl Start {
                     };
                     found.extend(self.changed(launch, &options, &raised));
                 }
+                Alter::Outlive if cfg!(unix) => found.push(Alteration {
+                    what: "with a process that stays when the server ends".to_owned(),
+                    edit: StartEdit::Outlive,
+                }),
+                Alter::Outlive => {}
             }
         }
         found
@@ -251,8 +268,13 @@ impl Start {
 
 impl Alteration {
     /// Changes a start.
-    pub fn apply(&self, args: &mut Vec<String>, variables: &mut Vec<(String, String)>) {
+    pub fn apply(&self, program: &mut String, args: &mut Vec<String>, variables: &mut Vec<(String, String)>) {
         match &self.edit {
+            StartEdit::Outlive => {
+                let [shell, words @ ..] = OUTLIVING;
+                let server = std::mem::replace(program, shell.to_owned());
+                args.splice(0..0, words.into_iter().map(str::to_owned).chain([server]));
+            }
             StartEdit::DropArgs(range) => drop(args.drain(range.start.min(args.len())..range.end.min(args.len()))),
             StartEdit::SetArg(at, word) => {
                 if let Some(arg) = args.get_mut(*at) {

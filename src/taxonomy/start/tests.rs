@@ -23,17 +23,18 @@ fn check(does: Alter, named: &[&str], command: &str, expected: &[&str]) {
         _ => OnDisk::Nothing,
     };
     let shown = start.alterations(&launch, &on_disk).into_iter().map(|alteration| {
-        let (mut args, mut variables) = (args.clone(), variables.clone());
-        alteration.apply(&mut args, &mut variables);
+        let (mut program, mut args, mut variables) = (words[0].to_owned(), args.clone(), variables.clone());
+        alteration.apply(&mut program, &mut args, &mut variables);
         let variables = variables.into_iter().map(|(name, value)| format!("{name}={value}"));
-        variables.chain([words[0].to_owned()]).chain(args).collect::<Vec<_>>().join(" ")
+        variables.chain([program]).chain(args).collect::<Vec<_>>().join(" ")
     });
     assert_eq!(shown.collect::<Vec<_>>(), expected, "{command}");
 }
 
 #[test]
 fn one_thing_is_different_at_a_time() {
-    use Alter::{DropFlag, DropVariable, RaiseNumber, WidenPath};
+    use Alter::{DropFlag, DropVariable, Outlive, RaiseNumber, WidenPath};
+    check(Outlive, &[], "serve --a", &["sh -c \"$@\"; exec sleep 600 sh serve --a"]);
     check(DropVariable, &[], "A=1 B=2 PATH=/bin serve", &["B=2 PATH=/bin serve", "A=1 PATH=/bin serve"]);
     check(DropVariable, &["read-only"], "READONLY=1 B=2 serve", &["B=2 serve"]);
     check(DropFlag, &[], "serve --a --b 3 -c=4 x", &["serve --b 3 -c=4 x", "serve --a -c=4 x", "serve --a --b 3 x"]);

@@ -164,6 +164,9 @@ fn every_variant_that_a_recording_can_show_has_mutants() {
     }
 }
 
+/// Mutants of requests that are made during another one, as no recording plays them back.
+const OVERLAPPING: [&str; 2] = ["write-repeated", "requests-wait"];
+
 /// Where each mutant strikes, and what it changes at the first place.
 #[test]
 fn every_mutant_strikes_and_changes_something() {
@@ -194,7 +197,7 @@ fn every_mutant_strikes_and_changes_something() {
             None => idle.push(mutant.id.as_str()),
         }
     }
-    assert_eq!(idle, [""; 0], "mutants that change nothing");
+    assert_eq!(idle, OVERLAPPING, "mutants that change nothing");
     insta::assert_snapshot!(shown);
 }
 

@@ -33,7 +33,7 @@ use super::disruption::{Disruption, ProcessControl, ReadGate, StreamControl};
 use super::{
     ConnectError, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines,
 };
-use crate::transport::TransportKind;
+use crate::transport::{ServerProcesses, TransportKind};
 use crate::wire::{Era, HttpHead, address};
 
 pub use self::body::{BodyKind, Posted, classify_body};
@@ -126,6 +126,7 @@ struct HttpSession {
 struct HttpServerProcess {
     stop: Stopper,
     control: ProcessControl,
+    processes: ServerProcesses,
 }
 
 /// Connects to a server that runs already; the first request opens a socket.
@@ -155,9 +156,10 @@ fn link(
     let endpoint = Some(Endpoint::new(address, &shared));
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
+    let processes = process.as_ref().map(|process| process.processes);
     tokio::spawn(run(shared, to_server, asked, process));
     let transport = if address.flavour == HttpTransport::OldSse { TransportKind::Sse } else { TransportKind::Http };
-    Ok(Link { outgoing, incoming, stop, transport, endpoint })
+    Ok(Link { outgoing, incoming, stop, transport, endpoint, processes })
 }
 
 fn fetching(address: &HttpAddress) -> Result<Option<(Arc<TokenSource>, Client)>, ConnectError> {

@@ -48,8 +48,8 @@ pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Durat
     }
     early.take(&mut incoming);
     early.give(&from_server);
-    let ApartProcess { stop, control, .. } = process;
-    link(address, from_server, incoming, Some(HttpServerProcess { stop, control }))
+    let ApartProcess { stop, control, processes, .. } = process;
+    link(address, from_server, incoming, Some(HttpServerProcess { stop, control, processes }))
 }
 
 /// The output of a server before it listened.

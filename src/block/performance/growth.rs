@@ -1,0 +1,73 @@
+//! What the processes of a server hold before and after many calls, and how much more that may be.
+
+use crate::event::Finding;
+use crate::source::Node;
+use crate::transport::ProcessUsage;
+
+const MIB: u64 = 1024 * 1024;
+
+/// How much more may be held afterwards.
+#[derive(Debug)]
+pub(super) struct GrowthBounds {
+    /// In MiB.
+    memory: Option<u64>,
+    files: Option<u64>,
+    processes: Option<u64>,
+}
+
+/// What was held before and after so many calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Growth {
+    pub(super) before: ProcessUsage,
+    pub(super) after: ProcessUsage,
+    pub(super) calls: usize,
+}
+
+impl GrowthBounds {
+    pub(super) fn read(node: &Node) -> Self {
+        let bound = |key: &str| node.get(key).and_then(|bound| bound.to_json().as_u64());
+        Self { memory: bound("memory_mib"), files: bound("files"), processes: bound("processes") }
+    }
+
+    /// A finding for each bound that is broken.
+    pub(super) fn broken(&self, growth: &Growth, tool: &str) -> Vec<Finding> {
+        let Growth { before, after, calls } = growth;
+        let held = [
+            ("MiB of memory", self.memory, before.memory / MIB, after.memory / MIB),
+            ("open files", self.files, before.files, after.files),
+            ("processes", self.processes, before.processes, after.processes),
+        ];
+        let broken = held.into_iter().filter_map(|(what, bound, before, after)| {
+            let (bound, grown) = (bound?, after.saturating_sub(before));
+            let message = || format!("{calls} calls of `{tool}` left {grown} more {what} behind; the bound is {bound}");
+            (grown > bound).then(|| Finding {
+                expected: Some(format!("at most {bound} more")),
+                actual: Some(format!("{before} before, {after} after")),
+                help: Some(
+                    "release what a call takes when it ends: close its files, wait for its processes, drop its data"
+                        .to_owned(),
+                ),
+                ..Finding::new("growth-above-bound", message())
+            })
+        });
+        broken.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_compared_with_each_bound() {
+        let usage = |memory: u64, files, processes| ProcessUsage { memory: memory * MIB, files, processes };
+        let growth = Growth { before: usage(10, 5, 1), after: usage(40, 8, 1), calls: 100 };
+        let broken = |memory, files, processes| {
+            let found = GrowthBounds { memory, files, processes }.broken(&growth, "t");
+            found.into_iter().filter_map(|found| found.actual).collect::<Vec<_>>()
+        };
+        assert_eq!(broken(Some(30), Some(3), Some(0)), [""; 0]);
+        assert_eq!(broken(None, None, None), [""; 0]);
+        assert_eq!(broken(Some(29), Some(2), Some(0)), ["10 before, 40 after", "5 before, 8 after"]);
+    }
+}
