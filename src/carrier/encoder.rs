@@ -70,8 +70,14 @@ impl<'a> ReplyEncoder<'a> {
             ReplyContent::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],
             ReplyContent::Ended(ended) => return self.ended(*ended).into_iter().map(played).collect(),
             ReplyContent::Torn(line) if !self.is_http() => return vec![played(Incoming::TornLine(line.clone()))],
+            ReplyContent::Torn(bytes) => {
+                let http = reply.http.clone().unwrap_or_else(event_stream);
+                let place =
+                    if is_event_stream(&http) { ConnectionBreak::InEvent } else { ConnectionBreak::AfterHeaders };
+                return vec![played(self.undelivered(HttpFailure::Reset(place), Some((http, bytes.clone()))))];
+            }
             ReplyContent::Message(message) => self.with_ids(message.clone()).to_string().into_bytes(),
-            ReplyContent::Bytes(bytes) | ReplyContent::Torn(bytes) => bytes.clone(),
+            ReplyContent::Bytes(bytes) => bytes.clone(),
             ReplyContent::Stalled => return Vec::new(),
         };
         if self.is_http() {

@@ -102,6 +102,8 @@ impl LinkFaults {
                 Some(Arrival::Cancelled) if is_given_up => MessageForm::GivenUp,
                 Some(Arrival::Nothing | Arrival::Twice | Arrival::Truncate | Arrival::Cancelled) | None => message.form,
             };
+            // What breaks off, or comes in pieces, is no slower for that.
+            let form = heard.transfer.filter(|_| form == MessageForm::Whole).map_or(form, MessageForm::Slow);
             let message = OutgoingMessage { bytes, headers, form, ..message };
             let second = match heard.arrival {
                 Some(Arrival::Twice) => Some(message.clone()),

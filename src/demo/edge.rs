@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::faulty::ServerFault;
 use super::{DRAIN_TIMEOUT, ServeError, Settings, converse, only_real_failures};
+use crate::relay::http::RequestPlace;
 use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{Relay, http};
 
@@ -65,9 +66,9 @@ pub(super) async fn answer<F>(
 where
     F: Future<Output = Response>,
 {
-    let is_endpoint = request.uri().path() == PATH;
+    let place = RequestPlace { is_endpoint: request.uri().path() == PATH, reset: None };
     tokio::select! {
-        response = http::answer(relay, request, is_endpoint, next) => response,
+        response = http::answer(relay, request, place, next) => response,
         _ = relay.stopped() => {
             fault.crash();
             pending().await

@@ -22,6 +22,7 @@ use crate::source::grammar::Shape;
 use crate::source::{
     Diagnostic, Node, SourceId, Sources, Value, did_you_mean, grammar, nearest, parse, parse_duration,
 };
+use crate::transport::Bandwidth;
 
 /// The methods of the protocol; a method that looks like one and is none is a slip.
 const METHODS: [&str; 29] = [
@@ -209,6 +210,7 @@ impl FaultReader<'_> {
             add: node.get("add").map(|add| self.written_pairs(add)).unwrap_or_default(),
             remove: self.paths().places(node.get("remove")),
             headers: node.get("headers").map(|headers| self.headers(headers)).unwrap_or_default(),
+            bandwidth: node.get("bandwidth").and_then(Node::whole).and_then(Bandwidth::new),
         }
     }
 
@@ -377,6 +379,7 @@ impl FaultReader<'_> {
             "text" => FaultEffect::Text(self.written(value)?),
             "failure" => FaultEffect::Failure(text?.to_owned()),
             "delay" => FaultEffect::Delay(parse_duration(text?)?),
+            "bandwidth" => FaultEffect::Bandwidth(value.whole().and_then(Bandwidth::new)?),
             "jitter" => FaultEffect::Jitter(parse_duration(text?)?),
             "slow" => FaultEffect::Slow(parse_duration(text?)?),
             "stderr" => FaultEffect::Stderr(text?.to_owned()),

@@ -45,7 +45,7 @@ pub static FAULT: &[Key] = &[
             Shape::Object(&EFFECT),
             Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
         ]),
-        "Changes to the answer and to what comes with it.",
+        "Changes to the answer and to what comes with it. `torn`: half of it comes, and the server ends; `reset`: half of it comes, and its connection is reset, or a stream ends.",
     ),
     key(
         "before",
@@ -70,6 +70,8 @@ const VALUES: Shape = Shape::Map(&Shape::Any);
 const NUMBERS: Shape = Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]);
 /// Names, or names with their values.
 const NAMED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
+/// Bytes a second.
+pub(super) const BANDWIDTH: Shape = Shape::Range(1, 1_000_000_000);
 /// Headers by name; nothing removes one.
 const HEADERS: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null]));
 
@@ -215,7 +217,14 @@ static CHANGE: &[Key] = &[
 static HEARS: Object = Object {
     name: "a changed request",
     doc: "Changes to the client's message before the server receives it.",
-    keys: &[CHANGE],
+    keys: &[
+        CHANGE,
+        &[key(
+            "bandwidth",
+            BANDWIDTH,
+            "How many bytes of it arrive in a second; what follows on a stream waits for them.",
+        )],
+    ],
 };
 
 /// The changes in the order in which several keys of one object apply.
@@ -262,6 +271,11 @@ pub(super) static EFFECT: Object = Object {
         ],
         &[
             key("delay", Shape::Duration, "Delays the answer and the messages after it."),
+            key(
+                "bandwidth",
+                BANDWIDTH,
+                "How many bytes of it come in a second. Relays send them so; elsewhere the whole answer comes as late.",
+            ),
             key("jitter", Shape::Duration, "Delays them by up to this much more; how much depends on the request."),
             key(
                 "slow",

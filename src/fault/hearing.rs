@@ -8,6 +8,7 @@ use super::words::{Arrival, KillMoment};
 use super::written::Written;
 use crate::path::DottedPath;
 use crate::source::template::Names;
+use crate::transport::Bandwidth;
 
 /// Changes to the message that the server receives.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +20,8 @@ pub(super) struct Hearing {
     pub(super) remove: Vec<DottedPath>,
     /// By name in small letters; nothing takes a header away.
     pub(super) headers: Vec<(String, Option<Written>)>,
+    /// How fast it arrives.
+    pub(super) bandwidth: Option<Bandwidth>,
 }
 
 impl Hearing {

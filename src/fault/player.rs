@@ -33,6 +33,7 @@ pub struct FaultPlayer {
     needs: Needs,
     is_healed: AtomicBool,
     has_ended: AtomicBool,
+    has_broken_off: AtomicBool,
     clock: fn() -> Duration,
 }
 
@@ -71,6 +72,8 @@ pub struct PassedCall {
     pub is_struck: bool,
     /// Whether it was answered with a result that reports no failure; `false` as long as nothing came.
     pub is_served: bool,
+    /// Whether the server itself answered it so, whatever its client got.
+    pub is_confirmed: bool,
 }
 
 /// The most strikes and exchanges that are kept.
@@ -140,6 +143,8 @@ pub struct HeardMessage {
     pub pause: Option<Duration>,
     /// How long the client reads nothing from then on.
     pub unread: Option<Duration>,
+    /// How long its bytes take to arrive.
+    pub transfer: Option<Duration>,
     /// The headers that it has instead; nothing takes one away.
     pub headers: Vec<(String, Option<String>)>,
     /// The names of the faults that changed it.
@@ -165,6 +170,8 @@ pub struct ChangedMessage {
     pub loss: Option<AnswerLoss>,
     /// Whether it also comes on the streams that clients of the session opened with GET.
     pub on_listening: bool,
+    /// The last part of its delay, in which its bytes come one after the other.
+    pub transfer: Duration,
 }
 
 /// Why an answer does not come.
@@ -185,6 +192,16 @@ impl ChangedMessage {
     /// How long it takes.
     pub fn delay(&self) -> Duration {
         self.own.iter().map(|reply| reply.after).max().unwrap_or_default()
+    }
+
+    /// How long it takes until its first byte comes.
+    pub fn delay_before_transfer(&self) -> Duration {
+        self.delay().saturating_sub(self.transfer)
+    }
+
+    /// Whether its connection breaks off in the middle of it, and no other.
+    pub fn breaks_off(&self) -> bool {
+        !self.ends() && self.own.iter().any(|reply| matches!(reply.content, ReplyContent::Torn(_)))
     }
 
     /// Whether the server ends.
@@ -307,8 +324,16 @@ impl FaultPlayer {
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
             earlier: faults.iter().any(|fault| fault.recalls),
         };
-        let (is_healed, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { faults, memory: Mutex::default(), needs, is_healed, has_ended, clock: || Duration::ZERO }
+        let flag = || AtomicBool::new(false);
+        Self {
+            faults,
+            memory: Mutex::default(),
+            needs,
+            is_healed: flag(),
+            has_ended: flag(),
+            has_broken_off: flag(),
+            clock: || Duration::ZERO,
+        }
     }
 
     /// The same with a clock that tells when calls are sent and answered; without it, all times are zero.
@@ -345,6 +370,11 @@ impl FaultPlayer {
     /// Whether a fault ended the server, or its connection, since the last connection was made.
     pub fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Whether a fault broke off a connection, but not the server's, since this was asked before.
+    pub fn take_broken_off(&self) -> bool {
+        self.has_broken_off.swap(false, Ordering::Relaxed)
     }
 
     fn note_end(&self, is_the_end: bool) {
@@ -473,12 +503,19 @@ impl FaultPlayer {
                 bytes.truncate(bytes.len() / 2);
             }
         }
+        for (fault, _) in self.certain(exchange) {
+            let (Some(bandwidth), Some(bytes)) = (fault.hears.bandwidth, &heard.bytes) else { continue };
+            let time = bandwidth.time_of(bytes.len());
+            heard.transfer = heard.transfer.max(Some(time));
+            struck(fault, vec![format!("its {} bytes take {} to arrive", bytes.len(), duration_text(time))]);
+        }
         heard
     }
 
     /// Changes an answer, which is `None` if there was none.
     pub fn answer(&self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
         let replies: Vec<ServerReply> = answer.into_iter().collect();
+        let is_confirmed = are_served(&replies);
         let hits: Vec<(usize, u64)> = exchange
             .matched
             .iter()
@@ -498,7 +535,7 @@ impl FaultPlayer {
             names.extend(answer_names(reply));
         }
         let changed = self.changed(Some(&exchange.request), replies, &hits, &names);
-        self.conclude(&exchange.request, &changed);
+        self.conclude(&exchange.request, &changed, is_confirmed);
         changed
     }
 
@@ -623,8 +660,12 @@ impl FaultPlayer {
                 let is_lost = *effect == FaultEffect::Plain(PlainEffect::Never);
                 changed.loss = changed.loss.or(is_lost.then_some(AnswerLoss::Never));
                 changed.on_listening |= *effect == FaultEffect::AlsoOnListening;
+                let delay = work.delay();
                 // What there is nothing to make from changes nothing.
                 let _ = effect.act(&mut work);
+                if matches!(effect, FaultEffect::Bandwidth(_)) {
+                    changed.transfer += work.delay().saturating_sub(delay);
+                }
             }
             changed.own = if changed.loss == Some(AnswerLoss::Killed) { Vec::new() } else { work.replies };
             let mut told = description::describe(&before, &changed.own);
@@ -651,6 +692,7 @@ impl FaultPlayer {
             }
         };
         self.note_end(changed.loss == Some(AnswerLoss::Killed) || changed.own.iter().any(is_the_end));
+        self.has_broken_off.fetch_or(!is_stream && changed.breaks_off(), Ordering::Relaxed);
         let is_beside = !(changed.before.is_empty() && changed.after.is_empty());
         changed.is_changed = changed.own != original || is_beside || changed.loss.is_some() || changed.on_listening;
         changed
@@ -661,25 +703,23 @@ impl FaultPlayer {
         let mut memory = self.memory();
         if request.exchange.tool().is_some() && memory.calls.len() < MOST_KEPT {
             request.call = Some(memory.calls.len());
-            let call =
-                PassedCall { sent: (self.clock)(), answered: None, given_up: None, is_struck: false, is_served: false };
-            memory.calls.push(call);
+            memory.calls.push(PassedCall {
+                sent: (self.clock)(),
+                answered: None,
+                given_up: None,
+                is_struck: false,
+                is_served: false,
+                is_confirmed: false,
+            });
         }
     }
 
     /// Notes what came of a call in the end.
-    fn conclude(&self, request: &LiveRequest, changed: &ChangedMessage) {
-        let is_served = changed.own.iter().any(|reply| match &reply.content {
-            ReplyContent::Message(message) => is_served(message),
-            ReplyContent::Bytes(_)
-            | ReplyContent::Torn(_)
-            | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled
-            | ReplyContent::Ended(_) => false,
-        });
+    fn conclude(&self, request: &LiveRequest, changed: &ChangedMessage, is_confirmed: bool) {
+        let is_served = are_served(&changed.own);
         let mut memory = self.memory();
         if let Some(call) = request.call.and_then(|at| memory.calls.get_mut(at)) {
-            call.is_served = is_served;
+            (call.is_served, call.is_confirmed) = (is_served, is_confirmed);
             call.answered = (!changed.own.is_empty()).then(|| (self.clock)() + changed.delay());
         }
     }
@@ -762,6 +802,18 @@ impl FaultPlayer {
     fn memory(&self) -> MutexGuard<'_, FaultMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether one of the replies is a result that reports no failure.
+fn are_served(replies: &[ServerReply]) -> bool {
+    replies.iter().any(|reply| match &reply.content {
+        ReplyContent::Message(message) => is_served(message),
+        ReplyContent::Bytes(_)
+        | ReplyContent::Torn(_)
+        | ReplyContent::Stderr(_)
+        | ReplyContent::Stalled
+        | ReplyContent::Ended(_) => false,
+    })
 }
 
 impl Fault {

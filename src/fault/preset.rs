@@ -5,12 +5,14 @@ use std::time::Duration;
 use super::condition::Chance;
 use super::decode::{CHANGES, NOTHING, burst_mistake, decode, decode_match};
 use super::effect::FaultEffect;
+use super::grammar::BANDWIDTH;
 use super::path_reader::listed;
 use super::words::ValueEdit;
 use super::{FAULT, Fault};
 use crate::path::DottedPath;
 use crate::source::grammar::{Key, Object, Shape, key, required};
 use crate::source::{Diagnostic, Node, SourceFile, Sources, Value, parse, parse_duration};
+use crate::transport::Bandwidth;
 
 /// A type of faults: its name, what it does, and how it is written.
 struct Preset {
@@ -90,6 +92,16 @@ const PRESETS: [Preset; PRESET_NAMES.len()] = [
         doc: "episodes of 20 calls in which all fail, 8 % of the calls unless `episode_rate` and `episode_len` say otherwise",
         yaml: "{ on: { share: 0.08, burst: 20 }, answers: { error: { code: -32000, message: the server is degraded } } }",
     },
+    Preset {
+        name: "bandwidth",
+        doc: "the request and its answer pass at 1000 bytes a second unless `bandwidth` says otherwise, or one of them in the `direction`",
+        yaml: "{ hears: { bandwidth: 1000 }, answers: { bandwidth: 1000 } }",
+    },
+    Preset {
+        name: "reset",
+        doc: "half of the answer comes, and its connection is reset; over streams the server ends",
+        yaml: "answers: reset",
+    },
     Preset { name: "crash", doc: "the server ends instead of answering", yaml: "answers: { end: { status: 1 } }" },
     Preset {
         name: "kill",
@@ -144,6 +156,8 @@ const PRESET_NAMES: &[&str] = &[
     "error_injection",
     "burst_error",
     "server_degradation",
+    "bandwidth",
+    "reset",
     "crash",
     "kill",
     "kill_at_work",
@@ -184,6 +198,13 @@ pub(super) static TYPED: &[Key] = &[
     key("burst", Shape::Number, "How many calls it strikes in a row, on average.").beside(&["share", "type"]),
     key("added", Shape::Duration, "The delay that the type `latency` adds.").beside(&["type"]),
     key("jitter", Shape::Duration, "The delay that the type `latency` adds at most beyond `added`.").beside(&["type"]),
+    key("bandwidth", BANDWIDTH, "The bytes a second of the type `bandwidth`.").beside(&["type"]),
+    key(
+        "direction",
+        Shape::Choice(&["to_server", "to_client"]),
+        "The only direction in which the type `bandwidth` limits them.",
+    )
+    .beside(&["type"]),
     // The words of mcp-chaos.
     key("added_ms", Shape::Number, "As `added`, in milliseconds.").beside(&["type"]).without(&["added"]),
     key("jitter_ms", Shape::Number, "As `jitter`, in milliseconds.").beside(&["type"]).without(&["jitter"]),
@@ -228,6 +249,7 @@ pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Vec
     fault.strike_only(&tools);
     fault.draw(name, node, found);
     fault.add_delay(node, found);
+    fault.limit(node, found);
     let unlisted = (preset.name == "drop_tool").then(|| unlisted(name, &tools));
     [Some(fault), unlisted].into_iter().flatten().collect()
 }
@@ -297,6 +319,27 @@ impl Fault {
         }
         let (fault, server) = (name.to_owned(), String::new());
         self.on.chance = Some(Chance { share: drawn, burst: length, fault, server, seed: 0 });
+    }
+
+    /// Takes over the bandwidth and the direction that stand beside a type.
+    fn limit(&mut self, node: &Node, found: &mut Vec<Diagnostic>) {
+        if self.hears.bandwidth.is_none() {
+            let given = ["bandwidth", "direction"].iter().filter_map(|key| Some((key, node.get(key)?)));
+            found.extend(given.map(|(key, given)| {
+                let message = format!("`{key}` is for `type: bandwidth`, and this type limits nothing");
+                Diagnostic::error("useless-key", message, given.span)
+            }));
+            return;
+        }
+        if let Some(bandwidth) = node.get("bandwidth").and_then(Node::whole).and_then(Bandwidth::new) {
+            self.hears.bandwidth = Some(bandwidth);
+            self.answers = vec![FaultEffect::Bandwidth(bandwidth)];
+        }
+        match node.get("direction").and_then(Node::text) {
+            Some("to_server") => self.answers.clear(),
+            Some("to_client") => self.hears.bandwidth = None,
+            Some(_) | None => {}
+        }
     }
 
     /// Takes over the delay and the jitter that stand beside a type.

@@ -281,6 +281,8 @@ words! {
         Truncate = "truncate",
         /// Half of the answer comes, then the end.
         Torn = "torn",
+        /// Half of the answer comes, and its connection is reset; a stream ends.
+        Reset = "reset",
         /// The answer stands on several lines.
         Indent = "indent",
         /// A notification stands on the line of the answer.

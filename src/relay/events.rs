@@ -56,6 +56,9 @@ impl SseSplitter {
 }
 
 impl SseEvent {
+    /// The end of an event that was changed, behind its last line.
+    pub(super) const END: &[u8] = b"\n\n";
+
     /// An event that brings a message.
     pub(super) fn message(data: Vec<u8>) -> Self {
         Self { data, others: vec!["event: message".to_owned()], ..Self::default() }
@@ -64,6 +67,11 @@ impl SseEvent {
     /// The same event with another message.
     pub(super) fn with(&self, data: Vec<u8>) -> Self {
         Self { data, bytes: None, ..self.clone() }
+    }
+
+    /// The id of the event.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     /// Gives the event another id, or takes it away.

@@ -17,12 +17,15 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::connection::ConnectionReset;
 use super::events::{SseEvent, SseSplitter};
+use super::interrupted::ResumedStream;
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
 use crate::fault::{
     Arrival, ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply,
 };
+use crate::transport::Transfer;
 use crate::wire::HttpHead;
 
 /// Longer bodies are refused instead of filling the memory.
@@ -31,16 +34,31 @@ const LONGEST_BODY: usize = 64 * 1024 * 1024;
 /// How many events wait for a client that reads slowly.
 const EVENTS_AHEAD: usize = 16;
 
+/// How long a client has to read the half of an answer before its connection is reset.
+const BEFORE_RESET: Duration = Duration::from_millis(20);
+
+/// The address and the connection of a request.
+pub struct RequestPlace {
+    /// Whether the server serves the protocol at that address: faults that name no path are about it.
+    pub is_endpoint: bool,
+    /// Resets the connection; without it, a connection that breaks off is closed.
+    pub reset: Option<ConnectionReset>,
+}
+
 /// Answers a request with what `next`, the server, makes of what it hears.
-///
-/// `is_endpoint` says whether the server serves the protocol at that address: faults that name no path are about it.
-pub async fn answer<F>(relay: &Arc<Relay>, request: Request, is_endpoint: bool, next: impl Fn(Request) -> F) -> Response
+pub async fn answer<F>(
+    relay: &Arc<Relay>,
+    request: Request,
+    place: RequestPlace,
+    next: impl Fn(Request) -> F,
+) -> Response
 where
     F: Future<Output = Response>,
 {
     if relay.is_transparent() {
         return next(request).await;
     }
+    let RequestPlace { is_endpoint, reset } = place;
     let (mut parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
@@ -65,7 +83,13 @@ where
                 parts.headers.remove(header::CONTENT_LENGTH);
             }
             let bytes = Bytes::from(bytes);
-            let request = || Request::from_parts(parts.clone(), Body::from(bytes.clone()));
+            let request = || {
+                let body = match heard.transfer {
+                    Some(time) => passing(bytes.to_vec(), time, BodyEnd::Whole),
+                    None => Body::from(bytes.clone()),
+                };
+                Request::from_parts(parts.clone(), body)
+            };
             if heard.arrival == Some(Arrival::Twice) {
                 tokio::join!(next(request()), next(request())).0
             } else {
@@ -82,9 +106,9 @@ where
         return response;
     }
     if is_stream(&response) {
-        rewrite_stream(relay, exchange, response)
+        rewrite_stream(relay, exchange, response, reset)
     } else {
-        rewrite_response(relay, &exchange, response).await
+        rewrite_response(relay, &exchange, response, reset).await
     }
 }
 
@@ -147,7 +171,12 @@ fn put_head(response: &mut Response, (before, after): (&HttpHead, &HttpHead)) {
 }
 
 /// Rewrites a response that is no stream.
-async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: Response) -> Response {
+async fn rewrite_response(
+    relay: &Relay,
+    exchange: &RelayedExchange,
+    response: Response,
+    reset: Option<ConnectionReset>,
+) -> Response {
     let (parts, body) = response.into_parts();
     let body = match to_bytes(body, LONGEST_BODY).await {
         Ok(body) => body,
@@ -173,7 +202,10 @@ async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: R
     if changed.loss.is_some() {
         pending::<()>().await;
     }
-    sleep(changed.delay()).await;
+    sleep(changed.delay_before_transfer()).await;
+    let (transfer, end) =
+        (changed.transfer, if changed.breaks_off() { BodyEnd::Broken(reset) } else { BodyEnd::Whole });
+    let is_whole = matches!(end, BodyEnd::Whole);
     let new_head = changed.own.iter().find_map(|reply| reply.http.clone()).unwrap_or_else(|| Arc::clone(&head));
     let content_type = if changed.before.is_empty() && changed.after.is_empty() && changed.own.len() < 2 {
         let own = changed.own.pop().and_then(|reply| reply.content.bytes()).unwrap_or_default();
@@ -181,15 +213,17 @@ async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: R
             response.headers_mut().remove(header::CONTENT_TYPE);
         }
         let content_type = (body.is_empty() && !own.is_empty()).then(|| type_of(&own));
-        response.headers_mut().remove(header::CONTENT_LENGTH);
-        *response.body_mut() = Body::from(own);
+        if is_whole {
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
+        *response.body_mut() = passing(own, transfer, end);
         content_type
     } else {
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::OK;
         }
         response.headers_mut().remove(header::CONTENT_LENGTH);
-        *response.body_mut() = Body::from(all_events(relay, exchange, std::mem::take(&mut changed)));
+        *response.body_mut() = passing(all_events(relay, exchange, std::mem::take(&mut changed)), transfer, end);
         Some("text/event-stream")
     };
     if changed.on_listening {
@@ -201,6 +235,43 @@ async fn rewrite_response(relay: &Relay, exchange: &RelayedExchange, response: R
     }
     put_head(&mut response, (&head, &new_head));
     response
+}
+
+/// How a body ends.
+enum BodyEnd {
+    Whole,
+    /// In the middle, with its connection.
+    Broken(Option<ConnectionReset>),
+}
+
+/// A body whose bytes take so long, and that may break off behind them.
+fn passing(bytes: Vec<u8>, time: Duration, end: BodyEnd) -> Body {
+    if time.is_zero() && matches!(end, BodyEnd::Whole) {
+        return Body::from(bytes);
+    }
+    let (sender, pieces) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut transfer = Transfer::new(bytes, time);
+        while let Some(part) = transfer.next().await {
+            if sender.send(Ok(part.into())).await.is_err() {
+                return;
+            }
+        }
+        if let BodyEnd::Broken(reset) = end {
+            break_off(&sender, reset.as_ref()).await;
+        }
+    });
+    Body::from_stream(PiecesBody(pieces))
+}
+
+/// Ends a body in the middle.
+async fn break_off(sender: &mpsc::Sender<Piece>, reset: Option<&ConnectionReset>) {
+    sleep(BEFORE_RESET).await;
+    if let Some(reset) = reset {
+        reset.order();
+    }
+    // A client that has gone already needs no reset.
+    let _ = sender.send(Err(axum::Error::new("a fault resets the connection"))).await;
 }
 
 /// The end of the server that a fault made, if one did.
@@ -242,7 +313,12 @@ fn renumber(relay: &Relay, exchange: &RelayedExchange, event: &mut SseEvent, num
 }
 
 /// A stream of events, changed as it comes.
-fn rewrite_stream(relay: &Arc<Relay>, exchange: Arc<RelayedExchange>, response: Response) -> Response {
+fn rewrite_stream(
+    relay: &Arc<Relay>,
+    exchange: Arc<RelayedExchange>,
+    response: Response,
+    reset: Option<ConnectionReset>,
+) -> Response {
     let described = described(&response);
     let head = relay.player.head(&exchange.live, &described);
     let (parts, body) = response.into_parts();
@@ -250,9 +326,19 @@ fn rewrite_stream(relay: &Arc<Relay>, exchange: Arc<RelayedExchange>, response: 
     let is_listening = exchange.live.request.head.as_ref().is_some_and(|head| head.verb == "GET");
     let pushed = relay.listen(if is_listening { &exchange.live.request.scope } else { UNHEARD });
     let http = Arc::new(described.clone());
-    let feed = StreamRewriter { relay: Arc::clone(relay), exchange, http, sender, number: 0, is_listening };
+    let feed = StreamRewriter {
+        relay: Arc::clone(relay),
+        exchange,
+        http,
+        sender,
+        number: 0,
+        is_listening,
+        reset,
+        last_event: None,
+        has_answered: false,
+    };
     tokio::spawn(feed.run(body.into_data_stream(), pushed));
-    let mut response = Response::from_parts(parts, Body::from_stream(SseBody(events)));
+    let mut response = Response::from_parts(parts, Body::from_stream(PiecesBody(events)));
     response.headers_mut().remove(header::CONTENT_LENGTH);
     put_head(&mut response, (&described, &head));
     response
@@ -269,6 +355,10 @@ struct StreamRewriter {
     sender: mpsc::Sender<Piece>,
     number: u64,
     is_listening: bool,
+    reset: Option<ConnectionReset>,
+    /// The id of the last event.
+    last_event: Option<String>,
+    has_answered: bool,
 }
 
 /// Bytes of a stream, or the reason why the server's broke off.
@@ -285,6 +375,37 @@ impl StreamRewriter {
             () = sender.closed() => {}
             _ = self.pass(chunks, pushed) => {}
         }
+        let is_awaited = self.exchange.live.request.kind() == MessageKind::Request && !self.has_answered;
+        if let Some(last_event) = self.last_event.take().filter(|_| is_awaited) {
+            self.relay.interrupted.keep(&self.exchange, last_event);
+        }
+    }
+
+    /// The stream as one that may go on with what others left unanswered.
+    fn resumed(&self) -> ResumedStream<'_> {
+        let request = &self.exchange.live.request;
+        let head = request.head.as_ref();
+        let from = head.and_then(|head| head.headers.get("last-event-id")).and_then(Value::as_str);
+        ResumedStream { scope: &request.scope, from: self.last_event.as_deref().or(from) }
+    }
+
+    /// The request that a message belongs to: that of the stream, or on one that was resumed an earlier one.
+    fn request_of(&self, message: &Value) -> Arc<RelayedExchange> {
+        let earlier = || match message.get("id").filter(|_| message.get("method").is_none()) {
+            Some(id) => self.relay.interrupted.take(&self.resumed(), id),
+            None => self.relay.interrupted.during(&self.resumed(), message),
+        };
+        let earlier = if self.is_listening { earlier() } else { None };
+        earlier.unwrap_or_else(|| Arc::clone(&self.exchange))
+    }
+
+    /// Notes the id of an event.
+    fn note(&mut self, event: &SseEvent) {
+        let Some(id) = event.id() else { return };
+        if self.is_listening {
+            self.relay.interrupted.advance(&self.resumed(), id);
+        }
+        self.last_event = Some(id.to_owned());
     }
 
     async fn pass(
@@ -323,14 +444,18 @@ impl StreamRewriter {
     }
 
     async fn pass_on(&mut self, event: SseEvent) -> Result<(), ClientGone> {
+        self.note(&event);
         let reply = reply_of(&event.data, Some(Arc::clone(&self.http)));
         let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
         let is_sent = message.get("method").is_some();
+        let request = self.request_of(message);
+        let is_own = Arc::ptr_eq(&request, &self.exchange);
+        self.has_answered |= is_own && !is_sent;
         let relay = &self.relay;
         let mut changed = if is_sent {
-            relay.sent(Some(&self.exchange), &self.exchange.live.request.scope, reply)
+            relay.sent(Some(&request), &self.exchange.live.request.scope, reply)
         } else {
-            relay.answer(&self.exchange, Some(reply))
+            relay.answer(&request, Some(reply))
         };
         if !changed.is_changed {
             return self.send(event).await;
@@ -339,22 +464,36 @@ impl StreamRewriter {
             relay.stop(RelayStop::Ended(end));
             pending::<()>().await;
         }
-        if changed.loss.is_some() && is_sent {
+        // Other messages may follow on a stream that answers nothing.
+        if changed.loss.is_some() && (is_sent || self.is_listening) {
             return Ok(());
         }
         if changed.loss.is_some() {
             pending::<()>().await;
         }
-        if self.is_listening && !is_sent {
+        if self.is_listening && !is_sent && is_own {
             (changed.before, changed.after) = (Vec::new(), Vec::new());
         }
-        sleep(changed.delay()).await;
+        sleep(changed.delay_before_transfer()).await;
         if changed.on_listening {
             relay.broadcast(&self.exchange.live.request.scope, std::slice::from_ref(&event.data));
         }
         self.send_all(changed.before).await?;
-        for own in changed.own.into_iter().filter_map(|reply| reply.content.bytes()) {
-            self.send(event.with(own)).await?;
+        for own in changed.own {
+            let is_torn = matches!(own.content, ReplyContent::Torn(_));
+            let Some(bytes) = own.content.bytes() else { continue };
+            let mut written = self.numbered(event.with(bytes));
+            if is_torn {
+                written.truncate(written.len() - SseEvent::END.len());
+            }
+            let mut transfer = Transfer::new(written, changed.transfer);
+            while let Some(part) = transfer.next().await {
+                self.sender.send(Ok(part.into())).await.map_err(|_| ClientGone)?;
+            }
+            if is_torn {
+                break_off(&self.sender, self.reset.as_ref()).await;
+                return Err(ClientGone);
+            }
         }
         self.send_all(changed.after).await
     }
@@ -366,16 +505,22 @@ impl StreamRewriter {
         Ok(())
     }
 
-    async fn send(&mut self, mut event: SseEvent) -> Result<(), ClientGone> {
+    async fn send(&mut self, event: SseEvent) -> Result<(), ClientGone> {
+        let written = self.numbered(event);
+        self.sender.send(Ok(written.into())).await.map_err(|_| ClientGone)
+    }
+
+    /// The next event as it is written.
+    fn numbered(&mut self, mut event: SseEvent) -> Vec<u8> {
         renumber(&self.relay, &self.exchange, &mut event, self.number);
         self.number += 1;
-        self.sender.send(Ok(event.write().into())).await.map_err(|_| ClientGone)
+        event.write()
     }
 }
 
-struct SseBody(mpsc::Receiver<Piece>);
+struct PiecesBody(mpsc::Receiver<Piece>);
 
-impl Stream for SseBody {
+impl Stream for PiecesBody {
     type Item = Piece;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

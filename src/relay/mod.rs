@@ -1,12 +1,15 @@
 //! Faults around any server: every message passes through a [`FaultPlayer`], in both directions.
 //!
 //! `streams` stands around a server on streams, `http` around one over HTTP, and `upstream` is the way to one that runs
-//! somewhere else. Without faults and without a watcher, bytes are copied and nothing is read. `traffic` is what a relay
+//! somewhere else, whose answers may come on a stream that is resumed (`interrupted`) and whose clients' connections can be
+//! reset (`connection`). Without faults and without a watcher, bytes are copied and nothing is read. `traffic` is what a relay
 //! knows of the messages that pass, and tells its [`RelayWatcher`]; `metrics` counts that for Prometheus. Knows neither
 //! where notes are written nor what they are for.
 
+mod connection;
 mod events;
 pub mod http;
+mod interrupted;
 mod metrics;
 mod relayed_server;
 pub mod streams;
@@ -26,6 +29,7 @@ pub use self::relayed_server::RelayedServer;
 pub use self::traffic::{MessageChange, MessageDirection, RelayWatcher, RelayedCall};
 pub use self::upstream::{Upstream, UpstreamAddress};
 
+use self::interrupted::InterruptedRequests;
 use self::traffic::{CallIntent, OutputSchemas};
 use crate::fault::{Fault, FaultPlayer, ServerEnd};
 
@@ -48,6 +52,7 @@ pub struct Relay {
     told: Mutex<BTreeSet<String>>,
     /// How many messages for clients wait for their time.
     late: AtomicU64,
+    interrupted: InterruptedRequests,
     stop: watch::Sender<Option<RelayStop>>,
 }
 
@@ -82,6 +87,7 @@ impl Relay {
             salt: RandomState::new(),
             told: Mutex::default(),
             late: AtomicU64::new(0),
+            interrupted: InterruptedRequests::default(),
             stop: watch::Sender::new(None),
         }
     }
@@ -96,6 +102,11 @@ impl Relay {
     /// The names of the faults that changed nothing.
     pub fn idle_faults(&self) -> Vec<&str> {
         self.player.idle()
+    }
+
+    /// Gives up the calls whose answer could still come on a stream that a client resumes.
+    pub fn give_up_interrupted(&self) {
+        self.interrupted.give_up();
     }
 
     /// Whether messages for clients wait for their time.

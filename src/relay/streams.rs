@@ -21,6 +21,7 @@ use super::{BATCH, Relay, RelayStop, locked};
 use crate::fault::{
     Arrival, ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply,
 };
+use crate::transport::Transfer;
 
 /// How many bytes are read at once.
 const PIECE: usize = 64 * 1024;
@@ -125,8 +126,8 @@ async fn copy_all(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Un
 
 /// Something for the client.
 enum Queued {
-    /// With the room that they take until they are written.
-    Bytes(Vec<u8>, OwnedSemaphorePermit),
+    /// With the time in which they are written, and the room that they take until then.
+    Bytes(Vec<u8>, Duration, OwnedSemaphorePermit),
     /// A fault ended the server.
     End(ServerEnd),
 }
@@ -138,11 +139,18 @@ async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + 
         let (mut bytes, mut end, mut held) = (Vec::new(), None, Vec::new());
         for queued in ready.drain(..) {
             match queued {
-                Queued::Bytes(more, room) => {
+                Queued::Bytes(more, Duration::ZERO, room) => {
                     if end.is_none() {
                         bytes.extend_from_slice(&more);
                     }
                     held.push(room);
+                }
+                Queued::Bytes(more, time, _room) => {
+                    if let Err(error) =
+                        write_slowly(&mut client, std::mem::take(&mut bytes), Transfer::new(more, time)).await
+                    {
+                        return StreamsEnd::ClientGone(error);
+                    }
                 }
                 Queued::End(ended) => end = end.or(Some(ended)),
             }
@@ -159,6 +167,17 @@ async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + 
         }
     }
     client.shutdown().await.map_or_else(StreamsEnd::ClientGone, |()| StreamsEnd::Closed)
+}
+
+/// Writes what waits, and then something that takes its time.
+async fn write_slowly(to: &mut (impl AsyncWrite + Unpin), first: Vec<u8>, mut transfer: Transfer) -> io::Result<()> {
+    to.write_all(&first).await?;
+    to.flush().await?;
+    while let Some(part) = transfer.next().await {
+        to.write_all(&part).await?;
+        to.flush().await?;
+    }
+    Ok(())
 }
 
 /// One conversation between a client and a server.
@@ -201,7 +220,12 @@ impl StreamRelay {
                 let Some(bytes) = heard.bytes else { continue };
                 // What nobody changed goes on as it came.
                 let bytes = if bytes == message { std::mem::take(&mut lines.line) } else { with_newline(bytes) };
-                server.write_all(&bytes).await?;
+                match heard.transfer {
+                    Some(time) => {
+                        write_slowly(&mut server, Vec::new(), Transfer::new(bytes.clone(), time)).await?;
+                    }
+                    None => server.write_all(&bytes).await?,
+                }
                 if heard.arrival == Some(Arrival::Twice) {
                     server.write_all(&bytes).await?;
                 }
@@ -334,15 +358,18 @@ impl StreamRelay {
         if changed.loss.is_some() {
             return;
         }
-        let delay = changed.delay();
+        let (delay, transfer) = (changed.delay_before_transfer(), changed.transfer);
+        let passing = |bytes: Vec<u8>| {
+            if transfer.is_zero() { ClientBound::Bytes(bytes) } else { ClientBound::Slow(bytes, transfer) }
+        };
         let mut outgoing: Vec<ClientBound> = changed.before.into_iter().map(ClientBound::line).collect();
         outgoing.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
             ReplyContent::Ended(end) => Some(ClientBound::End(end)),
-            ReplyContent::Torn(bytes) => Some(ClientBound::Bytes(bytes)),
+            ReplyContent::Torn(bytes) => Some(passing(bytes)),
             content @ (ReplyContent::Message(_)
             | ReplyContent::Bytes(_)
             | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled) => content.bytes().map(ClientBound::line),
+            | ReplyContent::Stalled) => content.bytes().map(with_newline).map(passing),
         }));
         outgoing.extend(changed.after.into_iter().map(ClientBound::line));
         if delay.is_zero() {
@@ -369,6 +396,8 @@ impl StreamRelay {
 /// Something that goes to the client.
 enum ClientBound {
     Bytes(Vec<u8>),
+    /// One part after the other, in this time; everything else waits behind it.
+    Slow(Vec<u8>, Duration),
     End(ServerEnd),
 }
 
@@ -388,14 +417,15 @@ struct ClientQueue {
 
 impl ClientQueue {
     async fn put(&self, outgoing: ClientBound) {
-        let queued = match outgoing {
-            ClientBound::End(end) => Queued::End(end),
-            ClientBound::Bytes(bytes) => {
-                let kib = u32::try_from(bytes.len() >> 10).unwrap_or(KIB_AHEAD).saturating_add(1).min(KIB_AHEAD);
-                let Ok(room) = Arc::clone(&self.room).acquire_many_owned(kib).await else { return };
-                Queued::Bytes(bytes, room)
-            }
+        let (bytes, time) = match outgoing {
+            // A queue without a reader means that the client is gone.
+            ClientBound::End(end) => return drop(self.sender.send(Queued::End(end)).await),
+            ClientBound::Bytes(bytes) => (bytes, Duration::ZERO),
+            ClientBound::Slow(bytes, time) => (bytes, time),
         };
+        let kib = u32::try_from(bytes.len() >> 10).unwrap_or(KIB_AHEAD).saturating_add(1).min(KIB_AHEAD);
+        let Ok(room) = Arc::clone(&self.room).acquire_many_owned(kib).await else { return };
+        let queued = Queued::Bytes(bytes, time, room);
         // A queue without a reader means that the client is gone.
         let _ = self.sender.send(queued).await;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -91,7 +91,8 @@ pub(super) type OutputSchemas = BTreeMap<String, Arc<Judge>>;
 
 /// A message of a client on its way, and what became of it so far. A call that ends without an answer ends with this.
 pub(super) struct RelayedExchange {
-    relay: Arc<Relay>,
+    /// The relay may hold it.
+    relay: Weak<Relay>,
     pub(super) live: LiveExchange,
     call: Mutex<Option<OpenCall>>,
     is_struck: AtomicBool,
@@ -119,7 +120,7 @@ impl Relay {
     pub(super) fn match_request(self: &Arc<Self>, request: LiveRequest, everywhere: bool) -> RelayedExchange {
         let call = self.watcher.as_ref().and_then(|_| self.open_call(&request));
         let live = self.player.match_request(request, everywhere);
-        RelayedExchange { relay: Arc::clone(self), live, call: Mutex::new(call), is_struck: AtomicBool::new(false) }
+        RelayedExchange { relay: Arc::downgrade(self), live, call: Mutex::new(call), is_struck: AtomicBool::new(false) }
     }
 
     fn open_call(&self, request: &LiveRequest) -> Option<OpenCall> {
@@ -172,6 +173,7 @@ impl Relay {
             None => format!("the server does not hear the header `{name}`"),
         }));
         changes.extend(heard.arrival.filter(|_| heard.bytes.is_some()).map(|arrival| arrival.change().to_owned()));
+        changes.extend(heard.transfer.map(|time| format!("takes {} to arrive", duration_text(time))));
         let request = &exchange.live.request;
         self.tell(&request.scope, Some(request), MessageDirection::ToServer, &heard.faults, changes);
         heard
@@ -311,9 +313,13 @@ impl Relay {
     }
 }
 
+/// How a call ended, and whether its result fits the output schema of its tool.
+type CallEnd = (CallOutcome, Option<bool>);
+
 impl RelayedExchange {
     /// Notes what came of a call.
     fn conclude(&self, answer: Option<&ServerReply>, changed: &ChangedMessage) {
+        let Some(relay) = self.relay.upgrade() else { return };
         let Some(call) = locked(&self.call).take() else { return };
         let own = changed.own.first().filter(|_| changed.loss.is_none());
         if own.is_some_and(asks_back) {
@@ -321,33 +327,36 @@ impl RelayedExchange {
         }
         let is_altered = call.is_misheard || content_of(own) != content_of(answer);
         let outcome = own.map_or(CallOutcome::Unanswered, |own| outcome(own, is_altered));
-        if let Some(intent) = locked(&self.relay.intents).get_mut(&call.key).filter(|_| outcome.looks_good()) {
+        if let Some(intent) = locked(&relay.intents).get_mut(&call.key).filter(|_| outcome.looks_good()) {
             intent.is_over = true;
         }
-        let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| self.conforms(&call.tool, own));
-        self.tell(call, outcome, conforms, changed.delay());
+        let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| relay.conforms(&call.tool, own));
+        self.tell(&relay, call, (outcome, conforms), changed.delay());
     }
 
     /// Notes that the client does not wait for an answer any more.
     pub(super) fn abandon(&self) {
+        let Some(relay) = self.relay.upgrade() else { return };
         if let Some(call) = locked(&self.call).take() {
-            self.tell(call, CallOutcome::Unanswered, None, Duration::ZERO);
+            self.tell(&relay, call, (CallOutcome::Unanswered, None), Duration::ZERO);
         }
     }
 
-    fn tell(&self, call: OpenCall, outcome: CallOutcome, conforms: Option<bool>, delay: Duration) {
-        let Some(watcher) = &self.relay.watcher else { return };
+    fn tell(&self, relay: &Relay, call: OpenCall, (outcome, conforms): CallEnd, delay: Duration) {
+        let Some(watcher) = &relay.watcher else { return };
         let OpenCall { begun, task, intent, tool, .. } = call;
         let (took, is_struck) = (begun.elapsed() + delay, self.is_struck.load(Ordering::Relaxed));
-        self.relay.refuse(watcher.called(&RelayedCall {
-            session: self.relay.session(&self.live.request.scope),
+        relay.refuse(watcher.called(&RelayedCall {
+            session: relay.session(&self.live.request.scope),
             record: CallRecord { task, intent, tool, outcome, took, is_struck, conforms },
         }));
     }
+}
 
+impl Relay {
     /// Whether a result fits the output schema of its tool; `None` where nothing can be said.
     fn conforms(&self, tool: &str, own: &ServerReply) -> Option<bool> {
-        let judge = locked(&self.relay.schemas).get(tool).cloned()?;
+        let judge = locked(&self.schemas).get(tool).cloned()?;
         let ReplyContent::Message(message) = &own.content else { return None };
         let Some(structured) = message["result"].get("structuredContent") else { return Some(false) };
         judge.is_valid(structured)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 
+use super::connection::{ConnectionReset, ResettableListener};
+use super::http::RequestPlace;
 use super::{Relay, RelayStop, http};
 
 /// Headers that are about one connection, and not about the message.
@@ -101,22 +103,23 @@ impl Upstream {
     /// Relays until the future is dropped, or a fault or an error ends the relay.
     pub async fn serve(self, listener: TcpListener) -> io::Result<RelayStop> {
         let relay = Arc::clone(&self.relay);
-        let service =
-            any(|State(upstream): State<Arc<Self>>, request: Request| async move { upstream.respond(request).await });
+        let service = any(
+            |State(upstream): State<Arc<Self>>, ConnectInfo(reset): ConnectInfo<ConnectionReset>, request: Request| async move {
+                upstream.respond(request, reset).await
+            },
+        );
         let router = Router::new().fallback(service).with_state(Arc::new(self));
-        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-            // Slower without, and nothing else.
-            let _ = stream.set_nodelay(true);
-        });
+        let service = router.into_make_service_with_connect_info::<ConnectionReset>();
         tokio::select! {
-            served = axum::serve(listener, router).into_future() => { served?; pending().await }
+            served = axum::serve(ResettableListener(listener), service).into_future() => { served?; pending().await }
             stop = relay.stopped() => Ok(stop),
         }
     }
 
-    async fn respond(&self, request: Request) -> Response {
+    async fn respond(&self, request: Request, reset: ConnectionReset) -> Response {
         let is_endpoint = request.uri().path().trim_end_matches('/') == self.address.path.trim_end_matches('/');
-        http::answer(&self.relay, request, is_endpoint, |request| self.forward(request)).await
+        let place = RequestPlace { is_endpoint, reset: Some(reset) };
+        http::answer(&self.relay, request, place, |request| self.forward(request)).await
     }
 
     /// Has a redirect to the server lead to the relay, or the client would go around it.

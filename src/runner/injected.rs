@@ -151,7 +151,19 @@ pub(super) fn is_lost(
     let is_ended = faults.is_some_and(FaultPlayer::has_ended);
     match result {
         Err(found) if found.class == Some(FailureClass::Timeout) => Ok(None),
-        Err(found) if is_ended && found.class.is_some_and(FailureClass::is_the_end) => Ok(None),
+        // A server whose output ends while it still runs breaks the protocol; here a fault did so.
+        Err(found)
+            if is_ended
+                && found.class.is_some_and(|class| class.is_the_end() || class == FailureClass::ProtocolError) =>
+        {
+            Ok(None)
+        }
+        Err(found)
+            if found.class == Some(FailureClass::ConnectionLost)
+                && faults.is_some_and(FaultPlayer::take_broken_off) =>
+        {
+            Ok(None)
+        }
         Err(found) => Err(found),
         Ok(_) => {
             let name = step.name.as_deref().unwrap_or("the request");

@@ -1,12 +1,16 @@
 //! Disruptions of a connection, in their place among the messages: the process of the server is killed or stands still,
 //! and nothing is read for a while.
 
+use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 /// Something done to a connection, in its place among the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,13 +83,44 @@ impl ReadGate {
 
     /// Waits until it is open.
     pub(super) async fn open(&self) {
-        if !self.is_shut.load(Ordering::Acquire) {
-            return;
-        }
-        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(until) = until {
+        if let Some(until) = self.shut_until() {
             sleep_until(until).await;
         }
+    }
+
+    /// When it opens; `None` if it never was shut.
+    fn shut_until(&self) -> Option<Instant> {
+        if !self.is_shut.load(Ordering::Acquire) {
+            return None;
+        }
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A reader that takes no byte while its gate is shut, not even the rest of a line.
+pub(super) struct GatedReader<R> {
+    reader: R,
+    gate: Arc<ReadGate>,
+    wait: Option<Pin<Box<Sleep>>>,
+}
+
+impl<R> GatedReader<R> {
+    pub(super) fn new(reader: R, gate: Arc<ReadGate>) -> Self {
+        Self { reader, gate, wait: None }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for GatedReader<R> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if let Some(until) = self.gate.shut_until().filter(|until| *until > Instant::now()) {
+            let mut wait = self.wait.take().unwrap_or_else(|| Box::pin(sleep_until(until)));
+            wait.as_mut().reset(until);
+            if wait.as_mut().poll(context).is_pending() {
+                self.wait = Some(wait);
+                return Poll::Pending;
+            }
+        }
+        Pin::new(&mut self.reader).poll_read(context, bytes)
     }
 }
 

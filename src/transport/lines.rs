@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
-use super::disruption::{ReadGate, StreamControl};
-use super::{Incoming, MessageForm, Outgoing, pieces};
+use super::disruption::{GatedReader, ReadGate, StreamControl};
+use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -41,6 +41,16 @@ pub(super) async fn write<W: AsyncWrite + Unpin>(
                     MessageForm::Pieces => {
                         let line = [message.bytes.as_slice(), b"\n"].concat();
                         put_pieces(&mut writer, &mut batch, pieces::thirds(&line)).await;
+                    }
+                    MessageForm::Slow(time) => {
+                        let line = [message.bytes.as_slice(), b"\n"].concat();
+                        let mut transfer = Transfer::new(line, time);
+                        while let Some(part) = transfer.next().await {
+                            batch.extend(part);
+                            if !put(&mut writer, &mut batch).await {
+                                break;
+                            }
+                        }
                     }
                     MessageForm::Torn => {
                         batch.extend_from_slice(&message.bytes);
@@ -91,9 +101,8 @@ async fn put<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool
 
 /// Reads lines of the protocol stream until it ends.
 pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
-    let mut reader = BufReader::with_capacity(64 << 10, reader);
+    let mut reader = BufReader::with_capacity(64 << 10, GatedReader::new(reader, gate));
     loop {
-        gate.open().await;
         let mut line = Vec::new();
         let read = (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await;
         let whole = line.last() == Some(&b'\n');

@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 
 pub use self::disruption::Disruption;
 pub use self::http::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
-pub use self::pieces::time_of_pauses;
+pub use self::pieces::{Bandwidth, Transfer, time_of_pauses};
 pub use self::processes::{ProcessUsage, ServerProcesses};
 pub use self::schedule::Scheduled;
 use self::shutdown::StopRequest;
@@ -141,6 +141,8 @@ pub enum MessageForm {
     Whole,
     /// In three pieces, with pauses between them.
     Pieces,
+    /// One part after the other, the last one after this time.
+    Slow(Duration),
     /// As the beginning of a message whose rest never comes: then the connection ends.
     Torn,
     /// All at once, and the response is given up soon, over HTTP.

@@ -1,5 +1,4 @@
 //! What calls leave behind in the processes of a server: files, processes, memory, each where it was planted.
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write as _;

@@ -9,7 +9,7 @@ Over stdio, or with a PORT that is not empty over HTTP, where it serves every to
 the store is one for each.
 MODE: `modern`, 2026-07-28 without sessions; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
 session ids that are counted, small, or given twice; `resumable`, answers with streams that their session can resume, with
-`anybody` everyone who names an event; `forgetful`, streams with event ids that nobody can resume; `tells-all`, updates for
+`anybody` everyone who names an event, and with `polled` they end before the answer; `forgetful`, streams with event ids that nobody can resume; `tells-all`, updates for
 all clients, `tells-on`, updates after the end of a subscription, `tells-none`, no updates; `stalls`, streams without
 an answer to who asks for progress, `pours`, resumed streams without an end, `hangs-up`, no answer to who resumes one, `full`,
 no answer to a fourth session; `undying`, sessions that are served after their end, `unclear`, ended ones that are answered with
@@ -217,7 +217,7 @@ class Exchange(BaseHTTPRequestHandler):
     def stream(self, name, answer):
         """Sends an event without a message, then the answer: whoever loses the connection between them can go on."""
         self.events += [(name, ""), (name, json.dumps(answer))]
-        self.reply_events(len(self.events) - 2, ["", json.dumps(answer)])
+        self.reply_events(len(self.events) - 2, [""] if "polled" in MODES else ["", json.dumps(answer)])
 
     def resume(self, last):
         name, answer = self.events[last + 1] if last % 2 == 0 and last < len(self.events) else (None, None)

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Campaign;
-use super::check::{CampaignCheck, CampaignFaults};
+use super::check::{CampaignCheck, CampaignFaults, is_process};
 use super::fault_kind::FaultKind;
 use super::subject::{CampaignSubject, ToolNature};
+use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Mistake};
 use crate::wire::{Catalog, Tool};
@@ -71,6 +72,13 @@ impl CampaignPlan<'_> {
                 return;
             }
         };
+        if subject.nature != ToolNature::Reads && !self.is_process() && !self.campaign.has_all_faults {
+            for kind in self.campaign.faults.iter().filter(|kind| kind.needs_process()) {
+                let why = format!("`{}` needs a server with a `command`, whose process it strikes", kind.as_str());
+                let name = format!("{}, {}", tool.name, kind.as_str());
+                self.cases.push(self.case(&name, Body::Skipped(Reason::NotApplicable(why))));
+            }
+        }
         for faults in self.faults(subject.nature) {
             self.writes += usize::from(subject.nature != ToolNature::Reads);
             let name = format!("{}, {}", tool.name, faults.text());
@@ -92,9 +100,16 @@ impl CampaignPlan<'_> {
         case
     }
 
+    fn is_process(&self) -> bool {
+        is_process(self.planner.suite, &self.planner.lane.server)
+    }
+
     /// The faults for a tool of that nature: each that fits, and sets of them where calls may be repeated.
     fn faults(&self, nature: ToolNature) -> Vec<CampaignFaults> {
-        let chosen = |kind: &FaultKind| self.campaign.faults.contains(kind) && kind.fits(nature);
+        let is_process = self.is_process();
+        let chosen = |kind: &FaultKind| {
+            self.campaign.faults.contains(kind) && kind.fits(nature) && (is_process || !kind.needs_process())
+        };
         if nature == ToolNature::Reads {
             let kinds: Vec<FaultKind> = AT_READS.into_iter().filter(chosen).collect();
             return if kinds.is_empty() { Vec::new() } else { vec![CampaignFaults::InTurn(kinds)] };

@@ -17,6 +17,7 @@ use crate::generate::Rng;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::reproduce::{ddmin, next_question};
 use crate::source::duration_text;
+use crate::suite::{Suite, Target};
 
 /// How much of a value is shown, in characters.
 const SHOWN: usize = 200;
@@ -52,6 +53,27 @@ impl CampaignFaults {
         }
     }
 
+    /// Whether one of them kills the server.
+    fn kill(&self) -> bool {
+        match self {
+            Self::One(kind) => kind.kills(),
+            Self::InTurn(kinds) | Self::Drawn { from: kinds, .. } => kinds.iter().any(|kind| kind.kills()),
+        }
+    }
+
+    /// Those that kill no server; `None` where none is left.
+    fn without_kills(&self) -> Option<Self> {
+        let left =
+            |kinds: &[FaultKind]| -> Vec<FaultKind> { kinds.iter().copied().filter(|kind| !kind.kills()).collect() };
+        let left = match self {
+            Self::One(kind) => return (!kind.kills()).then(|| self.clone()),
+            Self::InTurn(kinds) => Self::InTurn(left(kinds)),
+            Self::Drawn { from, times } => Self::Drawn { from: left(from), times: *times },
+        };
+        let (Self::InTurn(kinds) | Self::Drawn { from: kinds, .. }) = &left else { return Some(left) };
+        (!kinds.is_empty()).then_some(left)
+    }
+
     /// The sets of faults to try.
     fn sets(&self, campaign: &Campaign, tool: &str) -> Vec<Vec<FaultKind>> {
         match self {
@@ -69,6 +91,9 @@ impl CampaignFaults {
 impl Check for CampaignCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
+            // Processes may have one store.
+            let turn = self.campaign.log.turn(&context.suite.file, context.server_name);
+            let _turn = if is_process(context.suite, context.server_name) { Some(turn.lock().await) } else { None };
             let mut trial = CampaignTrial::new(&context, &self.campaign, &self.subject);
             let mut tried = CampaignTried::default();
             let verdict = self.judge(&mut trial, &mut tried).await;
@@ -94,6 +119,8 @@ impl Check for CampaignCheck {
 fn on_server(test: Value, context: &CheckContext<'_>) -> Value {
     let mut test = (context.neutral)(test);
     if context.suite.servers.len() > 1 {
+        let name = test["name"].as_str().unwrap_or_default();
+        test["name"] = format!("{name}, at {}", context.server_name).into();
         test["server"] = context.server_name.into();
     }
     test
@@ -117,16 +144,22 @@ impl CampaignTried {
     }
 }
 
+/// Faults that have broken the server, and how it ended.
+struct BrokenBy {
+    set: Vec<FaultKind>,
+    end: StruckEnd,
+}
+
 impl CampaignCheck {
     async fn judge(&self, trial: &mut CampaignTrial<'_>, tried: &mut CampaignTried) -> Result<CheckResult, TrialEnd> {
         let clean = trial.clean().await?;
-        let sets = self.faults.sets(&self.campaign, &self.subject.tool);
+        let sets = self.usable(trial, clean).await?.sets(&self.campaign, &self.subject.tool);
         let count = sets.len();
         for set in sets {
             let end = trial.strike(&set, clean).await?;
             tried.note(&end);
             if end.is_broken() {
-                return self.broken(trial, tried, clean, set).await;
+                return self.broken(trial, tried, clean, BrokenBy { set, end }).await;
             }
         }
         let note = match tried.recovered.iter().max() {
@@ -139,6 +172,26 @@ impl CampaignCheck {
             None => format!("{} after {}", self.told(tried), self.struck(count)),
         };
         Ok(CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) })
+    }
+
+    /// The faults that say something about this server: after a kill, nothing can be expected of data that ends with it.
+    async fn usable(&self, trial: &mut CampaignTrial<'_>, clean: &CleanStates) -> Result<CampaignFaults, TrialEnd> {
+        if !self.faults.kill() {
+            return Ok(self.faults.clone());
+        }
+        let outlives = trial.outlives_server(clean).await;
+        if let Ok(true) = outlives {
+            return Ok(self.faults.clone());
+        }
+        if let Some(left) = self.faults.without_kills() {
+            return Ok(left);
+        }
+        outlives?;
+        Err(TrialEnd::Because(Reason::NotApplicable(format!(
+            "what `{}` writes ends with its server, so nothing can be expected of it after a kill; say `durable: true` if \
+             it has to outlive the server",
+            self.subject.tool
+        ))))
     }
 
     fn told(&self, tried: &CampaignTried) -> String {
@@ -165,25 +218,14 @@ impl CampaignCheck {
         trial: &mut CampaignTrial<'_>,
         tried: &mut CampaignTried,
         clean: &CleanStates,
-        set: Vec<FaultKind>,
+        BrokenBy { set, end: first }: BrokenBy,
     ) -> Result<CheckResult, TrialEnd> {
         let drawn = set.len();
-        let set = smallest(trial, clean, set).await?;
-        if let (CampaignFaults::Drawn { .. }, [kind]) = (&self.faults, set.as_slice()) {
-            let why = format!("`{}` alone is enough to break it, and has a case of its own", kind.as_str());
-            return Err(TrialEnd::Inconclusive(why));
-        }
-        let mut end = trial.strike(&set, clean).await?;
-        tried.note(&end);
-        if !end.is_broken() {
-            let why = format!("{} broke the server once, and did not when it was tried again", list(&set));
-            return Err(TrialEnd::Inconclusive(why));
-        }
-        let control = trial.clean_run().await?;
-        if !clean.is_confirmed_by(&control) {
-            let why = format!("calls of `{}` without faults do not show the same each time", self.subject.tool);
-            return Err(TrialEnd::Inconclusive(why));
-        }
+        let (set, mut end) = match first {
+            // It cannot be tried again.
+            StruckEnd::Silent(silent) if silent.is_final => (set, StruckEnd::Silent(silent)),
+            StruckEnd::Read(_) | StruckEnd::Silent(_) => self.confirmed(trial, tried, clean, set).await?,
+        };
         let mut found = match &end {
             StruckEnd::Read(run) => self.finding(trial, clean, &set, run),
             StruckEnd::Silent(silent) => silent.found.clone(),
@@ -201,6 +243,39 @@ impl CampaignCheck {
         Ok(CheckResult { exchanges, ..CheckResult::found(Outcome::Failed, vec![Finding { exchange, ..found }]) })
     }
 
+    /// The smallest set of faults that breaks the server, tried once more beside calls without faults.
+    async fn confirmed(
+        &self,
+        trial: &mut CampaignTrial<'_>,
+        tried: &mut CampaignTried,
+        clean: &CleanStates,
+        set: Vec<FaultKind>,
+    ) -> Result<(Vec<FaultKind>, StruckEnd), TrialEnd> {
+        let set = smallest(trial, clean, set).await?;
+        if let (CampaignFaults::Drawn { .. }, [kind]) = (&self.faults, set.as_slice()) {
+            let why = format!("`{}` alone is enough to break it, and has a case of its own", kind.as_str());
+            return Err(TrialEnd::Inconclusive(why));
+        }
+        let end = trial.strike(&set, clean).await?;
+        tried.note(&end);
+        if !end.is_broken() {
+            let why = format!("{} broke the server once, and did not when it was tried again", list(&set));
+            return Err(TrialEnd::Inconclusive(why));
+        }
+        for is_last in [false, true] {
+            let control = trial.clean_run().await?;
+            if clean.is_confirmed_by(&control) {
+                break;
+            }
+            // Data that outlives the server may still have the damage in it, which the first call undoes.
+            if is_last || !end.is_of_changes() {
+                let why = format!("calls of `{}` without faults do not show the same each time", self.subject.tool);
+                return Err(TrialEnd::Inconclusive(why));
+            }
+        }
+        Ok((set, end))
+    }
+
     fn finding(&self, trial: &CampaignTrial<'_>, clean: &CleanStates, set: &[FaultKind], run: &StruckRun) -> Finding {
         let (tool, faults) = (&self.subject.tool, list(set));
         if run.is_sound {
@@ -209,6 +284,7 @@ impl CampaignCheck {
             return explained("not-recovered", message, help).with_evidence("injected", run.strikes.join("\n"));
         }
         let once_more = if trial.is_repeated(set) { " and the same call once more" } else { "" };
+        let confirmed = if run.is_confirmed { ", although the server had confirmed the call" } else { "" };
         let (code, message, help) = match (run.expected, run.count) {
             (ExpectedEffect::Never, _) => (
                 "read-only-tool-writes",
@@ -217,7 +293,7 @@ impl CampaignCheck {
             ),
             (_, EffectCount::Times(0)) => (
                 "effect-lost",
-                format!("the effect of `{tool}` is missing after {faults}{once_more}"),
+                format!("the effect of `{tool}` is missing after {faults}{once_more}{confirmed}"),
                 "confirm a call once its effect is in the store, and do not take it for done before",
             ),
             (_, EffectCount::Times(times)) if times > 1 => (
@@ -242,11 +318,15 @@ impl CampaignCheck {
             ),
         };
         let mut found = explained(code, message, help).with_evidence("injected", run.strikes.join("\n"));
-        if let Some(difference) = clean.differences(&run.state, run.expected).into_iter().next() {
+        if let Some(difference) = run.compared.differences(&run.state, run.expected).into_iter().next() {
             found = found
                 .with_evidence("place", difference.place())
                 .with_evidence("without faults", difference.expected.text(SHOWN))
                 .with_evidence("with faults", difference.actual_text(SHOWN));
+        }
+        if run.compared.is_of_changes() {
+            let compared = "changes since the beginning of the session, because data outlives the server";
+            found = found.with_evidence("compared", compared);
         }
         if self.subject.nature == ToolNature::Idempotent && clean.repeats {
             found = found.with_evidence("control", "the same call twice changes the state twice without faults, too");
@@ -287,6 +367,15 @@ fn list(kinds: &[FaultKind]) -> String {
     }
 }
 
-fn explained(code: &str, message: String, help: &str) -> Finding {
+/// Whether the server is a process that is started here.
+pub(super) fn is_process(suite: &Suite, server: &str) -> bool {
+    suite.servers.get(server).is_some_and(|server| match &server.target {
+        Target::Command(_) => true,
+        Target::Url(http) => http.command.is_some(),
+        Target::Builtin(_) => false,
+    })
+}
+
+pub(super) fn explained(code: &str, message: String, help: &str) -> Finding {
     Finding { help: Some(help.to_owned()), ..Finding::new(code, message) }
 }

@@ -1,22 +1,23 @@
 //! What a call does without faults: the states before it, after it, and after the same call once more.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::sleep;
 
-use super::pattern::{ExpectedPart, PatternDifference, StatePattern};
+use super::comparison::{StateComparison, StatePatterns, change};
 use super::subject::ToolNature;
 use super::trial::{CampaignTrial, TrialEnd};
 use crate::block::config::shown_state::{CLOCK, ShownAnswer, ShownState};
 use crate::event::Reason;
-use crate::path::PathStep;
 
 /// The states that two clean runs agree on.
 #[derive(Debug, Clone)]
 pub(super) struct CleanStates {
-    before: StatePattern,
-    once: StatePattern,
+    /// Whole states, where they tell whether a call was made.
+    states: Option<Arc<StatePatterns>>,
+    /// Changes since the beginning of a session, where they do: for data that outlives its server.
+    changes: Option<Arc<StatePatterns>>,
     /// The state after one call.
     shown: ShownState,
     /// Whether the same call once more changed the state again.
@@ -27,10 +28,10 @@ pub(super) struct CleanStates {
     pub(super) elapsed: Duration,
 }
 
-/// The states of one clean run.
+/// The states of one clean run; read twice, because reading may change what is shown.
 pub(super) struct CleanRun {
-    pub(super) before: ShownState,
-    pub(super) once: ShownState,
+    pub(super) before: [ShownState; 2],
+    pub(super) once: [ShownState; 2],
     pub(super) twice: ShownState,
     pub(super) serves_again: bool,
     pub(super) elapsed: Duration,
@@ -83,23 +84,27 @@ impl CleanStates {
         // Clocks that count seconds are seen to go on.
         sleep(CLOCK).await;
         let second = trial.clean_run().await?;
-        let common =
-            |first: &ShownState, second: &ShownState| StatePattern::common(&first.compared(), &second.compared());
-        let before = common(&first.before, &second.before);
-        let once = common(&first.once, &second.once);
+        let runs = [first, second];
+        let states = StatePatterns::of_states(&runs);
+        let changes = StatePatterns::of_changes(&runs);
+        let is_shown = |run: &CleanRun| !states.is_before(&run.once[0].compared());
         let tool = &trial.subject.tool;
-        let is_shown = !before.matches(&first.once.compared()) || !before.matches(&second.once.compared());
-        let skipped = |why: String| Err(TrialEnd::Because(Reason::NotApplicable(why)));
         if trial.subject.nature == ToolNature::Reads {
-            if is_shown {
+            if runs.iter().any(is_shown) {
                 return Err(TrialEnd::Inconclusive(format!(
                     "`{tool}` changes what reading shows without any fault, although it says that it only reads, or its \
                      name does"
                 )));
             }
-        } else if !is_shown {
-            let begins_elsewhere = first.before.first_change(&second.before).is_some();
-            return skipped(if begins_elsewhere {
+            return Ok(Self::of(runs, Some(states), None));
+        }
+        let begun = |run: &CleanRun| run.before[0].compared();
+        let tells_states = runs.iter().all(is_shown) && runs.iter().all(|run| states.tells_apart(&begun(run)));
+        let tells_changes = runs.iter().all(|run| changes.tells_apart(&change(&begun(run), &begun(run))));
+        if !tells_states && !tells_changes {
+            let [first, second] = &runs;
+            let begins_elsewhere = first.before[0].first_change(&second.before[0]).is_some();
+            return Err(TrialEnd::Because(Reason::NotApplicable(if begins_elsewhere {
                 format!(
                     "what earlier calls of `{tool}` wrote is still there when its server has been started again, so calls \
                      cannot be compared; remove it in `setup` and `teardown`, or start the server with a store of its own"
@@ -109,76 +114,43 @@ impl CleanStates {
                     "nothing that reading shows changes with a call of `{tool}`; show its effect with `verify:` in a \
                      test that calls it"
                 )
-            });
+            })));
         }
-        let repeats = !once.matches(&first.twice.compared()) || !once.matches(&second.twice.compared());
-        let elapsed = first.elapsed.max(second.elapsed);
-        let serves_again = first.serves_again && second.serves_again;
-        Ok(Self { before, once, shown: first.once, repeats, serves_again, elapsed })
+        Ok(Self::of(runs, tells_states.then_some(states), tells_changes.then_some(changes)))
+    }
+
+    fn of(runs: [CleanRun; 2], states: Option<StatePatterns>, changes: Option<StatePatterns>) -> Self {
+        let elapsed = runs[0].elapsed.max(runs[1].elapsed);
+        let serves_again = runs.iter().all(|run| run.serves_again);
+        let [first, second] = runs;
+        let shown = first.once[0].clone();
+        let (states, changes) = (states.map(Arc::new), changes.map(Arc::new));
+        let mut clean = Self { states, changes, shown, repeats: false, serves_again, elapsed };
+        clean.repeats = [first, second].iter().any(|run| {
+            let compared = clean.compare(&run.before[0]);
+            compared.is_some_and(|compared| !compared.allows(&run.twice, ExpectedEffect::Once))
+        });
+        clean
+    }
+
+    /// How the states of a session are compared that begins with this one; `None` where they cannot be.
+    pub(super) fn compare(&self, begun: &ShownState) -> Option<StateComparison> {
+        let whole = self.states.as_ref().filter(|states| states.is_before(&begun.compared()));
+        whole.map(StateComparison::of_states).or_else(|| self.compare_changes(begun))
+    }
+
+    /// The same by the changes since then.
+    pub(super) fn compare_changes(&self, begun: &ShownState) -> Option<StateComparison> {
+        self.changes.as_ref().map(|changes| StateComparison::of_changes(changes, begun.compared()))
     }
 
     /// Whether another clean run agrees, so that nothing but faults can have made a difference.
     pub(super) fn is_confirmed_by(&self, run: &CleanRun) -> bool {
-        self.before.matches(&run.before.compared()) && self.once.matches(&run.once.compared())
-    }
-
-    /// Whether a state is the one in which every run begins.
-    pub(super) fn is_beginning(&self, state: &ShownState) -> bool {
-        self.before.matches(&state.compared())
-    }
-
-    /// Whether a state shows the effect as often as it may.
-    pub(super) fn allows(&self, state: &ShownState, expected: ExpectedEffect) -> bool {
-        let state = state.compared();
-        let (before, once) = (|| self.before.matches(&state), || self.once.matches(&state));
-        match expected {
-            ExpectedEffect::Never => before(),
-            ExpectedEffect::Once => once(),
-            ExpectedEffect::AtMostOnce => before() || once(),
-        }
-    }
-
-    /// How often the effect shows in a state.
-    pub(super) fn count(&self, state: &ShownState, nature: ToolNature) -> EffectCount {
-        let compared = state.compared();
-        if nature != ToolNature::Reads && self.once.matches(&compared) {
-            return EffectCount::Times(1);
-        }
-        if self.before.matches(&compared) {
-            return EffectCount::Times(0);
-        }
-        let differences = self.once.differences(&compared);
-        let counted = differences.iter().filter_map(|difference| self.multiple(difference)).find(|times| *times > 1);
-        counted.map_or(EffectCount::Other, EffectCount::Times)
-    }
-
-    /// How many times as far as after one call a size or a number has moved.
-    fn multiple(&self, difference: &PatternDifference) -> Option<u64> {
-        let once = match &difference.expected {
-            ExpectedPart::Length(length) => i64::try_from(*length).ok()?,
-            ExpectedPart::Value(value) => value.as_i64()?,
-            ExpectedPart::Something | ExpectedPart::Nothing => return None,
+        let is_as_often = |compared: StateComparison| {
+            compared.allows(&run.before[1], ExpectedEffect::Never)
+                && compared.allows(&run.once[0], ExpectedEffect::Once)
         };
-        let before = self.before.at(&difference.path)?.size()?;
-        let size =
-            |value: &Value| value.as_array().and_then(|items| i64::try_from(items.len()).ok()).or(value.as_i64());
-        let now = difference.actual.as_ref().and_then(size)?;
-        let step = once.checked_sub(before).filter(|step| *step != 0)?;
-        let moved = now.checked_sub(before)?;
-        (moved % step == 0).then(|| u64::try_from(moved / step).ok()).flatten()
-    }
-
-    /// The parts of a state that are not as they must be, those first that say most.
-    pub(super) fn differences(&self, state: &ShownState, expected: ExpectedEffect) -> Vec<PatternDifference> {
-        let pattern = if expected == ExpectedEffect::Never { &self.before } else { &self.once };
-        let mut differences = pattern.differences(&state.compared());
-        differences.sort_by_key(PatternDifference::obscurity);
-        differences
-    }
-
-    /// What is there before a call.
-    pub(super) fn before(&self, path: &[PathStep]) -> Option<&StatePattern> {
-        self.before.at(path)
+        self.compare(&run.before[0]).is_some_and(is_as_often)
     }
 
     /// The answer at a place after one clean call.

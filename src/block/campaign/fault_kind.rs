@@ -9,7 +9,7 @@ use crate::fault::{Fault, decode_named};
 use crate::source::Span;
 use crate::source::template::from_json;
 
-/// How many times longer than the client waits a late answer takes.
+/// How many times longer than the client waits a late answer takes, or a pause.
 const LATER: u32 = 2;
 
 /// A kind of fault: what strikes a call, and what the client sees of it.
@@ -27,6 +27,24 @@ pub(super) enum FaultKind {
     Error,
     /// The server does its work, and bytes that are no text come instead of its answer.
     Garbage,
+    /// The process of the server is killed when its answer is on the way: it has confirmed the call.
+    Kill,
+    /// The process of the server is killed as soon as it has the request.
+    KillAtWork,
+    /// The process of the server stands still for longer than the client waits.
+    Pause,
+}
+
+/// The call that a fault strikes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StruckCall<'a> {
+    pub(super) tool: &'a str,
+    /// Its number among the calls of the tool.
+    pub(super) number: usize,
+    /// How long the client waits for its answer.
+    pub(super) timeout: Duration,
+    /// Whether the server may be started again before it, so that its session is another one.
+    pub(super) is_counted_across_sessions: bool,
 }
 
 /// What the client sees of a struck call.
@@ -52,8 +70,17 @@ pub(super) const KIND_NAMES: [&str; FaultKind::ALL.len()] = {
 };
 
 impl FaultKind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::LostResponse, Self::LostRequest, Self::DuplicateRequest, Self::LateAnswer, Self::Error, Self::Garbage];
+    pub(super) const ALL: [Self; 9] = [
+        Self::LostResponse,
+        Self::LostRequest,
+        Self::DuplicateRequest,
+        Self::LateAnswer,
+        Self::Error,
+        Self::Garbage,
+        Self::Kill,
+        Self::KillAtWork,
+        Self::Pause,
+    ];
 
     /// The name: the type of the fault, or `late_answer`.
     pub(super) const fn as_str(self) -> &'static str {
@@ -64,6 +91,9 @@ impl FaultKind {
             Self::LateAnswer => "late_answer",
             Self::Error => "error",
             Self::Garbage => "garbage",
+            Self::Kill => "kill",
+            Self::KillAtWork => "kill_at_work",
+            Self::Pause => "pause",
         }
     }
 
@@ -77,23 +107,47 @@ impl FaultKind {
         self != Self::LostRequest
     }
 
+    /// Whether it strikes the process of the server, which must be one that is started here.
+    pub(super) fn needs_process(self) -> bool {
+        self.kills() || self == Self::Pause
+    }
+
+    /// Whether the server is gone afterwards, and starts again.
+    pub(super) fn kills(self) -> bool {
+        matches!(self, Self::Kill | Self::KillAtWork)
+    }
+
+    /// How long the server stands still from the call on.
+    pub(super) fn stands_still(self, timeout: Duration) -> Duration {
+        if self == Self::Pause { timeout * LATER } else { Duration::ZERO }
+    }
+
     pub(super) fn ending(self) -> StruckEnding {
         match self {
-            Self::LostResponse | Self::LostRequest | Self::Garbage => StruckEnding::Unanswered,
+            Self::LostResponse | Self::LostRequest | Self::Garbage | Self::Kill | Self::KillAtWork | Self::Pause => {
+                StruckEnding::Unanswered
+            }
             Self::DuplicateRequest | Self::Error => StruckEnding::Answered,
             Self::LateAnswer => StruckEnding::Cancelled,
         }
     }
 
-    /// The fault in the words of a suite; it strikes the call of the tool with this number, and `timeout` is how long
-    /// the client waits.
-    pub(super) fn written(self, tool: &str, number: usize, timeout: Duration) -> Value {
-        let on = json!({"tools": tool, "nth": number});
+    /// The fault in the words of a suite.
+    pub(super) fn written(self, call: StruckCall<'_>) -> Value {
+        let mut on = json!({"tools": call.tool, "nth": call.number});
+        if call.is_counted_across_sessions {
+            on["per"] = "server".into();
+        }
         match self {
-            Self::LateAnswer => json!({"type": "latency", "added": milliseconds(timeout * LATER), "on": on}),
-            Self::LostResponse | Self::LostRequest | Self::DuplicateRequest | Self::Error | Self::Garbage => {
-                json!({"type": self.as_str(), "on": on})
-            }
+            Self::LateAnswer => json!({"type": "latency", "added": milliseconds(call.timeout * LATER), "on": on}),
+            Self::Pause => json!({"process": {"pause": milliseconds(self.stands_still(call.timeout))}, "on": on}),
+            Self::LostResponse
+            | Self::LostRequest
+            | Self::DuplicateRequest
+            | Self::Error
+            | Self::Garbage
+            | Self::Kill
+            | Self::KillAtWork => json!({"type": self.as_str(), "on": on}),
         }
     }
 
@@ -103,10 +157,9 @@ impl FaultKind {
     }
 
     /// The fault itself.
-    pub(super) fn faults(self, tool: &str, number: usize, timeout: Duration, span: Span) -> Vec<Fault> {
+    pub(super) fn faults(self, call: StruckCall<'_>, span: Span) -> Vec<Fault> {
         let mut found = Vec::new();
-        let faults =
-            decode_named(&self.fault_name(number), &from_json(&self.written(tool, number, timeout), span), &mut found);
+        let faults = decode_named(&self.fault_name(call.number), &from_json(&self.written(call), span), &mut found);
         debug_assert!(found.is_empty(), "a fault of campaigns has mistakes: {found:?}");
         faults
     }
@@ -136,8 +189,11 @@ mod tests {
         let source = sources.add(SourceFile::new("suite.yml", ""));
         let span = Span { source, start: 0, end: 0 };
         for kind in FaultKind::ALL {
-            let faults = kind.faults("create_user", 2, Duration::from_millis(500), span);
+            let timeout = Duration::from_millis(500);
+            let call = StruckCall { tool: "create_user", number: 2, timeout, is_counted_across_sessions: kind.kills() };
+            let faults = kind.faults(call, span);
             assert_eq!(faults.len(), 1, "{kind:?}");
+            assert_eq!(faults[0].needs_process(), kind.needs_process(), "{kind:?}");
             assert_eq!(faults[0].name(), kind.fault_name(2));
             assert_eq!(kind.as_str().parse(), Ok(kind));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ const MOST_SHOWN: usize = 2;
 pub(super) struct CampaignLog {
     spent: AtomicU64,
     rows: Mutex<Vec<CampaignRow>>,
+    turns: Mutex<BTreeMap<CampaignTarget, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// One case.
@@ -68,6 +69,13 @@ impl CampaignVerdict {
 }
 
 impl CampaignLog {
+    /// The turn of the cases of a server that must not run at the same time.
+    pub(super) fn turn(&self, file: &str, server: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let target = CampaignTarget { file: file.to_owned(), server: server.to_owned() };
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(target).or_default())
+    }
+
     /// Takes so many calls from the budget; false where it does not have them.
     pub(super) fn spend(&self, calls: usize, budget: u64) -> bool {
         let calls = u64::try_from(calls).unwrap_or(u64::MAX);

@@ -1,15 +1,16 @@
-//! `campaign:`, tools that may change data crossed with faults: lost requests and answers, duplicates, late answers, errors
-//! and garbage.
+//! `campaign:`, tools that may change data crossed with faults: lost requests and answers, duplicates, late answers, errors,
+//! garbage, and servers that are killed or stand still.
 //!
 //! `cases` plans a case for each tool and each `fault_kind` that fits it. A `subject` is a tool with a call of it that is
-//! served; `clean` learns what that call does without faults, as a `pattern` of what is read before and after it. A
-//! `trial` strikes calls in a session of its own, ends the faults, and measures how soon the server answers again;
+//! served; `clean` learns what that call does without faults, as a `pattern` of what is read before and after it, to which a
+//! `comparison` holds later states. A `trial` strikes calls in a session of its own, ends the faults, and measures how soon the server answers again;
 //! `check` compares what is read then, finds the smallest set of faults that breaks the server, and `written` makes a
 //! test of it. `log` has the table.
 
 mod cases;
 mod check;
 mod clean;
+mod comparison;
 mod fault_kind;
 mod log;
 mod pattern;
@@ -57,7 +58,13 @@ static KEYS: Object = Object {
             "faults",
             Shape::Set(&Shape::Choice(&KIND_NAMES)),
             "The kinds of faults, by default all of them; `duplicate_request` strikes only tools that say \
-             `idempotentHint: true`.",
+             `idempotentHint: true`, and `kill`, `kill_at_work` and `pause` only servers with a `command`.",
+        ),
+        key(
+            "durable",
+            Shape::Flag,
+            "Whether what a call writes has to outlive the server's process; by default a clean end and a new start tell. \
+             Without that, `kill` and `kill_at_work` strike nothing.",
         ),
         key(
             "together",
@@ -79,8 +86,12 @@ struct Campaign {
     span: Span,
     tools: ToolSelection,
     faults: BTreeSet<FaultKind>,
+    /// Whether these are all there are, because none are named.
+    has_all_faults: bool,
     /// How many faults strike calls in a row.
     together: usize,
+    /// Whether data has to outlive the server; `None` where that is to be found out.
+    durable: Option<bool>,
     /// The most calls in all.
     calls: u64,
     seed: u64,
@@ -101,8 +112,10 @@ fn read_campaign(node: &Node) -> Option<Campaign> {
     Some(Campaign {
         span: node.span,
         tools: selected_tools(node, "tools"),
+        has_all_faults: faults.is_empty(),
         faults: if faults.is_empty() { FaultKind::ALL.into() } else { faults },
         together: KEYS.whole(node, "together").and_then(|count| usize::try_from(count).ok()).unwrap_or_default(),
+        durable: node.get("durable").and_then(Node::flag),
         calls: KEYS.whole(node, "calls").unwrap_or_default(),
         seed: KEYS.whole(node, "seed").unwrap_or_default(),
         max_time: KEYS.duration(node, "max_time").unwrap_or_default(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::comparison::{ADDED, REMOVED};
 use crate::path::{DottedPath, PathStep};
 use crate::source::beginning_of_json;
 
@@ -68,10 +69,15 @@ impl PatternDifference {
 
     /// Where it is, in words.
     pub(super) fn place(&self) -> String {
-        match self.path.as_slice() {
-            [PathStep::Member(place), inner @ ..] => format!("{} in {place}", of_result(inner)),
-            inner => DottedPath { steps: inner.to_vec() }.to_string(),
+        let [PathStep::Member(place), inner @ ..] = self.path.as_slice() else {
+            return DottedPath { steps: self.path.clone() }.to_string();
+        };
+        for (name, moved) in [(ADDED, "the items that came into"), (REMOVED, "the items that left")] {
+            if let Some(at) = inner.iter().position(|step| step.name() == Some(name)) {
+                return format!("{moved} {} in {place}", of_result(&inner[..at]));
+            }
         }
+        format!("{} in {place}", of_result(inner))
     }
 }
 
@@ -110,6 +116,26 @@ impl StatePattern {
             }
             _ if one == other => Self::Same(one.clone()),
             _ => Self::Varies,
+        }
+    }
+
+    /// The same with one more value that it describes.
+    pub(super) fn widened(self, value: &Value) -> Self {
+        match (self, value) {
+            (Self::Same(same), value) => Self::common(&same, value),
+            (Self::Items(items), Value::Array(values)) if items.len() == values.len() => {
+                Self::Items(items.into_iter().zip(values).map(|(item, value)| item.widened(value)).collect())
+            }
+            (Self::Members(mut members), Value::Object(values)) => {
+                for (name, member) in &mut members {
+                    let known = std::mem::replace(member, Self::Varies);
+                    *member = values.get(name).map_or(Self::Varies, |value| known.widened(value));
+                }
+                let new = values.keys().filter(|name| !members.contains_key(*name)).cloned().collect::<Vec<_>>();
+                members.extend(new.into_iter().map(|name| (name, Self::Varies)));
+                Self::Members(members)
+            }
+            (Self::Varies | Self::Items(_) | Self::Members(_), _) => Self::Varies,
         }
     }
 
@@ -226,6 +252,14 @@ mod tests {
         assert!(pattern().matches(&json!({"users": [{"id": "c", "name": "Ann"}]})));
         assert!(!pattern().matches(&json!({"users": [], "at": 1})));
         assert!(!pattern().matches(&json!({"users": [{"id": "a", "name": "Ann"}], "more": 1})));
+    }
+
+    #[test]
+    fn a_pattern_grows_with_what_it_describes() {
+        let wider = pattern().widened(&json!({"users": [{"id": "a", "name": "Bob"}], "at": 1, "more": true}));
+        assert!(wider.matches(&json!({"users": [{"id": "c", "name": "Carl"}]})));
+        assert!(!wider.matches(&json!({"users": [], "at": 1})));
+        assert!(pattern().widened(&json!([])).matches(&json!(1)));
     }
 
     #[test]

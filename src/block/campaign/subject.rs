@@ -61,6 +61,8 @@ pub(super) struct CampaignSubject {
     pub(super) earlier_calls: usize,
     /// What the call does without faults, once that is known.
     pub(super) clean: OnceCell<Result<CleanStates, TrialEnd>>,
+    /// Whether that is still there when the server has been started again, once that is known.
+    pub(super) outlives: OnceCell<Result<bool, TrialEnd>>,
 }
 
 impl CampaignSubject {
@@ -80,6 +82,7 @@ impl CampaignSubject {
             teardown,
             shows: shown_by_tests(planner, catalog, tool),
             clean: OnceCell::new(),
+            outlives: OnceCell::new(),
         })
     }
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::Campaign;
+use super::check::explained;
 use super::clean::{CleanRun, CleanStates, EffectCount, ExpectedEffect};
-use super::fault_kind::{FaultKind, StruckEnding};
+use super::comparison::StateComparison;
+use super::fault_kind::{FaultKind, StruckCall, StruckEnding};
 use super::subject::{CampaignSubject, ToolNature};
 use crate::block::config::shown_state::{ShownState, ShownStateReader};
 use crate::block::evidence::refused_with_help;
-use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason};
+use crate::event::{CheckResult, Exchange, FailureClass, Finding, FindingKind, Outcome, Reason};
 use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::generated::bare;
@@ -21,6 +23,7 @@ use crate::session::Session;
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Action, Cancel, CancelWhen, Step};
+use crate::transport::{FirstSignal, ShutdownOrder};
 use crate::wire::is_served;
 
 /// How long a client waits at least for an answer that a fault may have lost.
@@ -36,11 +39,20 @@ const POLLING: Duration = Duration::from_millis(100);
 /// How often a call is made after the faults, until it is served.
 const MOST_ATTEMPTS: usize = 10;
 
+/// How often a server that was killed is started, and how long is waited before it is started again.
+const STARTS: usize = 3;
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a server has to end by itself.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
+
 /// Why a case comes to no verdict, or to one early.
 #[derive(Debug, Clone)]
 pub(super) enum TrialEnd {
     /// The server is at fault.
     Failed(Box<Finding>),
+    /// It does not start any more.
+    Unstartable(Box<Finding>),
     /// Nothing follows, for this reason.
     Inconclusive(String),
     /// The case does not apply.
@@ -60,6 +72,8 @@ pub(super) struct CampaignTrial<'a> {
     exchanges: Vec<Exchange>,
     frames: Vec<u32>,
     protocol_revision: String,
+    /// What the steps of the last session have captured, for the teardown.
+    captured: Names,
 }
 
 /// Faults that strike calls in a row, and what the call does without them.
@@ -67,6 +81,7 @@ pub(super) struct CampaignTrial<'a> {
 struct StruckSet<'a> {
     kinds: &'a [FaultKind],
     clean: &'a CleanStates,
+    player: &'a Arc<FaultPlayer>,
 }
 
 /// How calls that were struck ended.
@@ -82,10 +97,20 @@ pub(super) enum StruckEnd {
 #[derive(Debug)]
 pub(super) struct SilentServer {
     pub(super) found: Finding,
+    /// Whether it does not start any more either.
+    pub(super) is_final: bool,
     pub(super) exchanges: Vec<Exchange>,
 }
 
 impl StruckEnd {
+    /// Whether changes were compared, since data outlives the server.
+    pub(super) fn is_of_changes(&self) -> bool {
+        match self {
+            Self::Read(run) => run.compared.is_of_changes(),
+            Self::Silent(_) => false,
+        }
+    }
+
     /// Whether a correct server does not end so.
     pub(super) fn is_broken(&self) -> bool {
         match self {
@@ -99,6 +124,10 @@ impl StruckEnd {
 #[derive(Debug)]
 pub(super) struct StruckRun {
     pub(super) state: ShownState,
+    /// How it is compared.
+    pub(super) compared: StateComparison,
+    /// Whether the server had answered a call with a success before it was killed.
+    pub(super) is_confirmed: bool,
     pub(super) expected: ExpectedEffect,
     pub(super) count: EffectCount,
     /// Whether the state is as it may be.
@@ -123,6 +152,7 @@ impl<'a> CampaignTrial<'a> {
             exchanges: Vec::new(),
             frames: Vec::new(),
             protocol_revision: String::new(),
+            captured: Names::new(),
         }
     }
 
@@ -145,7 +175,7 @@ impl<'a> CampaignTrial<'a> {
     async fn look_at_clean_calls(&mut self, session: &Session) -> Result<CleanRun, TrialEnd> {
         let names = self.prepare(session).await?;
         let readers = self.subject.readers(self.context);
-        let before = self.read(session, &readers).await?;
+        let before = self.read_twice(session, &readers).await?;
         let first = self.ask(session, &self.subject.call, &names).await?;
         let elapsed = Duration::from_micros(first.exchange.elapsed_us);
         match &first.answer {
@@ -158,7 +188,7 @@ impl<'a> CampaignTrial<'a> {
             Ok(_) => return Err(TrialEnd::Refused(Box::new(self.refused(&first.exchange)))),
             Err(found) => return Err(unusable(found)),
         }
-        let once = self.read(session, &readers).await?;
+        let once = self.read_twice(session, &readers).await?;
         // Refusing what is done already is no fault.
         let again = self.ask(session, &self.subject.call, &names).await?;
         let serves_again = is_served(again.answer.as_ref().map_err(unusable)?);
@@ -176,58 +206,133 @@ impl<'a> CampaignTrial<'a> {
         result
     }
 
+    /// Whether what a call does is still there after a clean end of its server and a new start.
+    pub(super) async fn outlives_server(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
+        if let Some(is_durable) = self.campaign.durable {
+            return Ok(is_durable);
+        }
+        let subject = self.subject;
+        subject.outlives.get_or_init(|| self.try_clean_restart(clean)).await.clone()
+    }
+
+    async fn try_clean_restart(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
+        let session = self.open(None).await?;
+        let called = self.call_cleanly(&session, clean).await;
+        let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
+        self.context.servers.shut_down(&session, order).await;
+        let compared = called?;
+        let session = self.open(None).await?;
+        let readers = self.subject.readers(self.context);
+        let state = self.settled(&session, &readers, &compared, ExpectedEffect::Once, clean.elapsed).await;
+        let ended = self.end(session).await;
+        let state = state?;
+        if let Some(found) = ended {
+            return Err(TrialEnd::Failed(Box::new(found)));
+        }
+        let is_kept = compared.allows(&state, ExpectedEffect::Once);
+        if !is_kept && !compared.allows(&state, ExpectedEffect::Never) {
+            return Err(TrialEnd::Inconclusive(format!(
+                "after a clean end and a new start the server shows neither the state before a call of `{}` nor that after \
+                 it",
+                self.subject.tool
+            )));
+        }
+        Ok(is_kept)
+    }
+
+    async fn call_cleanly(&mut self, session: &Session, clean: &CleanStates) -> Result<StateComparison, TrialEnd> {
+        let names = self.prepare(session).await?;
+        let readers = self.subject.readers(self.context);
+        let before = self.read(session, &readers).await?;
+        let compared = self.compare(clean, &before)?;
+        let called = self.ask(session, &self.subject.call, &names).await?;
+        called.answer.as_ref().map_err(unusable)?;
+        let state = self.read(session, &readers).await?;
+        if compared.allows(&state, ExpectedEffect::Once) { Ok(compared) } else { Err(self.begins_elsewhere()) }
+    }
+
+    /// How the states of a session are compared that begins with this one: by changes where data is known to outlive the
+    /// server, since others may write to the same store.
+    fn compare(&self, clean: &CleanStates, begun: &ShownState) -> Result<StateComparison, TrialEnd> {
+        let outlives = matches!(self.subject.outlives.get(), Some(Ok(true)));
+        let changes = if outlives { clean.compare_changes(begun) } else { None };
+        changes.or_else(|| clean.compare(begun)).ok_or_else(|| self.begins_elsewhere())
+    }
+
+    fn begins_elsewhere(&self) -> TrialEnd {
+        TrialEnd::Inconclusive(format!(
+            "the server does not begin as it did without faults, so what is read after calls of `{}` says nothing; remove \
+             what earlier calls wrote in `setup` and `teardown`",
+            self.subject.tool
+        ))
+    }
+
+    /// The call that a fault strikes in a set of them, as one of that number.
+    pub(super) fn struck<'s>(&'s self, at: usize, kinds: &[FaultKind], clean: &CleanStates) -> StruckCall<'s> {
+        StruckCall {
+            tool: &self.subject.tool,
+            number: at + 1,
+            timeout: self.timeout(clean),
+            is_counted_across_sessions: kinds.iter().any(|kind| kind.kills()),
+        }
+    }
+
     /// Strikes one call with each of these faults in turn, ends the faults, and looks what the server has done.
     pub(super) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, TrialEnd> {
-        let (tool, span, timeout) = (&self.subject.tool, self.subject.call.span, self.timeout(clean));
-        let faults = kinds.iter().enumerate().flat_map(|(at, kind)| kind.faults(tool, at + 1, timeout, span)).collect();
+        let span = self.subject.call.span;
+        let faults = kinds.iter().enumerate();
+        let faults = faults.flat_map(|(at, kind)| kind.faults(self.struck(at, kinds, clean), span)).collect();
         let player = Arc::new(FaultPlayer::new(faults));
         // Setup, and what is read before the calls, are not struck.
         player.heal();
-        let session = self.open(Some(&player)).await?;
+        let mut session = self.open(Some(&player)).await?;
         let first = self.exchanges.len();
-        let struck = self.strike_in(&session, &player, kinds, clean).await;
+        let struck = self.strike_in(&mut session, StruckSet { kinds, clean, player: &player }).await;
         if matches!(&struck, Err(TrialEnd::Failed(_))) {
             session.mark_exit_reported();
         }
         let ended = self.end(session).await;
         let exchanges = self.exchanges[first..].to_vec();
-        let silent = |found| Ok(StruckEnd::Silent(Box::new(SilentServer { found, exchanges: exchanges.clone() })));
+        let silent = |found: Finding, is_final: bool| {
+            let found = found.with_evidence("injected", strikes(&player).join("\n"));
+            Ok(StruckEnd::Silent(Box::new(SilentServer { found, is_final, exchanges: exchanges.clone() })))
+        };
         match (struck, ended) {
-            (Err(TrialEnd::Failed(found)), _) => silent(found.with_evidence("injected", strikes(&player).join("\n"))),
+            (Err(TrialEnd::Failed(found)), _) => silent(*found, false),
+            (Err(TrialEnd::Unstartable(found)), _) => silent(*found, true),
             (Err(end), _) => Err(end),
-            (Ok(_), Some(found)) => silent(found),
+            (Ok(_), Some(found)) => silent(found, false),
             (Ok(run), None) => Ok(StruckEnd::Read(Box::new(StruckRun { exchanges, ..run }))),
         }
     }
 
-    async fn strike_in(
-        &mut self,
-        session: &Session,
-        player: &FaultPlayer,
-        kinds: &[FaultKind],
-        clean: &CleanStates,
-    ) -> Result<StruckRun, TrialEnd> {
+    async fn strike_in(&mut self, session: &mut Session, struck: StruckSet<'_>) -> Result<StruckRun, TrialEnd> {
+        let StruckSet { kinds, clean, player } = struck;
         let names = self.prepare(session).await?;
         let readers = self.subject.readers(self.context);
         let before = self.read(session, &readers).await?;
-        if !clean.is_beginning(&before) {
-            return Err(TrialEnd::Inconclusive(format!(
-                "the server does not begin as it did without faults, so what is read after calls of `{}` says nothing; \
-                 remove what earlier calls wrote in `setup` and `teardown`",
-                self.subject.tool
-            )));
-        }
+        let compared = self.compare(clean, &before)?;
         player.resume();
-        for kind in kinds {
+        let mut end_of_faults = Instant::now();
+        for (at, kind) in kinds.iter().enumerate() {
             let step = self.struck_call(*kind, clean);
+            end_of_faults = Instant::now() + kind.stands_still(self.timeout(clean));
             let outcome = self.ask(session, &step, &names).await?;
-            if let Err(found) = outcome.answer
+            end_of_faults = end_of_faults.max(Instant::now());
+            if kind.kills() {
+                self.restart(session, player, *kind).await?;
+            } else if let Err(found) = outcome.answer
                 && found.class == Some(FailureClass::ProcessExited)
             {
                 return Err(TrialEnd::Failed(Box::new(found)));
             }
+            if *kind == FaultKind::Pause && at + 1 < kinds.len() {
+                self.ask(session, &bare(Action::Alive, step.span), &names).await?;
+            }
         }
         player.heal();
+        let is_confirmed = kinds.last().is_some_and(|kind| *kind == FaultKind::Kill)
+            && player.calls().iter().rfind(|call| call.is_struck).is_some_and(|call| call.is_confirmed);
         let idle: BTreeSet<String> = player.idle().into_iter().map(str::to_owned).collect();
         // A call that was cancelled need not be answered, and then no answer comes late.
         let is_needed = |(at, kind): &(usize, &FaultKind)| {
@@ -237,28 +342,63 @@ impl<'a> CampaignTrial<'a> {
             let name = kind.as_str();
             return Err(TrialEnd::Inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));
         }
-        let recovered = self.recover(session, &names, StruckSet { kinds, clean }).await?;
-        let expected = self.expected(kinds);
-        let state = self.settled(session, &readers, clean, expected).await?;
-        let is_sound = clean.allows(&state, expected);
-        let count = clean.count(&state, self.subject.nature);
+        let recovered = self.recover(session, &names, struck, end_of_faults).await?;
+        let expected = self.expected(kinds, is_confirmed);
+        let state = self.settled(session, &readers, &compared, expected, clean.elapsed).await?;
+        let is_sound = compared.allows(&state, expected);
+        let count = compared.count(&state, self.subject.nature);
         let (strikes, exchanges) = (strikes(player), Vec::new());
-        Ok(StruckRun { state, expected, count, is_sound, recovered, strikes, idle, exchanges })
+        Ok(StruckRun { state, compared, is_confirmed, expected, count, is_sound, recovered, strikes, idle, exchanges })
+    }
+
+    /// Starts a server again that was killed.
+    async fn restart(
+        &mut self,
+        session: &mut Session,
+        player: &Arc<FaultPlayer>,
+        kind: FaultKind,
+    ) -> Result<(), TrialEnd> {
+        // Nothing of it may be left beside the new one.
+        session.kill().await;
+        session.mark_exit_reported();
+        let mut attempts = 1;
+        let started = loop {
+            self.within_limits(0)?;
+            match self.context.servers.open_with_faults(player).await {
+                Ok(started) => break started,
+                // One that hangs has had the whole time of a start.
+                Err(found) if found.kind() == FindingKind::Hang || attempts == STARTS => {
+                    let message =
+                        format!("after `{}` the server does not start any more: {}", kind.as_str(), found.message);
+                    let help =
+                        "start with whatever a killed server leaves: a file that is half written, a lock of nobody";
+                    return Err(TrialEnd::Unstartable(Box::new(explained("not-recovered", message, help))));
+                }
+                Err(_) => sleep(RESTART_PAUSE).await,
+            }
+            attempts += 1;
+        };
+        let killed = std::mem::replace(session, started);
+        self.context.servers.close(killed).await;
+        Ok(())
     }
 
     /// How often the effect may show after calls with these faults, and after what the client does then.
-    fn expected(&self, kinds: &[FaultKind]) -> ExpectedEffect {
+    fn expected(&self, kinds: &[FaultKind], is_confirmed: bool) -> ExpectedEffect {
         match self.subject.nature {
             ToolNature::Reads => ExpectedEffect::Never,
-            ToolNature::Idempotent => ExpectedEffect::Once,
-            ToolNature::Plain if self.is_repeated(kinds) => ExpectedEffect::Once,
-            ToolNature::Plain => ExpectedEffect::AtMostOnce,
+            ToolNature::Idempotent | ToolNature::Plain if is_confirmed || self.is_repeated(kinds) => {
+                ExpectedEffect::Once
+            }
+            ToolNature::Idempotent | ToolNature::Plain => ExpectedEffect::AtMostOnce,
         }
     }
 
-    /// Whether the client makes the call once more after the faults: it may, or the server has not heard of it.
+    /// Whether the client makes the call once more after the faults: it may, or the server has not heard of it. What a
+    /// killed server has confirmed is looked at without that.
     pub(super) fn is_repeated(&self, kinds: &[FaultKind]) -> bool {
-        self.subject.nature.may_be_repeated() || !kinds.iter().any(|kind| kind.is_heard())
+        let is_confirmed = kinds.iter().all(|kind| *kind == FaultKind::Kill);
+        self.subject.nature.may_be_repeated() && !is_confirmed || !kinds.iter().any(|kind| kind.is_heard())
     }
 
     /// How long the client waits for an answer to a struck call.
@@ -299,9 +439,9 @@ impl<'a> CampaignTrial<'a> {
         session: &Session,
         names: &Names,
         struck: StruckSet<'_>,
+        end_of_faults: Instant,
     ) -> Result<Option<Duration>, TrialEnd> {
-        let healed = Instant::now();
-        let StruckSet { kinds, clean } = struck;
+        let StruckSet { kinds, clean, .. } = struck;
         let is_repeated = self.is_repeated(kinds);
         let step = if is_repeated { self.subject.call.clone() } else { self.reading_step() };
         // A call that may be made once is tried once.
@@ -311,9 +451,10 @@ impl<'a> CampaignTrial<'a> {
             if attempt > 0 {
                 sleep(POLLING).await;
             }
-            let begun = healed.elapsed();
+            let begun = Instant::now();
             let outcome = self.ask(session, &step, names).await?;
-            let took = begun + Duration::from_micros(outcome.exchange.elapsed_us);
+            let answered_at = begun + Duration::from_micros(outcome.exchange.elapsed_us);
+            let took = answered_at.saturating_duration_since(end_of_faults);
             match outcome.answer {
                 Ok(answer) if is_served(&answer) => return Ok(Some(took)),
                 // What is done already may be refused, as it is without faults.
@@ -333,13 +474,14 @@ impl<'a> CampaignTrial<'a> {
         &mut self,
         session: &Session,
         readers: &[ShownStateReader],
-        clean: &CleanStates,
+        compared: &StateComparison,
         expected: ExpectedEffect,
+        elapsed: Duration,
     ) -> Result<ShownState, TrialEnd> {
-        let until = Instant::now() + SETTLING + clean.elapsed * PATIENCE;
+        let until = Instant::now() + SETTLING + elapsed * PATIENCE;
         loop {
             let state = self.read(session, readers).await?;
-            if clean.allows(&state, expected) || Instant::now() >= until {
+            if compared.allows(&state, expected) || Instant::now() >= until {
                 return Ok(state);
             }
             sleep(POLLING).await;
@@ -362,6 +504,7 @@ impl<'a> CampaignTrial<'a> {
     /// Does what the test does before the call; returns what it learned.
     async fn prepare(&mut self, session: &Session) -> Result<Names, TrialEnd> {
         let mut names = self.subject.names.clone();
+        self.captured.clear();
         let subject = self.subject;
         for step in subject.setup.iter().chain(&subject.before) {
             let done = self.ask(session, step, &names).await?;
@@ -374,9 +517,11 @@ impl<'a> CampaignTrial<'a> {
     /// Undoes what the test did, and ends the server; the finding tells of one that had ended by itself.
     async fn end(&mut self, session: Session) -> Option<Finding> {
         let subject = self.subject;
+        let mut names = subject.names.clone();
+        names.extend(std::mem::take(&mut self.captured));
         for step in &subject.teardown {
             if session.is_open() {
-                self.context.configured.step(&session, step, &subject.names).await;
+                self.context.configured.step(&session, step, &names).await;
             }
         }
         self.context.servers.close(session).await
@@ -388,7 +533,16 @@ impl<'a> CampaignTrial<'a> {
         let shown = [Some(done.exchange.frame), done.exchange.answer_frame];
         self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));
         self.exchanges.push(done.exchange.clone());
+        self.captured.extend(done.names.clone());
         Ok(done)
+    }
+
+    async fn read_twice(
+        &mut self,
+        session: &Session,
+        readers: &[ShownStateReader],
+    ) -> Result<[ShownState; 2], TrialEnd> {
+        Ok([self.read(session, readers).await?, self.read(session, readers).await?])
     }
 
     async fn read(&mut self, session: &Session, readers: &[ShownStateReader]) -> Result<ShownState, TrialEnd> {
@@ -425,7 +579,9 @@ impl<'a> CampaignTrial<'a> {
     pub(super) fn result(self, verdict: Result<CheckResult, TrialEnd>) -> CheckResult {
         let mut result = match verdict {
             Ok(result) => result,
-            Err(TrialEnd::Failed(found)) => CheckResult::found(Outcome::Failed, vec![*found]),
+            Err(TrialEnd::Failed(found) | TrialEnd::Unstartable(found)) => {
+                CheckResult::found(Outcome::Failed, vec![*found])
+            }
             Err(TrialEnd::Inconclusive(why)) => CheckResult::inconclusive(why),
             Err(TrialEnd::Because(reason)) => CheckResult::because(Outcome::Skipped, reason),
             Err(TrialEnd::Unavailable(found)) => CheckResult::unavailable(*found),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::clean::{CleanStates, ExpectedEffect};
+use super::comparison::{ADDED, REMOVED};
 use super::fault_kind::{FaultKind, StruckEnding, milliseconds};
 use super::pattern::{ExpectedPart, PatternDifference, StatePattern, of_result};
 use super::trial::{CampaignTrial, StruckEnd, StruckRun};
@@ -15,6 +16,16 @@ use crate::suite::Step;
 /// How long a client watches the server after a cancellation.
 const WATCH: &str = "500ms";
 
+/// The name of what is read before the calls, where changes are compared.
+const BEGUN: &str = "before_faults";
+
+/// A step that reads the state, with an expectation that it does not meet.
+struct VerifyingStep {
+    step: Map<String, Value>,
+    /// The same step before the calls, which captures what the expectation names.
+    begun: Option<Map<String, Value>>,
+}
+
 /// The test, as an entry of `tests:`; `None` where a suite cannot say it.
 pub(super) fn test(
     trial: &CampaignTrial<'_>,
@@ -23,7 +34,7 @@ pub(super) fn test(
     end: &StruckEnd,
 ) -> Option<Value> {
     let subject = trial.subject;
-    let (timeout, earlier) = (trial.timeout(clean), subject.earlier_calls);
+    let timeout = trial.timeout(clean);
     let none = BTreeSet::new();
     let (idle, expected) = match end {
         StruckEnd::Read(run) => (&run.idle, run.expected.text()),
@@ -32,10 +43,29 @@ pub(super) fn test(
     let faults: Vec<Value> = (0..)
         .zip(set)
         .filter(|(at, kind)| !idle.contains(&kind.fault_name(at + 1)))
-        .map(|(at, kind): (usize, _)| kind.written(&subject.tool, earlier + at + 1, timeout))
+        .map(|(at, kind): (usize, _)| kind.written(trial.struck(subject.earlier_calls + at, set, clean)))
         .collect();
+    let mut verify = Vec::new();
+    let mut begun = None;
+    match end {
+        StruckEnd::Read(run) if !run.is_sound => {
+            let verifying = expectation(clean, run)?;
+            verify.push(verifying.step);
+            begun = verifying.begun;
+        }
+        // It is not answered any more.
+        StruckEnd::Read(_) | StruckEnd::Silent(_) => {
+            let mut read = step(&trial.reading_step())?;
+            read.insert("expect".to_owned(), json!([{"is_error": false}]));
+            verify.push(read);
+        }
+    }
+    if trial.is_repeated(set) {
+        verify.insert(0, step(&subject.call)?);
+    }
     let mut steps = subject.before.iter().map(step).collect::<Option<Vec<_>>>()?;
-    for kind in set {
+    steps.extend(begun);
+    for (at, kind) in set.iter().enumerate() {
         let mut call = step(&subject.call)?;
         match kind.ending() {
             StruckEnding::Unanswered => {
@@ -52,20 +82,16 @@ pub(super) fn test(
             }
         }
         steps.push(call);
-    }
-    let mut verify = Vec::new();
-    if trial.is_repeated(set) {
-        verify.push(step(&subject.call)?);
-    }
-    verify.push(match end {
-        StruckEnd::Read(run) if !run.is_sound => expectation(clean, run)?,
-        // It is not answered any more.
-        StruckEnd::Read(_) | StruckEnd::Silent(_) => {
-            let mut read = step(&trial.reading_step())?;
-            read.insert("expect".to_owned(), json!([{"is_error": false}]));
-            read
+        let is_last = at + 1 == set.len();
+        let after =
+            if kind.kills() { Some("restart") } else { (*kind == FaultKind::Pause && !is_last).then_some("alive") };
+        let after = after.map(|word| Map::from_iter([(word.to_owned(), true.into())]));
+        if is_last {
+            verify.splice(0..0, after);
+        } else {
+            steps.extend(after);
         }
-    });
+    }
     let names: Vec<&str> = set.iter().map(|kind| kind.as_str()).collect();
     let mut test = Map::from_iter([(
         "name".to_owned(),
@@ -108,9 +134,55 @@ fn step(step: &Step) -> Option<Map<String, Value>> {
 }
 
 /// A step that reads the state, with an expectation that it does not meet; `None` where no expectation can say it.
-fn expectation(clean: &CleanStates, run: &StruckRun) -> Option<Map<String, Value>> {
-    let differences = clean.differences(&run.state, run.expected);
-    differences.iter().find_map(|difference| of_difference(clean, run, difference))
+fn expectation(clean: &CleanStates, run: &StruckRun) -> Option<VerifyingStep> {
+    let differences = run.compared.differences(&run.state, run.expected);
+    differences.iter().find_map(|difference| {
+        if run.compared.is_of_changes() {
+            of_change(run, difference)
+        } else {
+            of_difference(clean, run, difference).map(|step| VerifyingStep { step, begun: None })
+        }
+    })
+}
+
+/// The step where the change of a part differs: it is compared with what the same step shows before the calls.
+fn of_change(run: &StruckRun, difference: &PatternDifference) -> Option<VerifyingStep> {
+    let [place @ PathStep::Member(name), inner @ ..] = difference.path.as_slice() else { return None };
+    let shown = run.state.answer(name)?;
+    let is_once = run.expected == ExpectedEffect::Once;
+    let (inner, expect) = match (inner.split_last()?, &difference.expected) {
+        ((PathStep::Member(moved), list), ExpectedPart::Length(added)) if moved == ADDED => {
+            let mut removed = vec![place.clone()];
+            removed.extend(list.iter().cloned());
+            removed.push(PathStep::Member(REMOVED.to_owned()));
+            let removed = run.compared.once(&removed)?.size()?;
+            let by = i64::try_from(*added).ok()?.checked_sub(removed)?;
+            let (begun, after) = (format!("{{{{ {BEGUN} | length }}}}"), format!("{{{{ {BEGUN} | length + {by} }}}}"));
+            let actual = i64::try_from(difference.actual.as_ref()?.as_array()?.len()).ok()?;
+            let is_said = is_once || !(0..=by).contains(&actual);
+            let length = if is_once { json!(after) } else { json!({"min": begun, "max": after}) };
+            (list, is_said.then(|| json!({"length": length}))?)
+        }
+        (_, ExpectedPart::Value(Value::Number(by))) => {
+            let by = by.as_i64()?;
+            let (sign, size) = (if by < 0 { '-' } else { '+' }, by.unsigned_abs());
+            let after = format!("{{{{ {BEGUN} {sign} {size} }}}}");
+            let is_said = is_once || difference.actual.as_ref()?.as_i64()? != 0;
+            let begun = format!("{{{{ {BEGUN} }}}}");
+            let expect = if is_once { json!({"equals": after}) } else { json!({"one_of": [begun, after]}) };
+            (inner, is_said.then_some(expect)?)
+        }
+        _ => return None,
+    };
+    let at = addressed(inner, &shown.result).to_string();
+    let mut begun = suite_step(&shown.request);
+    let mut step = begun.clone();
+    begun.insert("expect".to_owned(), json!([]));
+    begun.insert("capture".to_owned(), json!({BEGUN: at}));
+    let mut expected = json!({"at": at});
+    expected.as_object_mut()?.extend(expect.as_object()?.clone());
+    step.insert("expect".to_owned(), json!([expected]));
+    Some(VerifyingStep { step, begun: Some(begun) })
 }
 
 fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference) -> Option<Map<String, Value>> {
@@ -120,7 +192,7 @@ fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDiffe
     let expect = match (inner, shown) {
         ([], None) => json!({"is_error": false}),
         ([], Some(_)) if difference.expected == ExpectedPart::Nothing => json!({"is_error": true}),
-        (_, Some(shown)) => part(clean, run, difference, &addressed(inner, &shown.result).to_string())?,
+        (_, Some(shown)) => part(run, difference, &addressed(inner, &shown.result).to_string())?,
         (_, None) => return None,
     };
     step.insert("expect".to_owned(), json!([expect]));
@@ -128,8 +200,8 @@ fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDiffe
 }
 
 /// An expectation of a part at a path.
-fn part(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference, at: &str) -> Option<Value> {
-    let before = || clean.before(&difference.path).filter(|_| run.expected == ExpectedEffect::AtMostOnce);
+fn part(run: &StruckRun, difference: &PatternDifference, at: &str) -> Option<Value> {
+    let before = || run.compared.before(&difference.path).filter(|_| run.expected == ExpectedEffect::AtMostOnce);
     Some(match &difference.expected {
         ExpectedPart::Value(value) => match before().map(StatePattern::whole) {
             None => json!({"at": at, "equals": literal(value)}),

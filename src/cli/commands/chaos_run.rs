@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::adhoc::{AdHocSettings, flagged};
+use super::adhoc::{AdHocSettings, flagged, key};
 use super::parsing::{duration, typed_duration};
 use super::run::{RunArgs, run};
 use crate::block::campaign;
@@ -38,12 +38,15 @@ pub(super) struct ChaosRunArgs {
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
     /// Strikes with this kind of fault only; may be given several times: `lost_response`, `lost_request`,
-    /// `duplicate_request`, `late_answer`, `error`, `garbage`.
+    /// `duplicate_request`, `late_answer`, `error`, `garbage`, `kill`, `kill_at_work`, `pause`.
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
     /// How many faults strike calls in a row, of tools that say that they are idempotent; 3 by default.
     #[arg(long, value_name = "N")]
     together: Option<u64>,
+    /// Data has to outlive the server, even where it ends with a clean end; else a clean end and a new start tell.
+    #[arg(long)]
+    durable: bool,
     /// The seed that draws these sets of faults; 0 by default.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -70,11 +73,13 @@ pub(super) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<
             flagged("tools", "--tool", args.tool),
             flagged("faults", "--fault", args.fault),
             flagged("together", "--together", args.together),
+            key("durable", args.durable.then_some(true)),
             flagged("seed", "--seed", args.seed),
             flagged("calls", "--calls", args.calls.map(NonZero::get)),
             flagged("max_time", "--max-time", args.max_time.map(typed_duration)),
         ],
     );
+    own.flags.extend(args.durable.then(|| "--durable".to_owned()));
     let settings = own.members.remove(campaign::KEY).filter(|settings| *settings != json!({}));
     let flags = [own.flags, args.may_call.flags()].concat();
     args.run.suites.campaign = Some(FlaggedCampaign {
@@ -93,7 +98,13 @@ pub(super) fn write_tests(path: &Path, sections: &[Section], plan: &Plan, consol
         return Err(console.fail(Exit::Usage, "`--write` writes tests for one suite", Some(help)));
     };
     let of_campaigns = sections.iter().filter(|section| section.block == campaign::KEY);
-    let tests: Vec<&Value> = of_campaigns.filter_map(|section| section.data["tests"].as_array()).flatten().collect();
+    let mut tests: Vec<&Value> = Vec::new();
+    for test in of_campaigns.filter_map(|section| section.data["tests"].as_array()).flatten() {
+        // A server breaks in the same way in each of its revisions.
+        if !tests.iter().any(|known| known["name"] == test["name"]) {
+            tests.push(test);
+        }
+    }
     if tests.is_empty() {
         console.note(&format!("`{}` was not written: no fault broke a server", path.display()));
         return Ok(());

@@ -154,6 +154,7 @@ impl<'a> ReadyRelay<'a> {
 
     /// The exit code where nothing else decides it, after the figures.
     fn conclude(&self) -> Exit {
+        self.relay.give_up_interrupted();
         let idle = self.relay.idle_faults();
         let finished = self.log.as_ref().map_or(Ok(()), |log| log.finish(&idle));
         // A server that ended at the same time does not make it good.

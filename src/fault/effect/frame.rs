@@ -13,6 +13,7 @@ use crate::fault::path_condition::fits;
 use crate::fault::words::{IdEdit, LateReply, PlainEffect, Side};
 use crate::fault::written::Written;
 use crate::source::template::{Names, text_of};
+use crate::transport::Bandwidth;
 use crate::wire::HttpHead;
 
 /// How long after a cancellation something still comes.
@@ -36,7 +37,9 @@ pub(super) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result
             }
         }
         PlainEffect::Truncate => rewrite(work, |message| ReplyContent::Bytes(half(message))),
-        PlainEffect::Torn => tear(work),
+        PlainEffect::Reset if work.http().is_some() => rewrite(work, |message| ReplyContent::Torn(half(message))),
+        // A stream is a connection as a whole.
+        PlainEffect::Torn | PlainEffect::Reset => tear(work),
         PlainEffect::Indent => return indent(work),
         PlainEffect::Glue => rewrite(work, |message| {
             let more = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "done"}});
@@ -116,6 +119,13 @@ pub(super) fn delay(by: Duration, work: &mut EffectContext<'_>) {
     if let Some(at) = work.answer() {
         work.replies[at..].iter_mut().for_each(|reply| reply.after += by);
     }
+}
+
+/// Delays the answer by as much as its bytes take.
+pub(super) fn transfer(bandwidth: Bandwidth, work: &mut EffectContext<'_>) {
+    let content = work.answer().map(|at| work.replies[at].content.clone());
+    let length = content.and_then(ReplyContent::bytes).map_or(0, |bytes| bytes.len());
+    delay(bandwidth.time_of(length), work);
 }
 
 /// Delays the answer by a part of this, which depends on what was asked and how often.

@@ -19,6 +19,7 @@ use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, S
 use super::written::{Written, answer_names, earlier, request_names};
 use crate::path::DottedPath;
 use crate::source::template::Names;
+use crate::transport::Bandwidth;
 
 /// One change to what came.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +58,8 @@ pub(super) enum FaultEffect {
     Delay(Duration),
     /// Delays it by up to this much more.
     Jitter(Duration),
+    /// Delays it by as much as its bytes take.
+    Bandwidth(Bandwidth),
     /// Delays the answer, but not beyond the timeout of the request.
     Slow(Duration),
     Stderr(String),
@@ -115,6 +118,7 @@ impl FaultEffect {
             Self::Plain(PlainEffect::Never | PlainEffect::Stall | PlainEffect::End)
                 | Self::Delay(_)
                 | Self::Jitter(_)
+                | Self::Bandwidth(_)
                 | Self::Slow(_)
                 | Self::Failure(_)
                 | Self::End(_)
@@ -144,6 +148,7 @@ impl FaultEffect {
             Self::Misshape(breach) => return shape::misshape(*breach, work),
             Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
             Self::Jitter(by) => frame::jitter(*by, work),
+            Self::Bandwidth(bandwidth) => frame::transfer(*bandwidth, work),
             Self::Stderr(text) => frame::stderr(text, work),
             Self::Reid(how) => return frame::reid(*how, work),
             Self::Swallow(method) => frame::swallow(method, work),
@@ -263,9 +268,13 @@ impl<'a> EffectContext<'a> {
         if self.is_on_its_way { Duration::ZERO } else { Duration::from_millis(1) }
     }
 
+    /// When the last of the replies comes.
+    pub(super) fn delay(&self) -> Duration {
+        self.replies.iter().map(|reply| reply.after).max().unwrap_or_default()
+    }
+
     /// When the answer came, or the last thing that did.
     fn time(&self) -> Duration {
-        let last = self.replies.iter().map(|reply| reply.after).max().unwrap_or_default();
-        self.answer().map_or(last, |at| self.replies[at].after)
+        self.answer().map_or(self.delay(), |at| self.replies[at].after)
     }
 }

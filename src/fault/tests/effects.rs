@@ -164,6 +164,11 @@ fn frames_and_time() {
             "torn",
             &["the answer does not come", r#"the broken line "{\"jsonrpc\":\"2.0\",\"" comes"#, "the server ends"],
         ),
+        (
+            "reset",
+            &["the answer does not come", r#"the broken line "{\"jsonrpc\":\"2.0\",\"" comes"#, "the server ends"],
+        ),
+        ("{ bandwidth: 100 }", &["the answer comes 360 ms later"]),
         ("batch", &[&format!("the answer: {whole} → [{whole}]")]),
         ("{ text: <html> }", &[r#"instead of the answer the line "<html>" comes"#]),
         ("garbage", &["instead of the answer the line \"��\\0garbled�\" comes"]),

@@ -8,16 +8,25 @@ use futures_core::Stream;
 use reqwest::Body;
 use tokio::sync::mpsc;
 
-use crate::transport::{MessageForm, pieces};
+use crate::transport::{MessageForm, Transfer, pieces};
 
 /// The body that leaves so; what is torn ends with the connection.
 pub(super) fn body(bytes: &[u8], form: MessageForm) -> Body {
     let (sender, receiver) = mpsc::channel(1);
     let parts: Vec<Vec<u8>> = match form {
         MessageForm::Pieces => pieces::thirds(bytes).map(<[u8]>::to_vec).collect(),
-        MessageForm::Whole | MessageForm::Torn | MessageForm::GivenUp => vec![bytes.to_vec()],
+        MessageForm::Whole | MessageForm::Torn | MessageForm::GivenUp | MessageForm::Slow(_) => vec![bytes.to_vec()],
     };
     tokio::spawn(async move {
+        if let MessageForm::Slow(time) = form {
+            let mut transfer = Transfer::new(parts.concat(), time);
+            while let Some(part) = transfer.next().await {
+                if sender.send(Ok(part)).await.is_err() {
+                    return;
+                }
+            }
+            return;
+        }
         for (number, part) in parts.into_iter().enumerate() {
             pieces::pause(number).await;
             if sender.send(Ok(part)).await.is_err() {

@@ -123,7 +123,7 @@ pub(super) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(R
         let sending = match request.form {
             _ if request.body.is_empty() => sending,
             MessageForm::Whole | MessageForm::GivenUp => sending.body(request.body.clone()),
-            form @ (MessageForm::Pieces | MessageForm::Torn) => {
+            form @ (MessageForm::Pieces | MessageForm::Torn | MessageForm::Slow(_)) => {
                 let length = cut_body::length(&request.body, form);
                 sending.header(CONTENT_LENGTH, length).body(cut_body::body(&request.body, form))
             }

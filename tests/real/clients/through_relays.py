@@ -1,4 +1,4 @@
-"""Every official client through every relay: it sees what it sees without one, and over streams the bytes are the same.
+"""Every official client through every relay: it sees what it sees without one, and the server hears the same bytes.
 
 Run it with the Python of `tests/real/venv`, the variable `MCPROVE`, and a folder for what is written.
 """
@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+from recorder import Recorder
+
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = str(HERE.parent / "venv/bin/python")
 NODE = str(HERE.parent / "node_modules/.bin/node")
@@ -19,7 +21,9 @@ SERVER = [PYTHON, str(HERE.parent / "servers/sdk2_server.py")]
 CLIENTS = {
     "python, 2025-11-25": [PYTHON, str(HERE / "warehouse.py"), "legacy"],
     "python, 2026-07-28": [PYTHON, str(HERE / "warehouse.py"), "auto"],
-    "typescript": [NODE, str(HERE / "warehouse.mjs"), "legacy"],
+    "typescript 1, 2025-11-25": [NODE, str(HERE / "warehouse.mjs"), "1", "legacy"],
+    "typescript 2, 2025-11-25": [NODE, str(HERE / "warehouse.mjs"), "2", "legacy"],
+    "typescript 2, 2026-07-28": [NODE, str(HERE / "warehouse.mjs"), "2", "auto"],
 }
 MCPROVE = os.environ["MCPROVE"]
 FOLDER = pathlib.Path(sys.argv[1])
@@ -69,15 +73,23 @@ def over_http(form):
     form = "json" if form else "events"
     direct = {name: used(client, [url]) for name, client in CLIENTS.items()}
     for relay, flags in RELAYS.items():
-        command = [MCPROVE, "relay", "http", *flags, "--upstream", url]
-        running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        at = re.match(r"relaying (\S+)", running.stderr.readline()).group(1)
         for name, client in CLIENTS.items():
-            seen = used(client, [at])
+            behind = Recorder(port)
+            upstream = f"http://127.0.0.1:{behind.port}/mcp"
+            command = [MCPROVE, "relay", "http", *flags, "--upstream", upstream]
+            running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            at = re.match(r"relaying http://127.0.0.1:(\d+)/", running.stderr.readline()).group(1)
+            before = Recorder(int(at))
+            seen = used(client, [f"http://127.0.0.1:{before.port}/mcp"])
             assert seen == direct[name], f"{name} through {relay} over HTTP ({form}):\n{seen}\n{direct[name]}"
-            print(f"{name}, http, {form}, {relay}: the same answers")
-        running.terminate()
-        assert running.wait() == 0
+            running.terminate()
+            assert running.wait() == 0
+            said, heard = before.exchanges(), behind.exchanges()
+            if flags:
+                # Nothing compressed can be watched.
+                said = [((line, [h for h in headers if h[0] != "accept-encoding"], body), answer) for (line, headers, body), answer in said]
+            assert len(said) > 5 and said == heard, f"{name} through {relay} over HTTP ({form}):\n{said}\n{heard}"
+            print(f"{name}, http, {form}, {relay}: the same answers, the same bytes")
     server.terminate()
     server.wait()
 

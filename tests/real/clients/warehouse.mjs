@@ -1,16 +1,26 @@
-// Uses `sdk2_server.py` with the client of the official TypeScript SDK: `warehouse.mjs legacy URL`, or `legacy COMMAND…`.
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-
-const [, , , first, ...rest] = process.argv;
-const client = new Client({ name: "warehouse", version: "1.0.0" });
+// Uses `sdk2_server.py` with a client of the official TypeScript SDK: `warehouse.mjs 1 legacy URL`, `warehouse.mjs 2 legacy URL`
+// or `warehouse.mjs 2 auto URL`, or a COMMAND… instead of the URL. 1 and 2 are the versions of the SDK; `auto` speaks 2026-07-28.
+const [, , version, mode, first, ...rest] = process.argv;
+const sdk = await {
+  1: async () => ({
+    ...(await import("@modelcontextprotocol/sdk/client/index.js")),
+    ...(await import("@modelcontextprotocol/sdk/client/stdio.js")),
+    ...(await import("@modelcontextprotocol/sdk/client/streamableHttp.js")),
+  }),
+  2: async () => ({
+    ...(await import("@modelcontextprotocol/client")),
+    ...(await import("@modelcontextprotocol/client/stdio")),
+  }),
+}[version]();
+const client = new sdk.Client({ name: "warehouse", version: "1.0.0" }, { versionNegotiation: { mode } });
 const transport = first.startsWith("http")
-  ? new StreamableHTTPClientTransport(new URL(first))
-  : new StdioClientTransport({ command: first, args: rest });
+  ? new sdk.StreamableHTTPClientTransport(new URL(first))
+  : new sdk.StdioClientTransport({ command: first, args: rest });
 await client.connect(transport);
 const seen = [];
-const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);
+const call = (name, args, options) =>
+  client.callTool({ name, arguments: args }, ...(version === "1" ? [undefined, options] : [options]));
+if (version === "2") seen.push(client.getNegotiatedProtocolVersion());
 seen.push(await client.listTools());
 seen.push(await call("list_products", {}));
 seen.push(await call("get_product", { sku: "crate" }));

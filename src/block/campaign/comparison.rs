@@ -1,0 +1,214 @@
+//! States compared with those around a call without faults: whole where every session begins in the same way, and as
+//! changes since the beginning of the session where data outlives its server.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::clean::{CleanRun, EffectCount, ExpectedEffect};
+use super::pattern::{ExpectedPart, PatternDifference, StatePattern};
+use super::subject::ToolNature;
+use crate::block::config::shown_state::ShownState;
+use crate::path::PathStep;
+
+/// The members that hold the items which came into a list, and those which left it.
+pub(super) const ADDED: &str = "+";
+pub(super) const REMOVED: &str = "-";
+
+/// The list of an answer that is a message, and no data.
+const BLOCKS: &str = "content";
+
+/// What clean runs agree on, before a call and after it.
+#[derive(Debug, Clone)]
+pub(super) struct StatePatterns {
+    before: StatePattern,
+    once: StatePattern,
+}
+
+/// The comparison of the states of one session.
+#[derive(Debug, Clone)]
+pub(super) struct StateComparison {
+    patterns: Arc<StatePatterns>,
+    /// The state in which the session began, where changes since then are compared.
+    begun: Option<Value>,
+}
+
+impl StatePatterns {
+    /// Whole states.
+    pub(super) fn of_states(runs: &[CleanRun; 2]) -> Self {
+        Self::of(runs, |_, state| state.compared())
+    }
+
+    /// Changes since the beginning of the session.
+    pub(super) fn of_changes(runs: &[CleanRun; 2]) -> Self {
+        Self::of(runs, |run, state| change(&run.before[0].compared(), &state.compared()))
+    }
+
+    fn of(runs: &[CleanRun; 2], view: impl Fn(&CleanRun, &ShownState) -> Value) -> Self {
+        let common = |states: fn(&CleanRun) -> &[ShownState; 2]| {
+            let mut views = runs.iter().flat_map(|run| states(run).iter().map(|state| view(run, state)));
+            let first = views.next().unwrap_or_default();
+            views.fold(StatePattern::Same(first), |pattern, view| pattern.widened(&view))
+        };
+        Self { before: common(|run| &run.before), once: common(|run| &run.once) }
+    }
+
+    /// Whether a state is one before a call.
+    pub(super) fn is_before(&self, state: &Value) -> bool {
+        self.before.matches(state)
+    }
+
+    /// Whether it tells a state after a call from one before it.
+    pub(super) fn tells_apart(&self, before: &Value) -> bool {
+        !self.once.matches(before)
+    }
+}
+
+impl StateComparison {
+    /// Of whole states.
+    pub(super) fn of_states(patterns: &Arc<StatePatterns>) -> Self {
+        Self { patterns: Arc::clone(patterns), begun: None }
+    }
+
+    /// Of changes since the session began with this.
+    pub(super) fn of_changes(patterns: &Arc<StatePatterns>, begun: Value) -> Self {
+        Self { patterns: Arc::clone(patterns), begun: Some(begun) }
+    }
+
+    /// Whether changes are compared, rather than whole states.
+    pub(super) fn is_of_changes(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    fn view(&self, state: &ShownState) -> Value {
+        let state = state.compared();
+        self.begun.as_ref().map_or_else(|| state.clone(), |begun| change(begun, &state))
+    }
+
+    /// Whether a state shows the effect as often as it may.
+    pub(super) fn allows(&self, state: &ShownState, expected: ExpectedEffect) -> bool {
+        let state = self.view(state);
+        let (before, once) = (|| self.patterns.before.matches(&state), || self.patterns.once.matches(&state));
+        match expected {
+            ExpectedEffect::Never => before(),
+            ExpectedEffect::Once => once(),
+            ExpectedEffect::AtMostOnce => before() || once(),
+        }
+    }
+
+    /// How often the effect shows in a state.
+    pub(super) fn count(&self, state: &ShownState, nature: ToolNature) -> EffectCount {
+        let state = self.view(state);
+        if nature != ToolNature::Reads && self.patterns.once.matches(&state) {
+            return EffectCount::Times(1);
+        }
+        if self.patterns.before.matches(&state) {
+            return EffectCount::Times(0);
+        }
+        let differences = self.patterns.once.differences(&state);
+        let counted = differences.iter().filter_map(|difference| self.multiple(difference)).find(|times| *times > 1);
+        counted.map_or(EffectCount::Other, EffectCount::Times)
+    }
+
+    /// How many times as far as after one call a size or a number has moved.
+    fn multiple(&self, difference: &PatternDifference) -> Option<u64> {
+        let once = match &difference.expected {
+            ExpectedPart::Length(length) => i64::try_from(*length).ok()?,
+            ExpectedPart::Value(value) => value.as_i64()?,
+            ExpectedPart::Something | ExpectedPart::Nothing => return None,
+        };
+        let before = self.patterns.before.at(&difference.path)?.size()?;
+        let size =
+            |value: &Value| value.as_array().and_then(|items| i64::try_from(items.len()).ok()).or(value.as_i64());
+        let now = difference.actual.as_ref().and_then(size)?;
+        let step = once.checked_sub(before).filter(|step| *step != 0)?;
+        let moved = now.checked_sub(before)?;
+        (moved % step == 0).then(|| u64::try_from(moved / step).ok()).flatten()
+    }
+
+    /// The parts of a state that are not as they must be, those first that say most.
+    pub(super) fn differences(&self, state: &ShownState, expected: ExpectedEffect) -> Vec<PatternDifference> {
+        let pattern = if expected == ExpectedEffect::Never { &self.patterns.before } else { &self.patterns.once };
+        let mut differences = pattern.differences(&self.view(state));
+        differences.sort_by_key(PatternDifference::obscurity);
+        differences
+    }
+
+    /// What is there before a call.
+    pub(super) fn before(&self, path: &[PathStep]) -> Option<&StatePattern> {
+        self.patterns.before.at(path)
+    }
+
+    /// What is there after one.
+    pub(super) fn once(&self, path: &[PathStep]) -> Option<&StatePattern> {
+        self.patterns.once.at(path)
+    }
+}
+
+/// What became of a value: the items that came into a list and left it, how far a number moved, a new value instead of an
+/// old one, and null where nothing changed.
+pub(super) fn change(before: &Value, after: &Value) -> Value {
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) => {
+            let kept = new.iter().map(|(name, value)| {
+                let change = match old.get(name) {
+                    Some(old) if name == BLOCKS => change_of_blocks(old, value),
+                    Some(old) => change(old, value),
+                    None => value.clone(),
+                };
+                (name.clone(), change)
+            });
+            let gone = old.keys().filter(|name| !new.contains_key(*name)).map(|name| (name.clone(), "gone".into()));
+            Value::Object(kept.chain(gone).collect::<Map<_, _>>())
+        }
+        (Value::Array(old), Value::Array(new)) => {
+            json!({ADDED: items_without(new, old), REMOVED: items_without(old, new)})
+        }
+        (Value::Number(old), Value::Number(new)) => {
+            let by = new.as_i64().zip(old.as_i64()).and_then(|(new, old)| new.checked_sub(old));
+            by.map_or_else(|| after.clone(), Value::from)
+        }
+        _ if before == after => Value::Null,
+        _ => after.clone(),
+    }
+}
+
+fn change_of_blocks(before: &Value, after: &Value) -> Value {
+    match (before, after) {
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            old.iter().zip(new).map(|(old, new)| change(old, new)).collect()
+        }
+        _ => change(before, after),
+    }
+}
+
+/// The items of a list that are not in the other one, each as often as it is there more often.
+fn items_without(items: &[Value], others: &[Value]) -> Vec<Value> {
+    let mut others: Vec<&Value> = others.iter().collect();
+    let mut found = Vec::new();
+    for item in items {
+        match others.iter().position(|other| *other == item) {
+            Some(at) => drop(others.remove(at)),
+            None => found.push(item.clone()),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_told_whatever_was_there_before() {
+        let check = |before: Value, after: Value, expected: Value| assert_eq!(change(&before, &after), expected);
+        check(json!({"a": 1, "b": "x"}), json!({"a": 3, "b": "x"}), json!({"a": 2, "b": null}));
+        check(json!({"b": "x"}), json!({"b": "y", "c": [1]}), json!({"b": "y", "c": [1]}));
+        check(json!({"b": "x"}), json!({}), json!({"b": "gone"}));
+        check(json!([1, 2]), json!([2, 2, 3]), json!({"+": [2, 3], "-": [1]}));
+        check(json!([]), json!([]), json!({"+": [], "-": []}));
+        let blocks = |notes: Value| json!({"content": [{"type": "text", "text": {"notes": notes}}]});
+        let added = json!({"content": [{"type": null, "text": {"notes": {"+": ["b"], "-": []}}}]});
+        check(blocks(json!(["a"])), blocks(json!(["a", "b"])), added);
+    }
+}

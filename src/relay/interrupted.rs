@@ -1,0 +1,89 @@
+//! Requests over HTTP whose stream of events ended before their answer came: it may come on a stream that a client opens
+//! with GET and the id of the last event that it has.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use super::locked;
+use super::traffic::RelayedExchange;
+
+/// How many requests are remembered; of more, the oldest ones count as unanswered.
+const MOST_KEPT: usize = 10_000;
+
+/// The requests that wait for a client to resume their stream.
+#[derive(Default)]
+pub(super) struct InterruptedRequests(Mutex<VecDeque<InterruptedRequest>>);
+
+struct InterruptedRequest {
+    exchange: Arc<RelayedExchange>,
+    /// The id of the last event of its stream.
+    last_event: String,
+}
+
+/// A stream that was opened with GET.
+pub(super) struct ResumedStream<'a> {
+    /// Its session.
+    pub(super) scope: &'a str,
+    /// The id of the last event that its client has.
+    pub(super) from: Option<&'a str>,
+}
+
+impl InterruptedRequest {
+    /// Whether its answer can come on a stream: in the same session, or where its own stream goes on.
+    fn may_be_answered_on(&self, stream: &ResumedStream<'_>) -> bool {
+        self.exchange.live.request.scope == stream.scope || self.goes_on_in(stream)
+    }
+
+    fn goes_on_in(&self, stream: &ResumedStream<'_>) -> bool {
+        stream.from == Some(self.last_event.as_str())
+    }
+}
+
+impl InterruptedRequests {
+    /// Remembers a request whose stream ended with that event.
+    pub(super) fn keep(&self, exchange: &Arc<RelayedExchange>, last_event: String) {
+        let mut kept = locked(&self.0);
+        kept.push_back(InterruptedRequest { exchange: Arc::clone(exchange), last_event });
+        let forgotten = if kept.len() > MOST_KEPT { kept.pop_front() } else { None };
+        drop(kept);
+        // It tells that it has no answer, outside of the lock.
+        drop(forgotten);
+    }
+
+    /// Takes the request that an answer with this id belongs to.
+    pub(super) fn take(&self, stream: &ResumedStream<'_>, id: &Value) -> Option<Arc<RelayedExchange>> {
+        let mut kept = locked(&self.0);
+        let is_meant = |request: &InterruptedRequest| {
+            request.may_be_answered_on(stream) && request.exchange.live.request.id().as_ref() == Some(id)
+        };
+        // Clients without a session may use the same ids.
+        let at = kept.iter().position(|request| is_meant(request) && request.goes_on_in(stream));
+        let at = at.or_else(|| kept.iter().position(is_meant))?;
+        kept.remove(at).map(|request| request.exchange)
+    }
+
+    /// The request during which a message is sent that carries its token for progress.
+    pub(super) fn during(&self, stream: &ResumedStream<'_>, message: &Value) -> Option<Arc<RelayedExchange>> {
+        let token = message.pointer("/params/progressToken")?;
+        let kept = locked(&self.0);
+        let meant = kept.iter().find(|request| {
+            request.may_be_answered_on(stream) && request.exchange.live.request.progress_token() == Some(token)
+        });
+        meant.map(|request| Arc::clone(&request.exchange))
+    }
+
+    /// Notes how far a stream went on.
+    pub(super) fn advance(&self, stream: &ResumedStream<'_>, last_event: &str) {
+        for request in locked(&self.0).iter_mut().filter(|request| request.goes_on_in(stream)) {
+            last_event.clone_into(&mut request.last_event);
+        }
+    }
+
+    /// Gives up all that is left.
+    pub(super) fn give_up(&self) {
+        let left = std::mem::take(&mut *locked(&self.0));
+        drop(left);
+    }
+}
