@@ -44,6 +44,8 @@ pub(super) async fn run_check(
         servers: &servers,
         configured: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        sources: &target.plan.sources,
+        is_replayed: target.is_replayed,
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,

@@ -35,6 +35,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("duplicate-name", "is already in use", "names of other parts of the suite"),
     ("duplicate-name", "is both under", "another list of the setting"),
     ("duplicate-name", "is in an earlier pair already", "other pairs of the block"),
+    ("duplicate-name", "two agents are called", "the same name in two items of a list"),
     ("duplicate-name", "two faults are called", "the same name in two items of a list"),
     ("duplicate-test", "", "the same name in two items of a list"),
     ("empty-expectation", "the expression uses nothing of the answer", "the syntax of an expression"),

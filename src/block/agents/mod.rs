@@ -1,0 +1,294 @@
+//! `agents:`, a model that works with the tools of the suite's servers, and what is said of what it did.
+//!
+//! A `provider` stands for a model; `policy` is one that needs no key, a script that reacts to answers. The `host` connects
+//! to the servers as a real host does and makes the calls; `run` is the loop between the two. `check` runs an agent as
+//! often as the suite asks and judges the calls, one file of `judge` for each key; `picture` shows a run, `log` has the
+//! table of all. An agent that calls nothing passes nothing.
+
+mod budget;
+mod cases;
+mod check;
+mod distractors;
+mod host;
+mod judge;
+mod log;
+mod picture;
+mod policy;
+mod provider;
+mod run;
+
+use std::sync::Arc;
+
+use self::budget::{BUDGET, Budget};
+use self::distractors::{DISTRACTORS, Distractors};
+use self::host::OfferedTool;
+use self::judge::{
+    AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GOLDEN_PATH, GoldenPaths, Judgement, TRAJECTORY,
+    Trajectory,
+};
+use self::log::AgentLog;
+use self::policy::{MOVES, ScriptedPolicy};
+use self::provider::ModelProvider;
+use super::Kind;
+use crate::event::{CaseResult, Section};
+use crate::fault::Fault;
+use crate::matching::{EXPECTATION, Expectation};
+use crate::plan::planner::Planner;
+use crate::plan::{Block, Case, CaseSource, Offer};
+use crate::source::grammar::{Object, Shape, alternative, check, key, required};
+use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
+use crate::suite::{BlockReader, INJECTED, RECOVERY, Suite, SuiteSettings, injected, recovery, skip_reason, texts};
+
+pub(super) static KIND: Kind = Kind {
+    key: key(
+        "agents",
+        Shape::List(&Shape::Object(&AGENT)),
+        "Models, or policies in their place, that must reach a goal with the tools of the servers.",
+    ),
+    probes: &["agent"],
+    example: "agents: [{ name: greets, provider: { scripted: [{ call: echo, args: { message: hi } }] }, prompt: Greet, \
+              trajectory: { order: [echo] } }]",
+    read,
+    read_in_test: None,
+};
+
+static AGENT: Object = Object {
+    name: "an agent",
+    doc: "A model with a goal, and what is said of its calls.",
+    keys: &[&[
+        required("name", Shape::Text, "A name for reports."),
+        required("provider", Shape::Object(&PROVIDER), "What answers as the model."),
+        required("prompt", Shape::Text, "The goal, as the model is told it."),
+        key("system", Shape::Text, "What the model is told before the goal."),
+        key(
+            "servers",
+            Shape::NonEmpty(&Shape::List(&Shape::Text)),
+            "The servers whose tools are offered; by default all of the suite. Tools of the same name are offered as \
+             `server__tool`.",
+        ),
+        alternative("trajectory", Shape::Object(&TRAJECTORY), "The calls that a run makes."),
+        alternative("golden_path", GOLDEN_PATH, "The shortest ways to the goal, of which a run must take one."),
+        alternative("distractors", Shape::Object(&DISTRACTORS), "Tools that the model must leave alone."),
+        alternative(
+            "equal_function",
+            Shape::NonEmpty(&Shape::List(&Shape::NonEmpty(&Shape::List(&Shape::Text)))),
+            "Classes of tools of which each is as good as the others, to `trajectory` and `golden_path`, too; a tool of each \
+             must be called.",
+        ),
+        alternative(
+            "expect",
+            Shape::NonEmpty(&Shape::List(&Shape::Object(&EXPECTATION))),
+            "Expectations of the final answer: `text` is what the model says, and `at: calls[0].arguments` looks at the calls.",
+        ),
+        alternative(
+            "inject",
+            INJECTED,
+            "Faults that strike the messages between host and servers: names of `faults`, or faults of its own. The run \
+             fails if a fault changes nothing.",
+        ),
+        key(
+            "recovery",
+            Shape::Object(&RECOVERY),
+            "How soon calls of tools must fail visibly after a fault, and be served again after the last one.",
+        )
+        .beside(&["inject"]),
+        alternative("budget", Shape::Object(&BUDGET), "How much a run may take."),
+        key(
+            "repeat",
+            Shape::Either(&[Shape::Range(1, 1000), Shape::Object(&REPEAT)]),
+            "How many runs are made, all of which must pass (pass^k).",
+        )
+        .default("1"),
+        key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Skips the agent, with a reason."),
+        key("tags", Shape::List(&Shape::Text), "Tags, by which filters select agents."),
+    ]],
+};
+
+static PROVIDER: Object = Object {
+    name: "a provider",
+    doc: "What answers in the place of a model.",
+    keys: &[&[required(
+        "scripted",
+        Shape::Either(&[Shape::Text, MOVES]),
+        "A policy, or the path of a YAML file that holds one: moves in order, which react to answers. It needs no key and \
+         does the same in every run.",
+    )]],
+};
+
+static REPEAT: Object = Object {
+    name: "repeated runs",
+    doc: "Several runs of one agent.",
+    keys: &[&[
+        required("runs", Shape::Range(1, 1000), "How many runs are made."),
+        key("at_least", Shape::Share, "The share of them that must pass.").default("1"),
+    ]],
+};
+
+/// A model with a goal.
+#[derive(Debug)]
+struct Agent {
+    span: Span,
+    name: String,
+    /// Why it is not run.
+    skip: Option<String>,
+    tags: Vec<String>,
+    provider: Arc<dyn ModelProvider>,
+    prompt: Node,
+    system: Option<Node>,
+    /// Its servers; empty for all of the suite.
+    servers: Vec<Located<String>>,
+    faults: Vec<Fault>,
+    judgements: Vec<Arc<dyn Judgement>>,
+    golden: Option<Arc<GoldenPaths>>,
+    distractors: Option<Distractors>,
+    equal: EqualTools,
+    budget: Budget,
+    repeat: Repeat,
+}
+
+/// How often an agent runs, and how many runs must pass.
+#[derive(Debug, Clone, Copy)]
+struct Repeat {
+    runs: usize,
+    at_least: f64,
+}
+
+impl Agent {
+    /// The names of its servers, in order.
+    fn servers_of(&self, suite: &Suite) -> Vec<String> {
+        let mut servers: Vec<String> = self.servers.iter().map(|server| server.value.clone()).collect();
+        if servers.is_empty() {
+            servers.extend(suite.servers.keys().cloned());
+        }
+        let from = self.distractors.as_ref().and_then(|distractors| distractors.from.as_ref());
+        servers.extend(from.map(|from| from.value.clone()).filter(|from| !servers.contains(from)));
+        servers
+    }
+
+    /// Adds the tools that the model must leave alone.
+    fn add_decoys(&self, offered: &mut Vec<OfferedTool>, number: usize) {
+        if let Some(distractors) = &self.distractors {
+            distractors.add_to(offered, number);
+        }
+    }
+}
+
+/// The agents of a suite.
+#[derive(Debug)]
+struct Agents {
+    agents: Vec<Arc<Agent>>,
+    log: Arc<AgentLog>,
+}
+
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    let agents = node.items().iter().filter_map(|node| Some(Arc::new(read_agent(node, reader)?)));
+    Some(Arc::new(Agents { agents: agents.collect(), log: Arc::default() }))
+}
+
+fn read_agent(node: &Node, reader: &mut dyn BlockReader) -> Option<Agent> {
+    let provider = read_provider(node.get("provider")?, reader)?;
+    let named = reader.faults().clone();
+    let found = reader.found();
+    let faults = injected(node.get("inject"), &named, found);
+    let mut judgements: Vec<Arc<dyn Judgement>> = Vec::new();
+    if let Some(written) = node.get("trajectory") {
+        judgements.push(Arc::new(Trajectory::read(written, found)));
+    }
+    let golden = node.get("golden_path").map(|written| Arc::new(GoldenPaths::read(written, found)));
+    if let Some(golden) = &golden {
+        judgements.push(Arc::clone(golden) as Arc<dyn Judgement>);
+    }
+    if node.get("equal_function").is_some() {
+        judgements.push(Arc::new(EqualFunction));
+    }
+    if let Some(written) = node.get("expect") {
+        let expect = written.items().iter().filter_map(|item| Expectation::build(item, found)).collect();
+        judgements.push(Arc::new(AnswerExpectations(expect)));
+    }
+    if let Some(written) = node.get("inject") {
+        judgements
+            .push(Arc::new(AgentRecovery { span: written.span, recovery: node.get("recovery").and_then(recovery) }));
+    }
+    Some(Agent {
+        span: node.span,
+        name: node.get("name")?.text()?.to_owned(),
+        skip: skip_reason(node.get("skip")),
+        tags: texts(node.get("tags")).into_iter().map(|tag| tag.value).collect(),
+        provider,
+        prompt: node.get("prompt")?.clone(),
+        system: node.get("system").cloned(),
+        servers: texts(node.get("servers")),
+        faults,
+        judgements,
+        golden,
+        distractors: node.get("distractors").map(Distractors::read),
+        equal: node.get("equal_function").map(EqualTools::read).unwrap_or_default(),
+        budget: Budget::read(node),
+        repeat: read_repeat(node),
+    })
+}
+
+fn read_provider(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn ModelProvider>> {
+    let written = node.get("scripted")?;
+    let moves = match written.located_text() {
+        Some(file) => {
+            let moves = reader.document(&file)?;
+            let mistakes = check(&moves, &MOVES);
+            if !mistakes.is_empty() {
+                reader.found().extend(mistakes);
+                return None;
+            }
+            moves
+        }
+        None => written.clone(),
+    };
+    Some(Arc::new(ScriptedPolicy::read(&moves, reader.found())))
+}
+
+fn read_repeat(node: &Node) -> Repeat {
+    let written = AGENT.value(node, "repeat");
+    let runs = written.as_ref().and_then(|written| written.whole().or_else(|| REPEAT.whole(written, "runs")));
+    let at_least =
+        written.as_ref().and_then(|written| written.get("at_least")).and_then(|share| share.to_json().as_f64());
+    Repeat {
+        runs: runs.and_then(|runs| usize::try_from(runs).ok()).unwrap_or(1).max(1),
+        at_least: at_least.unwrap_or(1.0),
+    }
+}
+
+impl SuiteSettings for Agents {
+    fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
+        for (at, agent) in self.agents.iter().enumerate() {
+            if self.agents[..at].iter().any(|earlier| earlier.name == agent.name) {
+                let message = format!("two agents are called `{}`", agent.name);
+                found.push(Diagnostic::error("duplicate-name", message, agent.span));
+            }
+            let from = agent.distractors.as_ref().and_then(|distractors| distractors.from.as_ref());
+            let servers = agent.servers.iter().chain(from);
+            found.extend(servers.filter(|server| !suite.servers.contains_key(&server.value)).map(|server| {
+                let message = format!("the suite has no server `{}`", server.value);
+                Diagnostic::error("unknown-server", message, server.span)
+                    .with_help(did_you_mean(&server.value, suite.servers.keys().map(String::as_str)))
+            }));
+        }
+    }
+}
+
+impl CaseSource for Agents {
+    fn cases(&self, _: &Planner<'_>, _: &Case, _: &Offer<'_>) -> Vec<Case> {
+        Vec::new()
+    }
+
+    fn known_cases(&self, planner: &Planner<'_>, block: &Block) -> Option<Vec<Case>> {
+        let cases = self
+            .agents
+            .iter()
+            .enumerate()
+            .filter_map(|(order, agent)| cases::case(planner, block, agent, &self.log, order));
+        Some(cases.collect())
+    }
+
+    fn section_of_cases(&self, _: &[CaseResult]) -> Vec<Section> {
+        self.log.sections()
+    }
+}

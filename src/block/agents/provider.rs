@@ -1,0 +1,116 @@
+//! What answers in the place of a model: it is told the prompt, the tools and what happened, and says what to do next.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::host::OfferedTool;
+use crate::event::Finding;
+use crate::plan::BoxFuture;
+use crate::source::template::Names;
+
+/// A way to a model.
+pub(super) trait ModelProvider: Debug + Send + Sync {
+    /// A model that has not been told anything yet.
+    fn start(&self, names: &Names) -> Box<dyn Model>;
+
+    /// Whether it says the same whenever it is told the same.
+    fn is_deterministic(&self) -> bool;
+}
+
+/// A model in the middle of a run.
+pub(super) trait Model: Send {
+    /// Its next turn.
+    fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>>;
+}
+
+/// Everything that a model is told.
+pub(super) struct ModelInput<'a> {
+    /// The goal.
+    pub(super) prompt: &'a str,
+    /// Who the model is to be.
+    pub(super) system: Option<&'a str>,
+    /// The tools that it may call.
+    pub(super) tools: &'a [OfferedTool],
+    /// Its turns so far, each with the results of its calls.
+    pub(super) past: &'a [PastTurn],
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone)]
+pub(super) struct PastTurn {
+    pub(super) turn: ModelTurn,
+    /// A result for each call.
+    pub(super) results: Vec<ToolResult>,
+}
+
+/// What a model says: calls to make, or else its answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ModelTurn {
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolUse>,
+    pub(super) tokens: Tokens,
+}
+
+/// A call that a model wants to make.
+#[derive(Debug, Clone)]
+pub(super) struct ToolUse {
+    /// The tool, as it was offered.
+    pub(super) name: String,
+    pub(super) arguments: ToolArguments,
+}
+
+/// The arguments of a call, as a model wrote them.
+#[derive(Debug, Clone)]
+pub(super) enum ToolArguments {
+    /// An object.
+    Object(Map<String, Value>),
+    /// A text that is no JSON object.
+    Malformed(String),
+}
+
+impl ToolArguments {
+    /// As a value, whatever it is.
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Self::Object(members) => Value::Object(members.clone()),
+            Self::Malformed(text) => text.clone().into(),
+        }
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub(super) struct ToolResult {
+    /// The text that the model reads.
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    /// The whole answer; made up where no server was asked.
+    pub(super) message: Arc<Value>,
+}
+
+/// How many tokens were read and written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tokens {
+    pub(super) read: u64,
+    pub(super) written: u64,
+}
+
+impl Tokens {
+    pub(super) fn all(self) -> u64 {
+        self.read.saturating_add(self.written)
+    }
+
+    pub(super) fn add(&mut self, more: Self) {
+        self.read = self.read.saturating_add(more.read);
+        self.written = self.written.saturating_add(more.written);
+    }
+}
+
+/// Why a model has no next turn.
+#[derive(Debug)]
+pub(super) enum ModelFailure {
+    /// It cannot go on with what the servers answered, which counts against the run.
+    Stuck(Box<Finding>),
+}
