@@ -1,10 +1,5 @@
 //! The faults that a test injects: each must change something, and its changes stand beside the failure.
 
-use std::sync::OnceLock;
-use std::time::Duration;
-
-use tokio::time::Instant;
-
 use super::exchange::StepResponse;
 use super::finding;
 use super::target::TargetSessions;
@@ -13,12 +8,6 @@ use crate::event::{CheckResult, FailureClass, Finding, Outcome};
 use crate::fault::FaultPlayer;
 use crate::plan::Case;
 use crate::suite::Step;
-
-/// The time since some moment; virtual where the time of the run is.
-pub(super) fn clock() -> Duration {
-    static BEGUN: OnceLock<Instant> = OnceLock::new();
-    Instant::now().saturating_duration_since(*BEGUN.get_or_init(Instant::now))
-}
 
 /// The result of a case with what the faults did: one that changed nothing proves nothing.
 pub(super) fn judge(

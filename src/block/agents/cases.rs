@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::check::AgentCheck;
+use super::judge::AMBIGUOUS;
 use super::{Agent, AgentLog};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
@@ -27,14 +28,9 @@ pub(super) fn case(
     let mut case = planner.case(&format!("{}: {}", block.key, agent.name), None, agent.span, body);
     case.tags.clone_from(&agent.tags);
     case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
-    let selects = agent.distractors.is_some()
-        || agent
-            .judgements
-            .iter()
-            .any(|judgement| ["trajectory", "golden_path", "equal_function"].contains(&judgement.key()));
-    if selects {
+    case.variants = agent.variants();
+    if case.variants.contains(AMBIGUOUS) {
         case.probes.insert("tool-selection".to_owned());
-        case.variants.insert("PROVIDER-SELECTION-AMBIGUOUS".to_owned());
     }
     if !agent.faults.is_empty() {
         case.probes.insert("fault-recovery".to_owned());

@@ -142,6 +142,7 @@ impl AgentCheck {
                 agent: self.agent.name.clone(),
                 outcome,
                 notes,
+                clashes: judged.run.clashes.clone(),
                 runs: runs.iter().map(|judged| picture::lines(&judged.run)).collect(),
             });
         }

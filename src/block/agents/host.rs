@@ -22,6 +22,7 @@ use crate::fault::FaultPlayer;
 use crate::matching::words_of;
 use crate::plan::{CheckContext, FreshServers};
 use crate::session::{Session, SessionReply, SessionRequest};
+use crate::wire::Tool;
 
 /// Between the name of a server and that of a tool, where several servers have a tool of that name.
 const SEPARATOR: &str = "__";
@@ -53,6 +54,17 @@ pub(super) struct AgentHost<'a> {
     connections: Vec<HostConnection<'a>>,
     /// The tools of all servers, in listed order.
     pub(super) tools: Vec<OfferedTool>,
+    /// The same as the servers list them.
+    pub(super) listed: Vec<ListedTool>,
+    /// Names that several servers use, with the names under which their tools are offered.
+    pub(super) clashes: Vec<String>,
+}
+
+/// A tool as its server lists it.
+#[derive(Debug, Clone)]
+pub(super) struct ListedTool {
+    pub(super) server: String,
+    pub(super) tool: Tool,
 }
 
 /// A tool that was called, and what came of it.
@@ -78,7 +90,7 @@ impl<'a> AgentHost<'a> {
         servers: &[String],
         faults: Option<&Arc<FaultPlayer>>,
     ) -> Result<Self, HostFailure> {
-        let mut host = Self { connections: Vec::new(), tools: Vec::new() };
+        let mut host = Self { connections: Vec::new(), tools: Vec::new(), listed: Vec::new(), clashes: Vec::new() };
         for server in servers {
             match HostConnection::open(context, server, faults).await {
                 Ok(connection) => host.connections.push(connection),
@@ -90,14 +102,15 @@ impl<'a> AgentHost<'a> {
         }
         for connection in &mut host.connections {
             match connection.tools().await {
-                Ok(tools) => host.tools.extend(tools),
+                Ok(tools) => host.listed.extend(tools),
                 Err(found) => {
                     host.close().await;
                     return Err(HostFailure::Unusable(found));
                 }
             }
         }
-        resolve_clashes(&mut host.tools);
+        host.tools = host.listed.iter().map(ListedTool::offered).collect();
+        host.clashes = resolve_clashes(&mut host.tools);
         Ok(host)
     }
 
@@ -126,17 +139,35 @@ impl<'a> AgentHost<'a> {
     }
 }
 
-/// Puts the name of the server before each name that several servers use.
-fn resolve_clashes(tools: &mut [OfferedTool]) {
-    let mut servers: BTreeMap<String, Vec<ToolOrigin>> = BTreeMap::new();
-    for tool in tools.iter() {
-        servers.entry(tool.name.clone()).or_default().push(tool.origin.clone());
-    }
-    for tool in tools.iter_mut().filter(|tool| servers[&tool.name].len() > 1) {
-        if let ToolOrigin::Server { server, tool: name } = &tool.origin {
-            tool.name = format!("{server}{SEPARATOR}{name}");
+impl ListedTool {
+    fn offered(&self) -> OfferedTool {
+        let Self { server, tool } = self;
+        OfferedTool {
+            name: tool.name.clone(),
+            description: tool.raw["description"].as_str().unwrap_or_default().to_owned(),
+            schema: tool.input_schema().clone(),
+            origin: ToolOrigin::Server { server: server.clone(), tool: tool.name.clone() },
         }
     }
+}
+
+/// Puts the name of the server before each name that several servers use; tells of each such name.
+fn resolve_clashes(tools: &mut [OfferedTool]) -> Vec<String> {
+    let mut offered: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let of_name = |name: &str, tools: &[OfferedTool]| tools.iter().filter(|tool| tool.name == name).count();
+    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+    for name in names.iter().filter(|name| of_name(name, tools) > 1).cloned().collect::<Vec<_>>() {
+        for tool in tools.iter_mut().filter(|tool| tool.name == name) {
+            if let ToolOrigin::Server { server, .. } = &tool.origin {
+                tool.name = format!("{server}{SEPARATOR}{name}");
+                offered.entry(name.clone()).or_default().push(format!("`{}`", tool.name));
+            }
+        }
+    }
+    let told = |(name, offered): (String, Vec<String>)| {
+        format!("several servers have a tool `{name}`; the model is offered {}", offered.join(" and "))
+    };
+    offered.into_iter().map(told).collect()
 }
 
 /// An answer that no server gave.
@@ -221,7 +252,7 @@ impl<'a> HostConnection<'a> {
     }
 
     /// Lists the tools, all pages.
-    async fn tools(&mut self) -> Result<Vec<OfferedTool>, Finding> {
+    async fn tools(&mut self) -> Result<Vec<ListedTool>, Finding> {
         let peer = self.client.peer().clone();
         let (listed, sent) = self.carry(async move { peer.list_all_tools().await }).await;
         let listed = match (listed, sent) {
@@ -232,13 +263,11 @@ impl<'a> HostConnection<'a> {
                 return Err(Finding::new("no-tools", format!("the tools cannot be listed: {}", service_text(&why))));
             }
         };
-        let offered = listed.into_iter().map(|tool| OfferedTool {
-            name: tool.name.to_string(),
-            description: tool.description.map(|text| text.to_string()).unwrap_or_default(),
-            schema: Value::Object(tool.input_schema.as_ref().clone()),
-            origin: ToolOrigin::Server { server: self.server.clone(), tool: tool.name.to_string() },
+        let listed = listed.into_iter().map(|tool| {
+            let raw = serde_json::to_value(&tool).unwrap_or_default();
+            ListedTool { server: self.server.clone(), tool: Tool::new(raw) }
         });
-        Ok(offered.collect())
+        Ok(listed.collect())
     }
 
     async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> HostCall {

@@ -1,6 +1,6 @@
 //! What the agents of a run did, and the section that tells it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -24,6 +24,8 @@ pub(super) struct AgentRow {
     pub(super) agent: String,
     pub(super) outcome: Outcome,
     pub(super) notes: String,
+    /// Names that several servers use.
+    pub(super) clashes: Vec<String>,
     /// The picture of each run.
     pub(super) runs: Vec<Vec<String>>,
 }
@@ -54,7 +56,9 @@ fn section([file, server, revision]: [String; 3], mut rows: Vec<AgentRow>) -> Se
             Cell::plain(row.notes.clone()),
         ]
     });
-    let parts = vec![SectionPart::Table(SectionTable { columns, rows: cells.collect() })];
+    let mut parts = vec![SectionPart::Table(SectionTable { columns, rows: cells.collect() })];
+    let clashes: BTreeSet<&String> = rows.iter().flat_map(|row| &row.clashes).collect();
+    parts.extend(clashes.into_iter().cloned().map(SectionPart::Note));
     Section {
         block: "agents".to_owned(),
         heading: format!("agents at {server}, {revision}"),
@@ -76,6 +80,6 @@ fn tone(outcome: Outcome) -> Tone {
 
 impl AgentRow {
     fn json(&self) -> Value {
-        json!({ "agent": self.agent, "outcome": self.outcome, "figures": self.notes, "runs": self.runs })
+        json!({ "agent": self.agent, "outcome": self.outcome, "figures": self.notes, "runs": self.runs, "clashes": self.clashes })
     }
 }

@@ -12,19 +12,22 @@ mod distractors;
 mod host;
 mod judge;
 mod log;
+mod loose;
 mod picture;
+mod planted_order;
 mod policy;
 mod provider;
 mod run;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::budget::{BUDGET, Budget};
 use self::distractors::{DISTRACTORS, Distractors};
 use self::host::OfferedTool;
 use self::judge::{
-    AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GOLDEN_PATH, GoldenPaths, Judgement, TRAJECTORY,
-    Trajectory,
+    AMBIGUOUS, Acceptance, AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GOLDEN_PATH, GoldenPaths,
+    Judgement, LooseArguments, OrderIgnored, ReadableResults, TRAJECTORY, Trajectory,
 };
 use self::log::AgentLog;
 use self::policy::{MOVES, ScriptedPolicy};
@@ -32,6 +35,7 @@ use self::provider::ModelProvider;
 use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::fault::Fault;
+use crate::lint::Provider;
 use crate::matching::{EXPECTATION, Expectation};
 use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, Offer};
@@ -99,6 +103,29 @@ static AGENT: Object = Object {
             "How many runs are made, all of which must pass (pass^k).",
         )
         .default("1"),
+        alternative(
+            "accepted_by",
+            Shape::Set(&Shape::Choice(Provider::NAMES)),
+            "Model providers that must accept every tool of the servers, by their documentation; nobody is asked.",
+        ),
+        alternative(
+            "loose_arguments",
+            Shape::True,
+            "After the run, calls that were served are made again with their arguments as models write them: numbers and \
+             booleans as text, values as JSON text, `null` for what is left out, and one more field. The server serves them \
+             with the same result, or says what is wrong. Tools that may change data are called again only where generated \
+             calls may call them.",
+        ),
+        alternative(
+            "readable_results",
+            Shape::True,
+            "Every result that is served has a text, an image or audio; a model can read nothing else.",
+        ),
+        alternative(
+            "trust_boundary",
+            Shape::True,
+            "An order to call another tool is added to every text that a tool answers; the model must not follow it.",
+        ),
         key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Skips the agent, with a reason."),
         key("tags", Shape::List(&Shape::Text), "Tags, by which filters select agents."),
     ]],
@@ -144,6 +171,10 @@ struct Agent {
     equal: EqualTools,
     budget: Budget,
     repeat: Repeat,
+    /// Whether calls are made again with arguments as models write them.
+    makes_loose_calls: bool,
+    /// Whether an order is planted in what tools answer.
+    plants_order: bool,
 }
 
 /// How often an agent runs, and how many runs must pass.
@@ -163,6 +194,14 @@ impl Agent {
         let from = self.distractors.as_ref().and_then(|distractors| distractors.from.as_ref());
         servers.extend(from.map(|from| from.value.clone()).filter(|from| !servers.contains(from)));
         servers
+    }
+
+    /// The variants of the fault taxonomy that its case judges.
+    fn variants(&self) -> BTreeSet<String> {
+        let judged = self.judgements.iter().flat_map(|judgement| judgement.variants());
+        let selects = self.distractors.is_some().then_some(AMBIGUOUS);
+        let counts = self.budget.tokens.is_some().then_some("PROVIDER-CONTEXT-BLOAT");
+        judged.chain(selects).chain(counts).map(str::to_owned).collect()
     }
 
     /// Adds the tools that the model must leave alone.
@@ -209,7 +248,25 @@ fn read_agent(node: &Node, reader: &mut dyn BlockReader) -> Option<Agent> {
         judgements
             .push(Arc::new(AgentRecovery { span: written.span, recovery: node.get("recovery").and_then(recovery) }));
     }
+    let accepted_by = texts(node.get("accepted_by"));
+    if !accepted_by.is_empty() {
+        let providers = accepted_by.iter().filter_map(|named| Provider::parse(&named.value)).collect();
+        judgements
+            .push(Arc::new(Acceptance { span: node.get("accepted_by").map_or(node.span, |at| at.span), providers }));
+    }
+    let asked = |key: &str| node.get(key).map(|asked| asked.span);
+    if let Some(span) = asked("loose_arguments") {
+        judgements.push(Arc::new(LooseArguments(span)));
+    }
+    if let Some(span) = asked("readable_results") {
+        judgements.push(Arc::new(ReadableResults(span)));
+    }
+    if let Some(span) = asked("trust_boundary") {
+        judgements.push(Arc::new(OrderIgnored(span)));
+    }
     Some(Agent {
+        makes_loose_calls: asked("loose_arguments").is_some(),
+        plants_order: asked("trust_boundary").is_some(),
         span: node.span,
         name: node.get("name")?.text()?.to_owned(),
         skip: skip_reason(node.get("skip")),

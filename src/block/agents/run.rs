@@ -1,17 +1,19 @@
 //! One run of an agent: the model is asked, its calls are made, and what came of them is told to it, until it answers.
 
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::Agent;
 use super::distractors::DECOY_ANSWER;
-use super::host::{AgentHost, HostCall, HostFailure, OfferedTool, ToolOrigin, refusal};
+use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin, refusal};
+use super::loose::{self, LooseCall};
+use super::planted_order::PlantedOrder;
 use super::provider::{
     Model, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
 };
+use crate::carrier;
 use crate::diagnosis;
 use crate::event::{Exchange, Finding};
 use crate::fault::FaultPlayer;
@@ -32,6 +34,14 @@ pub(super) struct AgentRun {
     /// Servers that ended by themselves.
     pub(super) exits: Vec<Finding>,
     pub(super) protocol_revision: String,
+    /// The tools as the servers list them, by server.
+    pub(super) listed: Vec<ListedTool>,
+    /// Names that several servers use, with the names under which their tools are offered.
+    pub(super) clashes: Vec<String>,
+    /// Calls that were made again after the run, with arguments as models write them.
+    pub(super) loose: Vec<LooseCall>,
+    /// The order that was planted in what tools answered.
+    pub(super) planted: Option<PlantedOrder>,
 }
 
 /// How a run ended.
@@ -80,12 +90,17 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let text = |node| (context.filled)(node).map(|value| text_of(&value)).ok_or_else(unfilled);
     let prompt = text(&agent.prompt)?;
     let system = agent.system.as_ref().map(text).transpose()?;
-    let faults = (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.to_vec()).timed(clock)));
+    let faults =
+        (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.to_vec()).timed(carrier::clock)));
     let servers = agent.servers_of(context.suite);
     let begun = Instant::now();
     let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
     let mut offered = host.tools.clone();
     agent.add_decoys(&mut offered, number);
+    let mut planted = agent.plants_order.then(PlantedOrder::new);
+    if let Some(order) = &planted {
+        offered.push(order.tool());
+    }
     let protocol_revision = host.revision();
     let mut attempt = Attempt {
         agent,
@@ -95,21 +110,21 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         calls: Vec::new(),
         tokens: Tokens::default(),
         faults: faults.clone(),
+        planted: planted.take(),
     };
     let mut model = agent.provider.start(context.names);
     let within =
         timeout_at(begun + agent.budget.time, attempt.until_answered(model.as_mut(), &prompt, system.as_deref()));
     let ended = within.await;
     let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
-    let Attempt { host, calls, tokens, .. } = attempt;
+    let Attempt { mut host, calls, tokens, planted, .. } = attempt;
+    let loose = match agent.makes_loose_calls {
+        true => loose::call_again(&mut host, &calls, context.suite).await,
+        false => Vec::new(),
+    };
+    let (listed, clashes) = (std::mem::take(&mut host.listed), std::mem::take(&mut host.clashes));
     let exits = host.close().await;
-    Ok(AgentRun { number, calls, end, tokens, faults, exits, protocol_revision })
-}
-
-/// The time since some moment; virtual where the time of the run is.
-fn clock() -> Duration {
-    static BEGUN: OnceLock<Instant> = OnceLock::new();
-    Instant::now().saturating_duration_since(*BEGUN.get_or_init(Instant::now))
+    Ok(AgentRun { number, calls, end, tokens, faults, exits, protocol_revision, listed, clashes, loose, planted })
 }
 
 /// A run under way.
@@ -121,6 +136,7 @@ struct Attempt<'a> {
     calls: Vec<AgentCall>,
     tokens: Tokens,
     faults: Option<Arc<FaultPlayer>>,
+    planted: Option<PlantedOrder>,
 }
 
 impl Attempt<'_> {
@@ -170,7 +186,10 @@ impl Attempt<'_> {
         let is_sent = matches!(target, CallTarget::Tool { .. });
         let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
         let is_struck = last.is_some_and(|call| call.is_struck);
-        let HostCall { result, failure, exchange } = made;
+        let HostCall { mut result, failure, exchange } = made;
+        if let Some(order) = self.planted.as_mut().filter(|_| is_sent && !result.is_error) {
+            order.plant(&mut result.text);
+        }
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
         AgentCall { name, target, arguments, result, failure, exchange, is_struck }
     }

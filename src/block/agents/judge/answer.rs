@@ -13,10 +13,6 @@ use crate::matching::Expectation;
 pub(in crate::block::agents) struct AnswerExpectations(pub(in crate::block::agents) Vec<Expectation>);
 
 impl Judgement for AnswerExpectations {
-    fn key(&self) -> &'static str {
-        "expect"
-    }
-
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         if run.answer().is_none() {
             // Why there is none is told of the run.

@@ -1,6 +1,6 @@
 //! `equal_function:`, classes of tools of which each is as good as the others.
 
-use super::{JudgedView, Judgement};
+use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::AgentRun;
 use crate::event::Finding;
 
@@ -9,8 +9,8 @@ use crate::event::Finding;
 pub(in crate::block::agents) struct EqualFunction;
 
 impl Judgement for EqualFunction {
-    fn key(&self) -> &'static str {
-        "equal_function"
+    fn variants(&self) -> Vec<&'static str> {
+        vec![AMBIGUOUS]
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {

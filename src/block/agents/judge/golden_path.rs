@@ -2,7 +2,7 @@
 
 use super::call_pattern::{CALLS, CallPattern};
 use super::trajectory::missing_in_order;
-use super::{JudgedView, Judgement};
+use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::AgentRun;
 use crate::event::Finding;
 use crate::source::grammar::{Object, Shape, key, required};
@@ -49,8 +49,8 @@ impl GoldenPaths {
 }
 
 impl Judgement for GoldenPaths {
-    fn key(&self) -> &'static str {
-        "golden_path"
+    fn variants(&self) -> Vec<&'static str> {
+        vec![AMBIGUOUS]
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {

@@ -1,9 +1,13 @@
 //! What is said of a run: one judgement a file, each about the calls that were made.
 
+mod acceptance;
 mod answer;
 mod call_pattern;
 mod equal_function;
 mod golden_path;
+mod loose_arguments;
+mod order_ignored;
+mod readable_results;
 mod recovery;
 mod selection;
 mod trajectory;
@@ -16,21 +20,30 @@ use crate::matching::Answer;
 use crate::plan::CheckContext;
 use crate::source::{Quote, Span};
 
+pub(super) use self::acceptance::Acceptance;
 pub(super) use self::answer::AnswerExpectations;
 pub(super) use self::call_pattern::EqualTools;
 pub(super) use self::equal_function::EqualFunction;
 pub(super) use self::golden_path::{GOLDEN_PATH, GoldenPaths};
+pub(super) use self::loose_arguments::LooseArguments;
+pub(super) use self::order_ignored::OrderIgnored;
+pub(super) use self::readable_results::ReadableResults;
 pub(super) use self::recovery::AgentRecovery;
 pub(super) use self::selection::{Selection, share_text};
 pub(super) use self::trajectory::{TRAJECTORY, Trajectory};
+
+/// The variant that the choice of tools judges.
+pub(super) const AMBIGUOUS: &str = "PROVIDER-SELECTION-AMBIGUOUS";
 
 /// One thing that a run must do.
 pub(super) trait Judgement: Debug + Send + Sync {
     /// Everything that is wrong with a run.
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
 
-    /// The key of the suite that asks for it.
-    fn key(&self) -> &'static str;
+    /// The variants of the fault taxonomy that it judges.
+    fn variants(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// What judgements may look at beside the run.

@@ -15,10 +15,6 @@ pub(in crate::block::agents) struct AgentRecovery {
 }
 
 impl Judgement for AgentRecovery {
-    fn key(&self) -> &'static str {
-        "recovery"
-    }
-
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         // In a recording nobody knows which answers faults have changed.
         let Some(faults) = run.faults.as_ref().filter(|_| !view.context.is_replayed) else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! `trajectory:`, the calls that a run makes.
 
 use super::call_pattern::{CALLS, CallPattern};
-use super::{JudgedView, Judgement};
+use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::{AgentCall, AgentRun};
 use crate::event::Finding;
 use crate::source::grammar::{Object, Shape, alternative};
@@ -65,8 +65,8 @@ impl Trajectory {
 }
 
 impl Judgement for Trajectory {
-    fn key(&self) -> &'static str {
-        "trajectory"
+    fn variants(&self) -> Vec<&'static str> {
+        vec![AMBIGUOUS]
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
