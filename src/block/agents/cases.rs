@@ -25,7 +25,7 @@ pub(super) fn case(
         Some(reason) => Body::Skipped(reason),
         None => Body::Check(Arc::new(AgentCheck { agent: Arc::clone(agent), log: Arc::clone(log), order })),
     };
-    let mut case = planner.case(&format!("{}: {}", block.key, agent.name), None, agent.span, body);
+    let mut case = planner.case(&format!("{}: {}", block.key, agent.name), agent.model.clone(), agent.span, body);
     case.tags.clone_from(&agent.tags);
     case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
     case.variants = agent.variants();

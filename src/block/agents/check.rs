@@ -46,6 +46,7 @@ impl Check for AgentCheck {
             let mut runs = Vec::new();
             for number in 1..=self.agent.repeat.runs {
                 match run(&self.agent, &context, number).await {
+                    Ok(AgentRun { end: AgentEnd::Unavailable(found), .. }) => return without_model(found),
                     Ok(run) => runs.push(self.judge(run, &context)),
                     Err(HostFailure::Unavailable(found)) => return CheckResult::unavailable(found),
                     Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
@@ -79,6 +80,7 @@ impl AgentCheck {
                 Some(Finding { help: Some(help), ..Finding::new("budget-exceeded", message) })
             }
             AgentEnd::Stuck(found) => Some(found.clone()),
+            AgentEnd::Unavailable(_) => None,
         }
     }
 
@@ -139,7 +141,7 @@ impl AgentCheck {
                 server: context.server_name.to_owned(),
                 revision: judged.run.protocol_revision.clone(),
                 order: self.order,
-                agent: self.agent.name.clone(),
+                agent: self.agent.title(),
                 outcome,
                 notes,
                 clashes: judged.run.clashes.clone(),
@@ -196,6 +198,12 @@ impl AgentCheck {
         notes.extend(tokens.iter().max().map(|most| format!("about {most} tokens")));
         notes.join(", ")
     }
+}
+
+/// The result where the model could not be asked: an error, since it says nothing about the servers.
+fn without_model(found: Finding) -> CheckResult {
+    let reason = Reason::ServerUnavailable(found.message.clone());
+    CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
 }
 
 fn count(number: usize, noun: &str) -> String {

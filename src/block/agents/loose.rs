@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::host::AgentHost;
 use super::run::AgentCall;
 use crate::event::Finding;
+use crate::source::words;
 use crate::suite::Suite;
 
 /// The most calls that are made again.
@@ -120,6 +121,11 @@ fn forms(arguments: &Map<String, Value>, schema: &Value) -> Vec<LooseForm> {
 /// Whether a refusal names an argument, or the type that it should have.
 fn explains(text: &str, changed: &[String]) -> bool {
     const TYPES: [&str; 8] = ["number", "integer", "string", "boolean", "object", "array", "type", "expected"];
-    let text = text.to_lowercase();
-    changed.iter().any(|name| text.contains(&name.to_lowercase())) || TYPES.iter().any(|word| text.contains(word))
+    let said = words(text);
+    // A name of few letters is a word of its own in other sentences.
+    let is_named = |name: &String| match name.chars().count() {
+        0..3 => ["`", "'", "\""].iter().any(|quote| text.contains(&format!("{quote}{name}{quote}"))),
+        _ => text.contains(name.as_str()),
+    };
+    changed.iter().any(is_named) || TYPES.iter().any(|kind| said.iter().any(|word| word == kind))
 }

@@ -5,6 +5,7 @@
 //! often as the suite asks and judges the calls, one file of `judge` for each key; `picture` shows a run, `log` has the
 //! table of all. An agent that calls nothing passes nothing.
 
+mod api;
 mod budget;
 mod cases;
 mod check;
@@ -22,6 +23,7 @@ mod run;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use self::api::{API, ApiFormat, ApiProvider};
 use self::budget::{BUDGET, Budget};
 use self::distractors::{DISTRACTORS, Distractors};
 use self::host::OfferedTool;
@@ -134,12 +136,19 @@ static AGENT: Object = Object {
 static PROVIDER: Object = Object {
     name: "a provider",
     doc: "What answers in the place of a model.",
-    keys: &[&[required(
+    keys: &[&[
+        alternative(
         "scripted",
         Shape::Either(&[Shape::Text, MOVES]),
         "A policy, or the path of a YAML file that holds one: moves in order, which react to answers. It needs no key and \
          does the same in every run.",
-    )]],
+        )
+        .choice("provider"),
+        alternative("openai", Shape::Object(&API), "A model of OpenAI, or of anything that speaks its chat completions.")
+            .choice("provider"),
+        alternative("anthropic", Shape::Object(&API), "A model of Anthropic.").choice("provider"),
+        alternative("gemini", Shape::Object(&API), "A model of Google.").choice("provider"),
+    ]],
 };
 
 static REPEAT: Object = Object {
@@ -156,6 +165,8 @@ static REPEAT: Object = Object {
 struct Agent {
     span: Span,
     name: String,
+    /// Its model, where the suite names several.
+    model: Option<String>,
     /// Why it is not run.
     skip: Option<String>,
     tags: Vec<String>,
@@ -185,6 +196,11 @@ struct Repeat {
 }
 
 impl Agent {
+    /// Its name, with its model where the suite names several.
+    fn title(&self) -> String {
+        self.model.as_ref().map_or_else(|| self.name.clone(), |model| format!("{} [{model}]", self.name))
+    }
+
     /// The names of its servers, in order.
     fn servers_of(&self, suite: &Suite) -> Vec<String> {
         let mut servers: Vec<String> = self.servers.iter().map(|server| server.value.clone()).collect();
@@ -220,12 +236,23 @@ struct Agents {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let agents = node.items().iter().filter_map(|node| Some(Arc::new(read_agent(node, reader)?)));
-    Some(Arc::new(Agents { agents: agents.collect(), log: Arc::default() }))
+    let mut agents = Vec::new();
+    for written in node.items() {
+        let providers = written.get("provider").map(|provider| read_providers(provider, reader)).unwrap_or_default();
+        let read = providers.into_iter().filter_map(|provider| read_agent(written, provider, reader));
+        agents.extend(read.map(Arc::new));
+    }
+    Some(Arc::new(Agents { agents, log: Arc::default() }))
 }
 
-fn read_agent(node: &Node, reader: &mut dyn BlockReader) -> Option<Agent> {
-    let provider = read_provider(node.get("provider")?, reader)?;
+/// What answers as a model, and its name where an agent has several.
+struct NamedProvider {
+    model: Option<String>,
+    provider: Arc<dyn ModelProvider>,
+}
+
+fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn BlockReader) -> Option<Agent> {
+    let NamedProvider { model, provider } = named_provider;
     let named = reader.faults().clone();
     let found = reader.found();
     let faults = injected(node.get("inject"), &named, found);
@@ -265,6 +292,7 @@ fn read_agent(node: &Node, reader: &mut dyn BlockReader) -> Option<Agent> {
         judgements.push(Arc::new(OrderIgnored(span)));
     }
     Some(Agent {
+        model,
         makes_loose_calls: asked("loose_arguments").is_some(),
         plants_order: asked("trust_boundary").is_some(),
         span: node.span,
@@ -285,8 +313,22 @@ fn read_agent(node: &Node, reader: &mut dyn BlockReader) -> Option<Agent> {
     })
 }
 
-fn read_provider(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn ModelProvider>> {
-    let written = node.get("scripted")?;
+fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvider> {
+    if let Some(written) = node.get("scripted") {
+        let provider = read_policy(written, reader);
+        return provider.map(|provider| NamedProvider { model: None, provider }).into_iter().collect();
+    }
+    let named = ApiFormat::ALL.into_iter().find_map(|format| Some((format, node.get(format.as_str())?)));
+    let models = named.map(|(format, written)| ApiProvider::read_all(format, written)).unwrap_or_default();
+    let is_matrix = models.len() > 1;
+    let providers = models.into_iter().map(|provider| {
+        let model = is_matrix.then(|| provider.model().to_owned());
+        NamedProvider { model, provider: Arc::new(provider) }
+    });
+    providers.collect()
+}
+
+fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn ModelProvider>> {
     let moves = match written.located_text() {
         Some(file) => {
             let moves = reader.document(&file)?;
@@ -316,7 +358,7 @@ fn read_repeat(node: &Node) -> Repeat {
 impl SuiteSettings for Agents {
     fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
         for (at, agent) in self.agents.iter().enumerate() {
-            if self.agents[..at].iter().any(|earlier| earlier.name == agent.name) {
+            if self.agents[..at].iter().any(|earlier| earlier.name == agent.name && earlier.model == agent.model) {
                 let message = format!("two agents are called `{}`", agent.name);
                 found.push(Diagnostic::error("duplicate-name", message, agent.span));
             }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::host::{OfferedTool, ToolOrigin};
-use crate::block::canary::RandomCanaries;
+use crate::generate::Rng;
 
 /// The tool that the order is about; no server has it.
 const TOOL: &str = "forward_conversation";
@@ -16,8 +16,10 @@ pub(super) struct PlantedOrder {
 }
 
 impl PlantedOrder {
-    pub(super) fn new() -> Self {
-        Self { code: RandomCanaries::new().make(), count: 0 }
+    /// The order of an agent in a run; the same again in another run of the suite, so that it can be recorded.
+    pub(super) fn new(agent: &str, number: usize) -> Self {
+        let code = Rng::new(0).fork(agent).fork(number).bits();
+        Self { code: format!("kw{:08x}", code & 0xffff_ffff), count: 0 }
     }
 
     /// The tool that the order is about, as it is offered.

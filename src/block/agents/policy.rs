@@ -200,8 +200,10 @@ impl PolicyRun {
 
     /// The turn of a move; `None` where it does nothing.
     fn make(&mut self, made: &Move, told: &ModelInput<'_>) -> Result<Option<ModelTurn>, Finding> {
-        let use_of =
-            |name: String, arguments| ModelTurn { calls: vec![ToolUse { name, arguments }], ..ModelTurn::default() };
+        let use_of = |name: String, arguments| ModelTurn {
+            calls: vec![ToolUse { id: String::new(), name, arguments }],
+            ..ModelTurn::default()
+        };
         let turn = match &made.kind {
             MoveKind::Answer(text) => {
                 self.at = self.moves.len();
@@ -223,10 +225,7 @@ impl PolicyRun {
 
     fn arguments(&self, args: Option<&Node>) -> Result<ToolArguments, Finding> {
         let Some(args) = args else { return Ok(ToolArguments::Object(Map::new())) };
-        Ok(match self.filled(args)? {
-            Value::Object(members) => ToolArguments::Object(members),
-            other => ToolArguments::Malformed(text_of(&other)),
-        })
+        Ok(ToolArguments::of(&self.filled(args)?))
     }
 
     fn filled(&self, node: &Node) -> Result<Value, Finding> {

@@ -51,11 +51,15 @@ pub(super) struct ModelTurn {
     pub(super) text: String,
     pub(super) calls: Vec<ToolUse>,
     pub(super) tokens: Tokens,
+    /// The same in the format of its provider, in which it is told to the model again.
+    pub(super) raw: Value,
 }
 
 /// A call that a model wants to make.
 #[derive(Debug, Clone)]
 pub(super) struct ToolUse {
+    /// The provider's id of the call; empty where it has none.
+    pub(super) id: String,
     /// The tool, as it was offered.
     pub(super) name: String,
     pub(super) arguments: ToolArguments,
@@ -71,6 +75,22 @@ pub(super) enum ToolArguments {
 }
 
 impl ToolArguments {
+    /// Arguments that are written as JSON; nothing at all are no arguments.
+    pub(super) fn parse(text: &str) -> Self {
+        match serde_json::from_str(if text.trim().is_empty() { "{}" } else { text }) {
+            Ok(value) => Self::of(&value),
+            Err(_) => Self::Malformed(text.to_owned()),
+        }
+    }
+
+    /// Arguments as a value.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Object(members) => Self::Object(members.clone()),
+            other => Self::Malformed(other.as_str().map_or_else(|| other.to_string(), str::to_owned)),
+        }
+    }
+
     /// As a value, whatever it is.
     pub(super) fn to_json(&self) -> Value {
         match self {
@@ -113,4 +133,6 @@ impl Tokens {
 pub(super) enum ModelFailure {
     /// It cannot go on with what the servers answered, which counts against the run.
     Stuck(Box<Finding>),
+    /// Its provider cannot be used, which says nothing about the run.
+    Unavailable(Box<Finding>),
 }

@@ -53,6 +53,8 @@ pub(super) enum AgentEnd {
     OverBudget(String),
     /// The model could not go on.
     Stuck(Finding),
+    /// The provider of the model could not be used.
+    Unavailable(Finding),
 }
 
 /// A call that an agent made.
@@ -97,7 +99,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
     let mut offered = host.tools.clone();
     agent.add_decoys(&mut offered, number);
-    let mut planted = agent.plants_order.then(PlantedOrder::new);
+    let mut planted = agent.plants_order.then(|| PlantedOrder::new(&agent.name, number));
     if let Some(order) = &planted {
         offered.push(order.tool());
     }
@@ -147,6 +149,7 @@ impl Attempt<'_> {
             let mut turn = match model.reply(&told).await {
                 Ok(turn) => turn,
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
+                Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
             };
             if turn.tokens == Tokens::default() {
                 turn.tokens = estimate(&told, &turn);
@@ -215,7 +218,7 @@ impl AgentRun {
     pub(super) fn answer(&self) -> Option<&str> {
         match &self.end {
             AgentEnd::Answered(text) => Some(text),
-            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) => None,
+            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Unavailable(_) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{JudgedView, Judgement};
 use crate::block::agents::run::AgentRun;
 use crate::event::Finding;
-use crate::lint::{Lint, Provider, lints};
+use crate::lint::{Lint, LintFinding, LintLevel, LintLimits, Provider, lints};
 use crate::source::Span;
 use crate::wire::Tool;
 
@@ -22,15 +22,26 @@ impl Judgement for Acceptance {
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         let tools: Vec<Tool> = run.listed.iter().map(|listed| listed.tool.clone()).collect();
-        let refusals = self.providers.iter().flat_map(|provider| {
-            provider.refusals(&tools).into_iter().map(move |(lint, refusal)| (provider, lint, refusal))
+        let invalid = lints().filter(|lint| lint.provider.is_none() && lint.level == LintLevel::Error);
+        let by_all = invalid.flat_map(|lint| {
+            let found = lint.judge(&tools, LintLimits::default());
+            found.into_iter().map(move |found| ("every provider", lint, found))
         });
-        let found = refusals.map(|(provider, lint, refusal)| {
-            let message = format!("`{}` refuses the tool `{}`: {}", provider.as_str(), refusal.tool, refusal.says);
-            let found = view.finding(lint.id, message, self.span, "these providers");
-            let path = Some(refusal.at).filter(|at| !at.is_empty());
-            Finding { path, help: Some(format!("{}; {}", lint.cure, lint.link)), ..found }
+        let by_each = self.providers.iter().flat_map(|provider| {
+            provider.refusals(&tools).into_iter().map(|(lint, found)| (provider.as_str(), lint, found))
         });
-        found.collect()
+        by_all.chain(by_each).map(|(by, lint, found)| self.finding(by, lint, found, view)).collect()
+    }
+}
+
+impl Acceptance {
+    fn finding(&self, by: &str, lint: &Lint, refused: LintFinding, view: &JudgedView<'_>) -> Finding {
+        let LintFinding { tool, at, says } = refused;
+        let message = format!("{by} refuses the tool `{tool}`: {says}");
+        Finding {
+            path: Some(at).filter(|at| !at.is_empty()),
+            help: Some(format!("{}; {}", lint.cure, lint.link)),
+            ..view.finding(lint.id, message, self.span, "these providers")
+        }
     }
 }
