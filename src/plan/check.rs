@@ -3,6 +3,7 @@
 //! A block makes them with its cases; the runner gives each a [`CheckContext`] to work with.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,6 +107,9 @@ pub struct CheckContext<'a> {
     pub request_timeout: Duration,
     /// The texts that spans of the suite refer to.
     pub sources: &'a Sources,
+    /// Hands on a text to be written to a file, whose path is relative to the suite's folder; `None` unless the run
+    /// records.
+    pub record: Option<&'a (dyn Fn(PathBuf, Value) + Sync)>,
     /// Whether a recording takes the place of the servers; what was recorded has the faults in it.
     pub is_replayed: bool,
 }

@@ -127,6 +127,12 @@ fn shown(file: &Path) -> String {
     file.display().to_string().replace('\\', "/")
 }
 
+/// Hands on what a check has recorded; it is written if the case passes.
+pub(super) fn hand_on(emitter: &Emitter, case: &Case, file: PathBuf, value: &Json) {
+    let wanted = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    emitter.send(RunMessage::Snapshot(SnapshotCheck { case: case.id.clone(), file, wanted, differs: true }));
+}
+
 /// Tells which files the steps of a case use, whether or not it gets as far as using them.
 pub(super) fn announce(emitter: &Emitter, script: &Script) {
     let snapshots = script.steps.iter().filter_map(|step| step.snapshot.as_ref());

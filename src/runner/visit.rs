@@ -97,6 +97,7 @@ async fn visit<V: Visitor>(
         configured: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
         sources: &target.plan.sources,
+        record: None,
         is_replayed: target.is_replayed,
     };
     visitor.visit(ServerVisit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)

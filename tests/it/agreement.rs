@@ -53,6 +53,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("missing-key", "the hint", "hints whose names end in `_tool`"),
     ("missing-snapshot", "", "other files"),
     ("no-boundary", "", "the servers of a flow's steps"),
+    ("not-a-recording", "", "the content of another file"),
     ("template-not-filled", "", "templates in texts and within values of any shape"),
     ("two-ways", "`Authorization`", "the name of a header in any case"),
     ("two-ways", "one `put`", "the values of other names"),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Agent;
 use super::host::HostFailure;
 use super::judge::{JudgedView, Selection, share_text};
@@ -52,6 +54,7 @@ impl Check for AgentCheck {
                     Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
                 }
             }
+            self.record(&runs, &context);
             self.conclude(runs, &context)
         })
     }
@@ -68,6 +71,16 @@ impl AgentCheck {
             self.ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
         JudgedRun { run, found }
+    }
+
+    /// Hands on what the model said, where that is to be recorded.
+    fn record(&self, runs: &[JudgedRun], context: &CheckContext<'_>) {
+        let turns = runs.iter().map(|judged| Value::Array(judged.run.turns.clone())).collect();
+        if let Some(record) = context.record
+            && let Some((file, recording)) = self.agent.provider.recording(turns)
+        {
+            record(file, (context.neutral)(recording));
+        }
     }
 
     /// Why a run has no answer.

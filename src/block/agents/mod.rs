@@ -18,9 +18,11 @@ mod picture;
 mod planted_order;
 mod policy;
 mod provider;
+mod recording;
 mod run;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use self::api::{API, ApiFormat, ApiProvider};
@@ -34,6 +36,7 @@ use self::judge::{
 use self::log::AgentLog;
 use self::policy::{MOVES, ScriptedPolicy};
 use self::provider::ModelProvider;
+use self::recording::RecordedProvider;
 use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::fault::Fault;
@@ -321,11 +324,43 @@ fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvide
     let named = ApiFormat::ALL.into_iter().find_map(|format| Some((format, node.get(format.as_str())?)));
     let models = named.map(|(format, written)| ApiProvider::read_all(format, written)).unwrap_or_default();
     let is_matrix = models.len() > 1;
-    let providers = models.into_iter().map(|provider| {
-        let model = is_matrix.then(|| provider.model().to_owned());
-        NamedProvider { model, provider: Arc::new(provider) }
-    });
-    providers.collect()
+    let recording = named.and_then(|(_, written)| written.get("recording")).and_then(Node::located_text);
+    let mut providers = Vec::new();
+    for api in models {
+        let model = is_matrix.then(|| api.model().to_owned());
+        let provider: Option<Arc<dyn ModelProvider>> = match &recording {
+            None => Some(Arc::new(api)),
+            Some(file) => read_recorded(api, file, is_matrix, reader),
+        };
+        providers.extend(provider.map(|provider| NamedProvider { model, provider }));
+    }
+    providers
+}
+
+/// A model with its recording; each of several has one of its own.
+fn read_recorded(
+    api: ApiProvider,
+    file: &Located<String>,
+    is_matrix: bool,
+    reader: &mut dyn BlockReader,
+) -> Option<Arc<dyn ModelProvider>> {
+    let written = PathBuf::from(&file.value);
+    let of_model = || {
+        let stem = written.file_stem().unwrap_or_default().to_string_lossy();
+        let model: String = api.model().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        written.with_file_name(format!("{stem}.{model}.json"))
+    };
+    let path = if is_matrix { of_model() } else { written.clone() };
+    let text = reader.file(&path).ok();
+    match RecordedProvider::new(api, path, text.as_deref()) {
+        Ok(recorded) => Some(Arc::new(recorded)),
+        Err(why) => {
+            let message = format!("`{}` is no recording of a model: {why}", file.value);
+            let help = "remove the file, and record it again with `mcprove run --update`".to_owned();
+            reader.report(Diagnostic::error("not-a-recording", message, file.span).with_help(help));
+            None
+        }
+    }
 }
 
 fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn ModelProvider>> {

@@ -13,7 +13,7 @@ use super::provider::{
 };
 use crate::event::Finding;
 use crate::matching::{Answer, EXPECTATION, Expectation, ValuePath};
-use crate::plan::BoxFuture;
+use crate::plan::{BoxFuture, CheckContext};
 use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Diagnostic, Node, words};
@@ -126,8 +126,8 @@ fn read_move(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Move> {
 }
 
 impl ModelProvider for ScriptedPolicy {
-    fn start(&self, names: &Names) -> Box<dyn Model> {
-        Box::new(PolicyRun { moves: Arc::clone(&self.0), at: 0, made: 0, failed: 0, names: names.clone() })
+    fn start(&self, context: &CheckContext<'_>, _: usize) -> Box<dyn Model> {
+        Box::new(PolicyRun { moves: Arc::clone(&self.0), at: 0, made: 0, failed: 0, names: context.names.clone() })
     }
 
     fn is_deterministic(&self) -> bool {

@@ -1,28 +1,38 @@
 //! What answers in the place of a model: it is told the prompt, the tools and what happened, and says what to do next.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::host::OfferedTool;
 use crate::event::Finding;
-use crate::plan::BoxFuture;
-use crate::source::template::Names;
+use crate::plan::{BoxFuture, CheckContext};
 
 /// A way to a model.
 pub(super) trait ModelProvider: Debug + Send + Sync {
-    /// A model that has not been told anything yet.
-    fn start(&self, names: &Names) -> Box<dyn Model>;
+    /// A model that has not been told anything yet, for the run with that number.
+    fn start(&self, context: &CheckContext<'_>, number: usize) -> Box<dyn Model>;
 
     /// Whether it says the same whenever it is told the same.
     fn is_deterministic(&self) -> bool;
+
+    /// The recording of these runs and its file, where there is to be one.
+    fn recording(&self, _runs: Vec<Value>) -> Option<(PathBuf, Value)> {
+        None
+    }
 }
 
 /// A model in the middle of a run.
 pub(super) trait Model: Send {
     /// Its next turn.
     fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>>;
+
+    /// Its turns so far, where they are written down.
+    fn turns(&self) -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 /// Everything that a model is told.

@@ -42,6 +42,8 @@ pub(super) struct AgentRun {
     pub(super) loose: Vec<LooseCall>,
     /// The order that was planted in what tools answered.
     pub(super) planted: Option<PlantedOrder>,
+    /// The turns of the model, where they are written down.
+    pub(super) turns: Vec<Value>,
 }
 
 /// How a run ended.
@@ -114,7 +116,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         faults: faults.clone(),
         planted: planted.take(),
     };
-    let mut model = agent.provider.start(context.names);
+    let mut model = agent.provider.start(context, number);
     let within =
         timeout_at(begun + agent.budget.time, attempt.until_answered(model.as_mut(), &prompt, system.as_deref()));
     let ended = within.await;
@@ -125,8 +127,22 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         false => Vec::new(),
     };
     let (listed, clashes) = (std::mem::take(&mut host.listed), std::mem::take(&mut host.clashes));
+    let turns = model.turns();
     let exits = host.close().await;
-    Ok(AgentRun { number, calls, end, tokens, faults, exits, protocol_revision, listed, clashes, loose, planted })
+    Ok(AgentRun {
+        number,
+        calls,
+        end,
+        tokens,
+        faults,
+        exits,
+        protocol_revision,
+        listed,
+        clashes,
+        loose,
+        planted,
+        turns,
+    })
 }
 
 /// A run under way.

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
 use crate::event::Finding;
-use crate::plan::BoxFuture;
+use crate::plan::{BoxFuture, CheckContext};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Node, beginning, visible_line};
@@ -50,6 +50,12 @@ pub(super) static API: Object = Object {
             "url",
             Shape::Text,
             "The address of the API, for example `http://127.0.0.1:11434/v1`; by default the provider's.",
+        ),
+        key(
+            "recording",
+            Shape::Text,
+            "A file with the turns of the model. A run with `--update` asks the model and writes it; any other run plays it back \
+             without a key, and fails if the model would be told something else.",
         ),
         key("stream", Shape::Flag, "Whether answers are read as a stream.").default("false"),
         key("max_tokens", Shape::Range(1, 1_000_000), "The most tokens of one answer.").default("4096"),
@@ -188,8 +194,8 @@ impl ApiProvider {
 }
 
 impl ModelProvider for ApiProvider {
-    fn start(&self, names: &Names) -> Box<dyn Model> {
-        match self.filled(names) {
+    fn start(&self, context: &CheckContext<'_>, _: usize) -> Box<dyn Model> {
+        match self.filled(context.names) {
             Ok(model) => Box::new(model),
             Err(why) => Box::new(Unusable(Some(why))),
         }
