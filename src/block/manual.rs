@@ -54,18 +54,16 @@ fn object(shape: &Shape) -> Option<&'static Object> {
     if let Shape::Object(object) = shape { Some(object) } else { shape.parts().iter().find_map(object) }
 }
 
-/// Which probes blocks plan, and which blocks cannot run yet.
+/// Which probes blocks plan.
 fn probes() -> String {
     let mut text = String::from(
         "\n## Blocks and their probes\n\n\
          A block plans cases with these probes; `fault-coverage` counts the leaves of the probes.\n\
-         Blocks without an example are planned and skipped in this version, with the reason `not available yet`.\n\
          \n| block | probes | example |\n| --- | --- | --- |\n",
     );
     for kind in KINDS {
         let probes: Vec<String> = kind.probes.iter().map(|probe| format!("`{probe}`")).collect();
-        let example = kind.example.map(|example| format!("`{example}`")).unwrap_or_default();
-        let _ = writeln!(text, "| `{}` | {} | {example} |", kind.key.name, probes.join(", "));
+        let _ = writeln!(text, "| `{}` | {} | `{}` |", kind.key.name, probes.join(", "), kind.example);
     }
     text
 }

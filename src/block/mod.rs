@@ -2,8 +2,8 @@
 //!
 //! A folder is a kind of block, and holds all that is particular to it: its key and what may be written under it, its
 //! settings, the cases that follow from them, and what runs where YAML cannot say it. [`KINDS`] lists the kinds.
-//! Blocks of later versions are in `later.rs`: their cases are planned and skipped.
 
+mod agents;
 pub mod campaign;
 mod canary;
 pub mod compliance;
@@ -11,7 +11,6 @@ mod config;
 pub mod differential;
 mod evidence;
 mod fuzz;
-mod later;
 mod manual;
 mod negative_path;
 mod output_schema;
@@ -58,7 +57,7 @@ pub static KINDS: &[&Kind] = &[
     &campaign::KIND,
     &config::KIND,
     &trust_boundary::KIND,
-    &later::AGENTS,
+    &agents::KIND,
 ];
 
 /// The grammar of suite files.

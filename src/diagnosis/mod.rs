@@ -3,11 +3,15 @@
 //! The client below knows its own errors only. Which failure class an error has, which evidence supports it, and which
 //! key of a suite helps, is decided here and nowhere else.
 
+mod injected;
+mod mismatch;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
+pub use self::injected::{of_idle_fault, strikes_text, unrecovered};
+pub use self::mismatch::{MISSING, of_mismatch};
 use crate::event::{EXIT, FailureClass, Finding, StepProblem};
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};

@@ -14,8 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Reason {
     /// The suite skips it and says why.
     SkippedBySuite(String),
-    /// This version cannot run it; holds what it would need.
-    NotAvailable(String),
     /// The server, or its answer, lacks something that the case needs.
     NotApplicable(String),
     /// It would call a tool that may change data, and nobody allowed that.
@@ -154,7 +152,6 @@ impl Reason {
     pub fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::SkippedBySuite(text)
-            | Self::NotAvailable(text)
             | Self::NotApplicable(text)
             | Self::ToolNotAllowed(text)
             | Self::ReadOnly(text)
@@ -217,7 +214,6 @@ impl fmt::Display for Reason {
             | Self::NotCancelled(text)
             | Self::NotEvaluated(text)
             | Self::Internal(text) => to.write_str(text),
-            Self::NotAvailable(what) => write!(to, "{what} is not available yet"),
             Self::RevisionNotSupported { supported, requested } => {
                 write!(to, "the server speaks {supported}, not {requested}")
             }

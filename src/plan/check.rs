@@ -3,6 +3,7 @@
 //! A block makes them with its cases; the runner gives each a [`CheckContext`] to work with.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use serde_json::Value;
 use crate::event::{CheckResult, Exchange, Finding};
 use crate::fault::FaultPlayer;
 use crate::session::{ServerIdentity, Session};
-use crate::source::Node;
 use crate::source::template::Names;
+use crate::source::{Node, Sources};
 use crate::suite::{AddedSettings, Step, Suite};
 use crate::transport::{Shutdown, ShutdownOrder};
 use crate::wire::Catalog;
@@ -104,6 +105,13 @@ pub struct CheckContext<'a> {
     pub configured: &'a dyn ConfiguredServers,
     /// The time for one request.
     pub request_timeout: Duration,
+    /// The texts that spans of the suite refer to.
+    pub sources: &'a Sources,
+    /// Hands on a text to be written to a file, whose path is relative to the suite's folder; `None` unless the run
+    /// records.
+    pub record: Option<&'a (dyn Fn(PathBuf, Value) + Sync)>,
+    /// Whether a recording takes the place of the servers; what was recorded has the faults in it.
+    pub is_replayed: bool,
 }
 
 /// A check that no steps can say.
@@ -119,5 +127,10 @@ pub trait Check: Debug + Send + Sync {
     /// Whether it sends anything to the server; otherwise it looks at what the server listed.
     fn sends(&self) -> bool {
         true
+    }
+
+    /// Whether it sends the same again to a server that answers the same, so that a recording can answer it.
+    fn can_be_replayed(&self) -> bool {
+        !self.sends()
     }
 }

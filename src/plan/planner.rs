@@ -269,10 +269,6 @@ pub(super) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake 
     Mistake { code: "unknown-tool", message, help, span: name.span }
 }
 
-pub(crate) fn not_available(key: &str) -> Reason {
-    Reason::NotAvailable(format!("`{key}`"))
-}
-
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
     test.setup.iter().chain(&test.preconditions).chain(&test.steps).chain(&test.verify).chain(&test.teardown)
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::event::{Figure, Gate, SuiteScore};
 use crate::source::{Color, Style, visible_line};
+use crate::taxonomy::probe;
 use crate::taxonomy::score::{FamilyScore, Figures, LeafScore, Level, Score, Status};
-use crate::taxonomy::{Probe, probe};
 
 use super::terminal;
 
@@ -218,14 +218,8 @@ fn missing(score: &Score) -> String {
     let width = leaves.iter().map(|leaf| leaf.id.len()).max().unwrap_or(0);
     let mut text = String::from("\nnot declared, and the probe that declares it:\n");
     for leaf in leaves {
-        let known: Vec<&Probe> = leaf.probes.iter().filter_map(|id| probe(id)).collect();
-        let best = known.iter().find(|probe| probe.is_available).or(known.first());
-        let (block, is_available) = best.map_or(("", true), |probe| (probe.block, probe.is_available));
-        let cure = match (block, is_available) {
-            ("", _) => String::new(),
-            (block, true) => format!(": add `{block}`"),
-            (block, false) => format!(": `{block}` cannot run yet"),
-        };
+        let known = leaf.probes.iter().find_map(|id| probe(id));
+        let cure = known.map(|probe| format!(": add `{}`", probe.block)).unwrap_or_default();
         let _ = writeln!(text, "  {:<width$}  {}{cure}", leaf.id, leaf.probes.join(" or "));
     }
     text
@@ -235,7 +229,7 @@ fn conditional(score: &Score) -> String {
     let mut text = String::new();
     for family in score.families.iter().filter(|one| one.status == Status::NotApplicable && one.leaves.of > 0) {
         let name = visible_line(&family.name);
-        let _ = writeln!(text, "\n{name} [{}] is not applicable: it counts once `agents:` can run", family.id);
+        let _ = writeln!(text, "\n{name} [{}] is not applicable: it counts once the suite has `agents:`", family.id);
     }
     text
 }

@@ -21,6 +21,7 @@ use super::snapshot::{self, SnapshotRecorder};
 use super::target::{OpenSession, SessionError, TargetSessions};
 use super::witness::ValidCallError;
 use super::{Options, check, conversation, crash, finding, injected, rerun, rounds};
+use crate::carrier;
 use crate::diagnosis;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason, StepProblem,
@@ -207,7 +208,7 @@ impl CaseRun<'_> {
     /// Runs the script in sessions that nobody shares; every `restart` step begins another one.
     pub(super) async fn run_in_own_session(&self) -> CheckResult {
         if !self.case.inject.is_empty() && self.faults.is_none() {
-            let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()).timed(injected::clock));
+            let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()).timed(carrier::clock));
             let result = Box::pin(CaseRun { faults: Some(&faults), ..*self }.run_in_own_session()).await;
             return injected::judge(result, &faults, self.case, self.target);
         }

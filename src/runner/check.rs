@@ -1,15 +1,18 @@
 //! Cases that a check decides rather than steps.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::conversation::Conversation;
 use super::exchange::CaseSpeaker;
 use super::opening::Opening;
+use super::snapshot::Purpose;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
-use super::{Options, Stop, finding};
+use super::{Options, Stop, finding, snapshot};
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
 use crate::fault::FaultPlayer;
 use crate::plan::{BoxFuture, Case, Check, CheckContext, ConfiguredServers, FreshServers, StepOutcome};
@@ -32,6 +35,9 @@ pub(super) async fn run_check(
     let suite = &target.planned().suite;
     let servers = TargetServers::new(target, case, options);
     let names = target.known_names().await;
+    let recordings = &target.emitter().recordings;
+    let record =
+        |file: PathBuf, value: Value| snapshot::hand_on(target.emitter(), case, suite.folder.join(file), &value);
     let context = CheckContext {
         owner: &case.id,
         suite,
@@ -44,6 +50,9 @@ pub(super) async fn run_check(
         servers: &servers,
         configured: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        sources: &target.plan.sources,
+        record: (recordings.snapshots.purpose == Purpose::Update).then_some(&record),
+        is_replayed: target.is_replayed,
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend};
-use super::finding::{self, MISSING};
+use super::finding;
 use super::history::History;
 use super::read_only::ReadOnlyFilter;
 use super::snapshot::SnapshotRecorder;
 use super::target::TargetSessions;
 use super::{injected, precondition, raw_http, rounds};
+use crate::diagnosis::{self, MISSING};
 use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::matching::{Answer, MismatchWeight, unknown_name_help};
@@ -298,7 +299,8 @@ impl<'a> Conversation<'a> {
                 self.inconclusive_reason.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
             let expect = expectation.filled(answer.names).map(Box::new);
-            let found = mismatches.into_iter().map(|mismatch| finding::mismatch(mismatch, self.sources, index));
+            let found =
+                mismatches.into_iter().map(|mismatch| diagnosis::of_mismatch(mismatch, self.sources, Some(index)));
             told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
         }
         let (mut found, doubts): (Vec<Finding>, Vec<_>) =

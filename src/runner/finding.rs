@@ -1,7 +1,6 @@
 //! Findings that point into the suite.
 
-use crate::event::{Finding, RequirementLevel, StepProblem};
-use crate::matching::{Mismatch, MismatchWeight};
+use crate::event::{Finding, StepProblem};
 use crate::source::template::{TemplateError, UNFILLED};
 use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
@@ -9,9 +8,6 @@ use crate::wire::Repeated;
 
 /// The label of a template that cannot be filled in.
 pub(super) const UNFILLED_HERE: &str = "cannot be filled in";
-
-/// The code of a finding about a value that an answer lacks and a later step uses.
-pub(super) const MISSING: &str = "missing-value";
 
 /// Whether a step was left out because nobody allowed its call.
 pub(super) fn is_not_allowed(found: &Finding) -> bool {
@@ -42,30 +38,6 @@ pub(super) fn unfilled(reason: &TemplateError) -> Finding {
     };
     Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason.to_string()) }
         .with_problem(StepProblem::Unfilled)
-}
-
-/// A failed expectation.
-pub(super) fn mismatch(mismatch: Mismatch, sources: &Sources, exchange: usize) -> Finding {
-    let level = match mismatch.weight {
-        MismatchWeight::Fails => RequirementLevel::Must,
-        MismatchWeight::Warns | MismatchWeight::Unjudged => RequirementLevel::Should,
-    };
-    let step_problem = match mismatch.code {
-        UNFILLED => Some(StepProblem::Unfilled),
-        MISSING => Some(StepProblem::MissingValue(None)),
-        _ => None,
-    };
-    Finding {
-        level,
-        step_problem: step_problem.map(Box::new),
-        quote: Some(Quote::new(sources, mismatch.span, mismatch.label)),
-        path: mismatch.path,
-        expected: mismatch.expected,
-        actual: mismatch.actual,
-        diff: mismatch.diff,
-        exchange: Some(exchange),
-        ..Finding::new(mismatch.code, mismatch.message)
-    }
 }
 
 /// Something that a server lists more than once.

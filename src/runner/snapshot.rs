@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::{Emitter, RunMessage, finding, rerun};
+use super::{Emitter, RunMessage, rerun};
+use crate::diagnosis;
 use crate::event::{CaseResult, Finding, Outcome, RequirementLevel};
 use crate::matching::snapshot_text;
 use crate::plan::{Body, Case, Plan, Script, SnapshotFiles, SuitePlan, snapshot_files};
@@ -95,13 +96,13 @@ impl SnapshotRecorder<'_> {
     ) -> Vec<Finding> {
         let taken = match snapshot.sample.take(message) {
             Ok(taken) => taken,
-            Err(mismatch) => return vec![finding::mismatch(*mismatch, sources, exchange)],
+            Err(mismatch) => return vec![diagnosis::of_mismatch(*mismatch, sources, Some(exchange))],
         };
         let Recordings { snapshots, redactor } = self.emitter.recordings.as_ref();
         let value = redactor.value(taken.value);
         let known = snapshots.known.get(&snapshot.file).map(String::as_str);
         let mismatch = snapshot.sample.compare(known, &value, &shown(&snapshot.file));
-        let idle = taken.idle.into_iter().map(|idle| finding::mismatch(idle, sources, exchange));
+        let idle = taken.idle.into_iter().map(|idle| diagnosis::of_mismatch(idle, sources, Some(exchange)));
         let mut found: Vec<Finding> = idle.map(|found| Finding { level: RequirementLevel::Should, ..found }).collect();
         if snapshots.purpose == Purpose::Update {
             let (case, file) = (self.case.id.clone(), snapshot.file.clone());
@@ -115,7 +116,7 @@ impl SnapshotRecorder<'_> {
             } else {
                 format!("if this is right, record it with `{} --update`", rerun::command(self.planned, self.case))
             };
-            found.insert(0, Finding { help: Some(help), ..finding::mismatch(mismatch, sources, exchange) });
+            found.insert(0, Finding { help: Some(help), ..diagnosis::of_mismatch(mismatch, sources, Some(exchange)) });
         }
         found
     }
@@ -124,6 +125,12 @@ impl SnapshotRecorder<'_> {
 /// The name of a file in messages, the same on every system.
 fn shown(file: &Path) -> String {
     file.display().to_string().replace('\\', "/")
+}
+
+/// Hands on what a check has recorded; it is written if the case passes.
+pub(super) fn hand_on(emitter: &Emitter, case: &Case, file: PathBuf, value: &Json) {
+    let wanted = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    emitter.send(RunMessage::Snapshot(SnapshotCheck { case: case.id.clone(), file, wanted, differs: true }));
 }
 
 /// Tells which files the steps of a case use, whether or not it gets as far as using them.

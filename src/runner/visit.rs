@@ -96,6 +96,9 @@ async fn visit<V: Visitor>(
         servers: &servers,
         configured: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        sources: &target.plan.sources,
+        record: None,
+        is_replayed: target.is_replayed,
     };
     visitor.visit(ServerVisit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::decode::NamedFaults;
 use super::model::{Suite, Test};
 use crate::source::grammar::{Key, Object};
 use crate::source::{Diagnostic, Located, Node, Span};
@@ -27,8 +28,8 @@ pub struct BlockKind<S: 'static> {
     pub key: Key,
     /// The probes of its cases.
     pub probes: &'static [&'static str],
-    /// A block of this kind in one line; `None` where this version only plans its cases and skips them.
-    pub example: Option<&'static str>,
+    /// A block of this kind in one line.
+    pub example: &'static str,
     /// Reads its settings, unless they are `false`; `None` where a mistake was reported, or where all that it says is added to the suite.
     pub read: fn(&Node, &mut dyn BlockReader) -> Option<S>,
     /// Reads the same key of a test.
@@ -51,6 +52,12 @@ pub trait BlockReader {
 
     /// The text of a file whose path is relative to the suite's folder.
     fn file(&self, path: &Path) -> io::Result<String>;
+
+    /// The content of a YAML file whose path is relative to the suite's folder; `None` where a mistake was reported.
+    fn document(&mut self, file: &Located<String>) -> Option<Node>;
+
+    /// The faults that the suite names.
+    fn faults(&self) -> &NamedFaults;
 
     /// The tests of another suite: a file beside this one, or `builtin:NAME`.
     fn tests_of(&mut self, suite: &Located<String>) -> Vec<Test>;

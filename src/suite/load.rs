@@ -8,6 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
+use super::decode::NamedFaults;
 use super::model::{NamedTool, Suite, Test};
 use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
@@ -237,7 +238,7 @@ impl<S> Loader<'_, S> {
         };
         let faults = decode::named_faults(root.get("faults"), found);
         let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
-        let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder };
+        let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder, faults: &faults };
         for node in root.get("tests").map(Node::items).unwrap_or_default() {
             let Some(test) = decode::test(node, &faults, &mut reader.loader.found) else { continue };
             let span = test.span;
@@ -256,6 +257,7 @@ struct Reader<'r, 'a, S: 'static> {
     included: &'r mut Vec<LoadedSuite<S>>,
     id: SourceId,
     folder: &'r Path,
+    faults: &'r NamedFaults,
 }
 
 impl<S> Reader<'_, '_, S> {
@@ -266,9 +268,7 @@ impl<S> Reader<'_, '_, S> {
         for kind in kinds {
             let mut written = root.entries().iter().filter(|(_, node)| node.flag() != Some(false));
             let Some((key, node)) = written.find(|(key, _)| key.value == kind.key.name) else { continue };
-            if let Some(example) = kind.example {
-                say_example(example, node, &mut self.loader.found);
-            }
+            say_example(kind.example, node, &mut self.loader.found);
             blocks.extend((kind.read)(node, self).map(|settings| block(kind, key.span, None, settings)));
         }
         blocks
@@ -303,6 +303,23 @@ impl<S> BlockReader for Reader<'_, '_, S> {
 
     fn file(&self, path: &Path) -> io::Result<String> {
         self.loader.files.read(&self.folder.join(path))
+    }
+
+    fn document(&mut self, file: &Located<String>) -> Option<Node> {
+        let path = normalize_path(&self.folder.join(&file.value));
+        let text = match self.loader.files.read(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.loader.found.push(unreadable(&path, &error, Some(file)));
+                return None;
+            }
+        };
+        let id = self.loader.sources.add(SourceFile::new(path.display().to_string(), text));
+        source::parse(self.loader.sources, id).map_err(|mistake| self.loader.found.push(mistake)).ok()
+    }
+
+    fn faults(&self) -> &NamedFaults {
+        self.faults
     }
 
     fn tests_of(&mut self, suite: &Located<String>) -> Vec<Test> {

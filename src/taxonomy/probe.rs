@@ -9,16 +9,14 @@ pub struct Probe {
     pub meaning: &'static str,
     /// The key of a suite that plans it.
     pub block: &'static str,
-    /// Whether this version can run it.
-    pub is_available: bool,
 }
 
 /// The probes that every registry may name.
 pub const PROBES: &[Probe] = &[
     define("compliance", "checks the sentences of the specification one by one", "compliance:"),
     define("conformance", "checks whole sessions against the specification", "compliance:"),
-    later("security", "scans the server and tries known attacks", "security:"),
-    later(
+    define("security", "scans the server and tries known attacks", "security:"),
+    define(
         "trust-boundary",
         "carries data across a security boundary and looks for it on the other side",
         "trust_boundary:",
@@ -27,11 +25,11 @@ pub const PROBES: &[Probe] = &[
     define("negative-path", "sends calls that the server must refuse", "negative_path:"),
     define("output-schema", "compares results with the declared output schema", "output_schema:"),
     define("test-isolation", "gives every case a fresh server, or compares states", "restart_policy: per_test"),
-    later("agent", "lets a model work with the tools", "agents:"),
-    later("tool-selection", "checks the choice of tools by a model of `agents:`", "trajectory:"),
+    define("agent", "lets a model work with the tools", "agents:"),
+    define("tool-selection", "checks the choice of tools by a model of `agents:`", "trajectory:"),
     define("fuzz", "calls tools with generated arguments", "fuzz:"),
     define("schema-lint", "checks the declared schemas", "schema_lint:"),
-    later("exec-policy", "tries to exceed configured limits", "config:"),
+    define("exec-policy", "tries to exceed configured limits", "config:"),
 ];
 
 /// The common probe with that token.
@@ -40,9 +38,5 @@ pub fn probe(id: &str) -> Option<&'static Probe> {
 }
 
 const fn define(id: &'static str, meaning: &'static str, block: &'static str) -> Probe {
-    Probe { id, meaning, block, is_available: true }
-}
-
-const fn later(id: &'static str, meaning: &'static str, block: &'static str) -> Probe {
-    Probe { id, meaning, block, is_available: false }
+    Probe { id, meaning, block }
 }

@@ -7,6 +7,7 @@
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
 //! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
 //! for servers.
+//! `agents` puts models behind HTTP in the place of those of providers.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
@@ -14,6 +15,7 @@
 //! `bounds` sets servers at it that want all memory; `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
 //! at written files, and at the loader; `manual` makes the pages of the reference; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
 
+mod agents;
 mod agreement;
 mod architecture;
 mod bounds;

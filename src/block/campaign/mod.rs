@@ -43,7 +43,7 @@ pub(super) static KIND: Kind = Kind {
         "Crosses tools that may change data with faults of the network, and compares what they have done.",
     ),
     probes: &["fault-recovery"],
-    example: Some("campaign: { tools: \"create_*\", faults: [lost_response, duplicate_request] }"),
+    example: "campaign: { tools: \"create_*\", faults: [lost_response, duplicate_request] }",
     read,
     read_in_test: None,
 };

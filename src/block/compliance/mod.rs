@@ -25,7 +25,7 @@ pub(super) static KIND: Kind = Kind {
         "Checks the server against the specification.",
     ),
     probes: &["compliance", "conformance"],
-    example: Some("compliance: { level: must }"),
+    example: "compliance: { level: must }",
     read,
     read_in_test: None,
 };

@@ -46,7 +46,7 @@ pub(super) static KIND: Kind = Kind {
         "Checks that hints of tools are true, and that settings have the effect that they claim; a list has settings.",
     ),
     probes: &["exec-policy"],
-    example: Some("config: [{ name: read-only mode, with: { args: [--read-only] }, read_only: true }]"),
+    example: "config: [{ name: read-only mode, with: { args: [--read-only] }, read_only: true }]",
     read: grammar::read,
     read_in_test: None,
 };

@@ -23,7 +23,7 @@ pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
 pub(super) static KIND: Kind = Kind {
     key: key("differential", Shape::Object(&KEYS), "Compares the server with a recorded one."),
     probes: &[],
-    example: Some("differential: { snapshot: recorded.json }"),
+    example: "differential: { snapshot: recorded.json }",
     read,
     read_in_test: None,
 };

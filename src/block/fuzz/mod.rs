@@ -35,7 +35,7 @@ use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, dura
 pub(super) static KIND: Kind = Kind {
     key: key("fuzz", Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]), "Calls tools with generated arguments."),
     probes: &["fuzz"],
-    example: Some("fuzz: { cases: 100 }"),
+    example: "fuzz: { cases: 100 }",
     read,
     read_in_test: None,
 };

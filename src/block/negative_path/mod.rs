@@ -22,7 +22,7 @@ use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, selec
 pub(super) static KIND: Kind = Kind {
     key: key("negative_path", FLAG_OR_KEYS, "Derives calls that must be refused from the tools' schemas."),
     probes: &["negative-path"],
-    example: Some("negative_path: { tools: \"*\" }"),
+    example: "negative_path: { tools: \"*\" }",
     read,
     read_in_test: Some(read_in_test),
 };

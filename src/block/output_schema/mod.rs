@@ -20,7 +20,7 @@ pub(super) static KIND: Kind = Kind {
         "Checks structured content against the tools' declared schemas.",
     ),
     probes: &["output-schema"],
-    example: Some("output_schema: { tools: \"*\" }"),
+    example: "output_schema: { tools: \"*\" }",
     read,
     read_in_test: None,
 };

@@ -31,7 +31,7 @@ pub(super) static KIND: Kind = Kind {
         "Bounds on the latency and throughput of tools under load; a list has different bounds for different tools.",
     ),
     probes: &[],
-    example: Some("performance: { tools: [search], in_flight: 4, latency: { p95: 300ms } }"),
+    example: "performance: { tools: [search], in_flight: 4, latency: { p95: 300ms } }",
     read,
     read_in_test: None,
 };

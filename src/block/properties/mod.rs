@@ -20,7 +20,7 @@ pub(super) static KIND: Kind = Kind {
         "Properties that hold for all inputs: tests whose steps run in rounds with generated values.",
     ),
     probes: &[],
-    example: Some("properties: [{ name: words come back, generate: { word: { type: string } }, … }]"),
+    example: "properties: [{ name: words come back, generate: { word: { type: string } }, … }]",
     read,
     read_in_test: None,
 };

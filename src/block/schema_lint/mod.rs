@@ -24,7 +24,7 @@ pub(super) static KIND: Kind = Kind {
         "Finds tools with wrong, loose or long schemas, names and descriptions, and tools that model providers refuse.",
     ),
     probes: &["schema-lint"],
-    example: Some("schema_lint: { level: warning }"),
+    example: "schema_lint: { level: warning }",
     read,
     read_in_test: None,
 };

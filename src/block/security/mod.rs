@@ -42,7 +42,7 @@ pub(super) static KIND: Kind = Kind {
         "Tries known attacks on the server, and looks for secrets and for instructions to the model in its answers.",
     ),
     probes: &["security"],
-    example: Some("security: { root: data/files }"),
+    example: "security: { root: data/files }",
     read,
     read_in_test: None,
 };

@@ -48,7 +48,7 @@ pub(super) static KIND: Kind = Kind {
         "Writes texts in one session or run, and looks for them in another one.",
     ),
     probes: &["test-isolation"],
-    example: Some("state: { isolation: [sessions], shared: [publish_note] }"),
+    example: "state: { isolation: [sessions], shared: [publish_note] }",
     read,
     read_in_test: None,
 };

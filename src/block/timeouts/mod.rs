@@ -39,7 +39,7 @@ pub(super) static KIND: Kind = Kind {
         "Cancels a slow call, makes other calls meanwhile, and ends the server in the middle of it.",
     ),
     probes: &["fault-recovery"],
-    example: Some("timeouts: { slow_tool: export, args: { seconds: 2 }, required: [cancellation] }"),
+    example: "timeouts: { slow_tool: export, args: { seconds: 2 }, required: [cancellation] }",
     read,
     read_in_test: None,
 };

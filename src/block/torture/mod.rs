@@ -46,7 +46,7 @@ pub(super) static KIND: Kind = Kind {
         "Makes many calls at a time, and looks for lost writes and swapped answers.",
     ),
     probes: &[],
-    example: Some("torture: { sessions: 8, calls: 16 }"),
+    example: "torture: { sessions: 8, calls: 16 }",
     read,
     read_in_test: None,
 };

@@ -30,7 +30,7 @@ pub(super) static KIND: Kind = Kind {
         "Texts of a server that is not trusted, which must not steer the use of another server.",
     ),
     probes: &["security", "trust-boundary"],
-    example: Some("trust_boundary: { from: web, to: mail, tool: send, flow: [{ call: fetch }, { call: send }] }"),
+    example: "trust_boundary: { from: web, to: mail, tool: send, flow: [{ call: fetch }, { call: send }] }",
     read,
     read_in_test: None,
 };

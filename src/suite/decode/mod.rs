@@ -20,9 +20,7 @@ pub(crate) use self::rule::level;
 pub(super) use self::server::{answers, run_options, servers};
 pub(crate) use self::step::steps;
 pub(super) use self::step::steps_around;
-pub(crate) use self::test::skip_reason;
-pub(crate) use self::test::test;
-pub(crate) use self::test::{NamedFaults, named_faults};
+pub(crate) use self::test::{NamedFaults, injected, named_faults, recovery, skip_reason, test};
 pub(crate) use self::tools::{selected_tools, tool_selection};
 
 /// The texts of a list.

@@ -29,8 +29,8 @@ pub(crate) fn named_faults(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> 
 
 const NAME_IT: &str = "name it in `faults:`, such as `faults: [{ name: lost, type: lost_response }]`";
 
-/// The faults of a test, by name or written in it.
-fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
+/// The faults of an `inject:` list, by name or written in it.
+pub(crate) fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     let mut injected: Vec<Fault> = Vec::new();
     for (at, node) in node.map(Node::items).unwrap_or_default().iter().enumerate() {
         let Some(name) = node.text() else {
@@ -50,7 +50,8 @@ fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Vec<Diagnosti
     injected
 }
 
-fn recovery(node: &Node) -> Option<Recovery> {
+/// Reads a `recovery:`.
+pub(crate) fn recovery(node: &Node) -> Option<Recovery> {
     let limit = |key: &str| {
         let calls = node.get(key).and_then(Node::whole).and_then(|calls| usize::try_from(calls).ok());
         calls.map(RecoveryLimit::Calls).or_else(|| duration(node, key).map(RecoveryLimit::Time))

@@ -15,6 +15,7 @@ pub(in crate::suite) use self::raw::{CANCEL, HTTP, SEND};
 pub use self::rule::{NEED_KEYS, RULE_KEY};
 pub use self::step::{STEP, STEP_KEYS};
 pub use self::test::TEST_KEYS;
+pub(crate) use self::test::{INJECTED, RECOVERY};
 
 /// The keys of a suite file, but for its tests and blocks.
 pub static SUITE_KEYS: &[Key] = &[

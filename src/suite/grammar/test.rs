@@ -43,7 +43,7 @@ pub static TEST_KEYS: &[Key] = &[
     key("retries", RETRIES, "How often this test is retried."),
     key(
         "inject",
-        Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&UNNAMED)])),
+        INJECTED,
         "Faults that strike the messages of this test: names of `faults`, or faults of its own. The test gets a session of its own, and fails if a fault changes nothing.",
     ),
     key(
@@ -60,7 +60,11 @@ pub static TEST_KEYS: &[Key] = &[
     .beside(&["inject"]),
 ];
 
-static RECOVERY: Object = Object {
+/// The faults of an `inject:` list: names of `faults`, or faults of its own.
+pub(crate) const INJECTED: Shape = Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&UNNAMED)]));
+
+/// The grammar of `recovery:`.
+pub(crate) static RECOVERY: Object = Object {
     name: "a recovery",
     doc: "Calls of tools, as they were sent and answered.",
     keys: &[&[

@@ -59,7 +59,7 @@ pub(super) fn client(address: &HttpAddress, url: &Url) -> Result<Client, Connect
 }
 
 /// A client that sends nothing of its own.
-pub(super) fn bare_client(tls: &TrustedRoots, scheme: &str) -> Result<Client, ConnectError> {
+pub fn bare_client(tls: &TrustedRoots, scheme: &str) -> Result<Client, ConnectError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     build(client_builder(tls, scheme)?)
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use crate::block::KINDS;
 use crate::event::{Control, LeftOut, MutantResult, Proof, SubjectKind, Verdict};
 use crate::source::Style;
 use crate::taxonomy::probe;
@@ -140,18 +139,14 @@ fn suggested_test(proof: &Proof, mutant: &MutantResult) -> String {
     format!("{said}{joint}add `{block}`")
 }
 
-/// The key that plans the first probe of a leaf that this version can run and the suite does not have yet.
+/// The key that plans the first probe of a leaf that the suite does not have yet.
 pub(super) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
     let mut leaves = proof.proven.families.iter().flat_map(|family| &family.by_leaf);
     let leaf = leaves.find(|one| one.id == leaf)?;
     let missing = leaf.probes.iter().filter(|id| !leaf.planned.contains(id));
-    let waits = |block: &str| {
-        let mut kinds = KINDS.iter().filter(|kind| kind.key.name == block.trim_end_matches(':'));
-        kinds.any(|kind| kind.example.is_none())
-    };
     let planned: Vec<&str> = leaf.planned.iter().filter_map(|id| probe(id)).map(|probe| probe.block).collect();
     let blocks = missing.filter_map(|id| probe(id)).map(|probe| probe.block);
-    blocks.into_iter().find(|block| !waits(block) && !planned.contains(block))
+    blocks.into_iter().find(|block| !planned.contains(block))
 }
 
 /// Names by reason, below an item.

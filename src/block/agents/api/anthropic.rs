@@ -1,0 +1,99 @@
+//! Messages of Anthropic.
+//!
+//! <https://platform.claude.com/docs/en/api/messages>
+
+use serde_json::{Value, json};
+
+use super::{ApiCall, ApiRequest};
+use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+
+/// The version of the API.
+const VERSION: &str = "2023-06-01";
+
+pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
+    let told = call.told;
+    let mut messages = vec![json!({ "role": "user", "content": told.prompt })];
+    for PastTurn { turn, results } in told.past {
+        messages.push(json!({ "role": "assistant", "content": turn.raw }));
+        let results = turn.calls.iter().zip(results).map(|(made, result)| {
+            let (id, text, is_error) = (&made.id, &result.text, result.is_error);
+            json!({ "type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error })
+        });
+        messages.push(json!({ "role": "user", "content": results.collect::<Vec<_>>() }));
+    }
+    let tools: Vec<Value> = told
+        .tools
+        .iter()
+        .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema }))
+        .collect();
+    let mut body = json!({ "model": call.model, "max_tokens": call.max_tokens, "messages": messages });
+    if let Some(system) = told.system {
+        body["system"] = system.into();
+    }
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+    }
+    if call.is_streamed {
+        body["stream"] = true.into();
+    }
+    let mut headers = vec![("anthropic-version", VERSION.to_owned())];
+    headers.extend(call.key.map(|key| ("x-api-key", key.to_owned())));
+    ApiRequest { path: "/messages".to_owned(), headers, body }
+}
+
+pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
+    let blocks = answer["content"].as_array()?;
+    let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
+    let calls = of_kind("tool_use").map(|block| {
+        Some(ToolUse {
+            id: block["id"].as_str()?.to_owned(),
+            name: block["name"].as_str()?.to_owned(),
+            arguments: ToolArguments::of(&block["input"]),
+        })
+    });
+    let text: Vec<&str> = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
+    Some(ModelTurn {
+        text: text.join("\n"),
+        calls: calls.collect::<Option<Vec<_>>>()?,
+        tokens: Tokens {
+            read: answer["usage"]["input_tokens"].as_u64().unwrap_or_default(),
+            written: answer["usage"]["output_tokens"].as_u64().unwrap_or_default(),
+        },
+        raw: answer["content"].clone(),
+    })
+}
+
+pub(super) fn assemble(events: &[Value]) -> Option<Value> {
+    if !events.iter().any(|event| event["type"] == "message_stop") {
+        return None;
+    }
+    let (mut blocks, mut inputs, mut usage) = (Vec::<Value>::new(), Vec::<String>::new(), json!({}));
+    for event in events {
+        let at = event["index"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
+        match event["type"].as_str() {
+            Some("message_start") => usage["input_tokens"] = event["message"]["usage"]["input_tokens"].clone(),
+            Some("message_delta") => usage["output_tokens"] = event["usage"]["output_tokens"].clone(),
+            Some("content_block_start") => {
+                blocks.push(event["content_block"].clone());
+                inputs.push(String::new());
+            }
+            Some("content_block_delta") => {
+                let (block, delta) = (blocks.get_mut(at)?, &event["delta"]);
+                inputs.get_mut(at)?.push_str(delta["partial_json"].as_str().unwrap_or_default());
+                for member in ["text", "thinking", "signature"] {
+                    if let Some(more) = delta[member].as_str() {
+                        block[member] = format!("{}{more}", block[member].as_str().unwrap_or_default()).into();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for (block, input) in blocks.iter_mut().zip(inputs) {
+        if block["type"] == "tool_use" && !input.is_empty() {
+            // What is no JSON stays a text, which is no object.
+            block["input"] = serde_json::from_str(&input).unwrap_or(Value::String(input));
+        }
+    }
+    Some(json!({ "content": blocks, "usage": usage }))
+}

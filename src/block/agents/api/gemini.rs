@@ -1,0 +1,72 @@
+//! Content generation of Gemini.
+//!
+//! <https://ai.google.dev/api/generate-content>
+
+use serde_json::{Value, json};
+
+use super::{ApiCall, ApiRequest};
+use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+
+pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
+    let told = call.told;
+    let mut contents = vec![json!({ "role": "user", "parts": [{ "text": told.prompt }] })];
+    for PastTurn { turn, results } in told.past {
+        contents.push(json!({ "role": "model", "parts": turn.raw }));
+        let parts = turn.calls.iter().zip(results).map(|(made, result)| {
+            let member = if result.is_error { "error" } else { "result" };
+            let mut response = json!({ "name": made.name, "response": { member: result.text } });
+            if !made.id.is_empty() {
+                response["id"] = made.id.clone().into();
+            }
+            json!({ "functionResponse": response })
+        });
+        contents.push(json!({ "role": "user", "parts": parts.collect::<Vec<_>>() }));
+    }
+    let declarations: Vec<Value> = told
+        .tools
+        .iter()
+        .map(|tool| json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema }))
+        .collect();
+    let mut body = json!({ "contents": contents, "generationConfig": { "maxOutputTokens": call.max_tokens } });
+    if let Some(system) = told.system {
+        body["systemInstruction"] = json!({ "parts": [{ "text": system }] });
+    }
+    if !declarations.is_empty() {
+        body["tools"] = json!([{ "functionDeclarations": declarations }]);
+    }
+    let method = if call.is_streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
+    let headers = call.key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect();
+    ApiRequest { path: format!("/models/{}:{method}", call.model), headers, body }
+}
+
+pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
+    let candidate = answer["candidates"].get(0)?;
+    let parts = candidate["content"]["parts"].as_array().cloned().unwrap_or_default();
+    let calls = parts.iter().filter_map(|part| part.get("functionCall")).map(|call| {
+        let arguments = call.get("args").map_or_else(|| ToolArguments::of(&json!({})), ToolArguments::of);
+        let id = call["id"].as_str().unwrap_or_default().to_owned();
+        Some(ToolUse { id, name: call["name"].as_str()?.to_owned(), arguments })
+    });
+    let said = parts.iter().filter(|part| part["thought"] != true).filter_map(|part| part["text"].as_str());
+    let usage = &answer["usageMetadata"];
+    let tokens = |members: [&str; 2]| members.iter().filter_map(|member| usage[*member].as_u64()).sum();
+    Some(ModelTurn {
+        text: said.collect::<String>(),
+        calls: calls.collect::<Option<Vec<_>>>()?,
+        tokens: Tokens {
+            read: tokens(["promptTokenCount", "toolUsePromptTokenCount"]),
+            written: tokens(["candidatesTokenCount", "thoughtsTokenCount"]),
+        },
+        raw: parts.into(),
+    })
+}
+
+pub(super) fn assemble(events: &[Value]) -> Option<Value> {
+    if !events.iter().any(|event| event["candidates"][0]["finishReason"].is_string()) {
+        return None;
+    }
+    let parts = events.iter().filter_map(|event| event["candidates"][0]["content"]["parts"].as_array()).flatten();
+    let parts: Vec<Value> = parts.cloned().collect();
+    let usage = events.iter().rev().find_map(|event| event.get("usageMetadata")).cloned().unwrap_or_default();
+    Some(json!({ "candidates": [{ "content": { "role": "model", "parts": parts } }], "usageMetadata": usage }))
+}

@@ -1,0 +1,380 @@
+//! `openai:`, `anthropic:` and `gemini:`, models behind HTTP.
+//!
+//! A file for each format says how a conversation is written and how an answer is read, whole or as a stream; this one
+//! sends, waits where it is told to, and names what goes wrong. A model's turn is sent back as it came, since some
+//! providers keep what they know in it.
+
+mod anthropic;
+mod gemini;
+mod openai;
+
+use std::time::Duration;
+
+use reqwest::{Client, Response, StatusCode, Url};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
+use crate::event::Finding;
+use crate::plan::{BoxFuture, CheckContext};
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::template::{Names, fill, text_of};
+use crate::source::{Node, beginning, visible_line};
+use crate::transport::http::{TrustedRoots, bare_client};
+use crate::wire::sse::{SseEvent, SseParser};
+
+/// How often a request is sent, where a provider is busy or broken for a while.
+const MOST_ATTEMPTS: usize = 3;
+
+/// The wait before a request is sent again, where the provider names none.
+const USUAL_WAIT: Duration = Duration::from_secs(1);
+
+/// How much of a provider's message is shown, in characters.
+const SHOWN: usize = 300;
+
+pub(super) static API: Object = Object {
+    name: "a model of a provider",
+    doc: "A model that is reached over HTTP.",
+    keys: &[&[
+        required(
+            "model",
+            Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]),
+            "The model, by the provider's name for it; with a list, the agent is a case for each of them.",
+        ),
+        key(
+            "key",
+            Shape::Template,
+            "The key, such as `\"{{ env.OPENAI_API_KEY }}\"`; it appears in no output. A model on this machine needs none.",
+        ),
+        key(
+            "url",
+            Shape::Text,
+            "The address of the API, for example `http://127.0.0.1:11434/v1`; by default the provider's.",
+        ),
+        key(
+            "recording",
+            Shape::Text,
+            "A file with the turns of the model. A run with `--update` asks the model and writes it; any other run plays it back \
+             without a key, and fails if the model would be told something else.",
+        ),
+        key("stream", Shape::Flag, "Whether answers are read as a stream.").default("false"),
+        key("max_tokens", Shape::Range(1, 1_000_000), "The most tokens of one answer.").default("4096"),
+    ]],
+};
+
+/// The format that a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ApiFormat {
+    OpenAi,
+    Anthropic,
+    Gemini,
+}
+
+impl ApiFormat {
+    pub(super) const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
+
+    /// The key in suites.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    fn usual_url(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+        }
+    }
+
+    fn request(self, call: &ApiCall<'_>) -> ApiRequest {
+        match self {
+            Self::OpenAi => openai::request(call),
+            Self::Anthropic => anthropic::request(call),
+            Self::Gemini => gemini::request(call),
+        }
+    }
+
+    /// The turn in a whole answer.
+    fn read(self, answer: &Value) -> Option<ModelTurn> {
+        match self {
+            Self::OpenAi => openai::read(answer),
+            Self::Anthropic => anthropic::read(answer),
+            Self::Gemini => gemini::read(answer),
+        }
+    }
+
+    /// A whole answer from the events of a stream; `None` where the stream was cut.
+    fn assemble(self, events: &[Value]) -> Option<Value> {
+        match self {
+            Self::OpenAi => openai::assemble(events),
+            Self::Anthropic => anthropic::assemble(events),
+            Self::Gemini => gemini::assemble(events),
+        }
+    }
+}
+
+/// A turn that a model is asked for.
+struct ApiCall<'a> {
+    model: &'a str,
+    key: Option<&'a str>,
+    is_streamed: bool,
+    max_tokens: u64,
+    told: &'a ModelInput<'a>,
+}
+
+/// A request as a format writes it.
+struct ApiRequest {
+    /// The path below the address of the API.
+    path: String,
+    headers: Vec<(&'static str, String)>,
+    body: Value,
+}
+
+/// A model behind HTTP.
+#[derive(Debug)]
+pub(super) struct ApiProvider {
+    format: ApiFormat,
+    model: String,
+    key: Option<Node>,
+    url: Option<Node>,
+    is_streamed: bool,
+    max_tokens: u64,
+}
+
+impl ApiProvider {
+    /// One for each model that is named.
+    pub(super) fn read_all(format: ApiFormat, node: &Node) -> Vec<Self> {
+        let written = node.get("model");
+        let one = written.and_then(Node::text).map(str::to_owned);
+        let several = written.map(Node::items).unwrap_or_default().iter().filter_map(Node::text).map(str::to_owned);
+        let of_model = |model: String| Self {
+            format,
+            model,
+            key: node.get("key").cloned(),
+            url: node.get("url").cloned(),
+            is_streamed: node.get("stream").and_then(Node::flag).unwrap_or(false),
+            max_tokens: API.whole(node, "max_tokens").unwrap_or_default(),
+        };
+        one.into_iter().chain(several).map(of_model).collect()
+    }
+
+    pub(super) fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn filled(&self, names: &Names) -> Result<ApiModel, Finding> {
+        let fill = |node: &Node, what: &str| {
+            let filled = fill(node, names).map(|filled| text_of(&filled.to_json()));
+            filled.map_err(|unfilled| {
+                let message = format!("the {what} of `{}` is not there: {}", self.format.as_str(), unfilled.reason);
+                let help = "set the variable of the environment, or use `scripted`, which needs no key".to_owned();
+                Finding { help: Some(help), ..Finding::new("no-key", message) }
+            })
+        };
+        let key = self.key.as_ref().map(|key| fill(key, "key")).transpose()?;
+        let url = self.url.as_ref().map(|url| fill(url, "url")).transpose()?;
+        let url = url.unwrap_or_else(|| self.format.usual_url().to_owned());
+        let bad_url = |why: String| Finding::new("bad-address", format!("`{url}` is no address of a provider: {why}"));
+        let parsed = Url::parse(&url).map_err(|why| bad_url(why.to_string()))?;
+        let client = bare_client(&TrustedRoots::System, parsed.scheme()).map_err(|why| bad_url(why.to_string()))?;
+        Ok(ApiModel {
+            format: self.format,
+            model: self.model.clone(),
+            key,
+            url: url.trim_end_matches('/').to_owned(),
+            is_streamed: self.is_streamed,
+            max_tokens: self.max_tokens,
+            client,
+        })
+    }
+}
+
+impl ModelProvider for ApiProvider {
+    fn start(&self, context: &CheckContext<'_>, _: usize) -> Box<dyn Model> {
+        match self.filled(context.names) {
+            Ok(model) => Box::new(model),
+            Err(why) => Box::new(Unusable(Some(why))),
+        }
+    }
+
+    fn is_deterministic(&self) -> bool {
+        false
+    }
+}
+
+/// A provider that cannot be asked.
+struct Unusable(Option<Finding>);
+
+impl Model for Unusable {
+    fn reply<'a>(&'a mut self, _: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>> {
+        let why = self.0.clone().unwrap_or_else(|| Finding::new("no-key", "the provider cannot be asked"));
+        Box::pin(async move { Err(ModelFailure::Unavailable(Box::new(why))) })
+    }
+}
+
+/// A model that can be asked.
+struct ApiModel {
+    format: ApiFormat,
+    model: String,
+    key: Option<String>,
+    url: String,
+    is_streamed: bool,
+    max_tokens: u64,
+    client: Client,
+}
+
+impl Model for ApiModel {
+    fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>> {
+        Box::pin(async move { self.ask(told).await.map_err(|why| ModelFailure::Unavailable(Box::new(why))) })
+    }
+}
+
+/// Why an attempt brought no turn, and whether another one may.
+struct FailedAttempt {
+    found: Finding,
+    /// The wait before another attempt; `None` where none helps.
+    wait: Option<Duration>,
+}
+
+impl FailedAttempt {
+    fn final_one(code: &str, message: String, help: &str) -> Self {
+        let found = Finding { help: Some(help.to_owned()), ..Finding::new(code, message) };
+        Self { found, wait: None }
+    }
+}
+
+impl ApiModel {
+    async fn ask(&self, told: &ModelInput<'_>) -> Result<ModelTurn, Finding> {
+        let call = ApiCall {
+            model: &self.model,
+            key: self.key.as_deref(),
+            is_streamed: self.is_streamed,
+            max_tokens: self.max_tokens,
+            told,
+        };
+        let request = self.format.request(&call);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let failed = match self.attempt(&request).await {
+                Ok(turn) => return Ok(turn),
+                Err(failed) => failed,
+            };
+            match failed.wait.filter(|_| attempts < MOST_ATTEMPTS) {
+                // The budget of the run ends the wait.
+                Some(wait) => sleep(wait).await,
+                None if failed.wait.is_some() => {
+                    return Err(failed.found.with_evidence("attempts", attempts.to_string()));
+                }
+                None => return Err(failed.found),
+            }
+        }
+    }
+
+    async fn attempt(&self, request: &ApiRequest) -> Result<ModelTurn, FailedAttempt> {
+        let ApiRequest { path, headers, body } = request;
+        let mut asked = self.client.post(format!("{}{path}", self.url)).header("content-type", "application/json");
+        for (name, value) in headers {
+            asked = asked.header(*name, value);
+        }
+        let answered = asked.body(body.to_string()).send().await;
+        let response = answered.map_err(|why| self.unreachable(&why))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        let answer = if self.is_streamed { self.streamed(response).await? } else { self.whole(response).await? };
+        self.format.read(&answer).ok_or_else(|| self.unreadable(&answer.to_string()))
+    }
+
+    async fn whole(&self, response: Response) -> Result<Value, FailedAttempt> {
+        let body = response.bytes().await.map_err(|_| self.cut())?;
+        serde_json::from_slice(&body).map_err(|_| self.unreadable(&String::from_utf8_lossy(&body)))
+    }
+
+    async fn streamed(&self, mut response: Response) -> Result<Value, FailedAttempt> {
+        let (mut parser, mut events) = (SseParser::default(), Vec::new());
+        while let Some(piece) = response.chunk().await.map_err(|_| self.cut())? {
+            let parsed = parser.feed(&piece).map_err(|_| self.unreadable("an event without an end"))?;
+            events.extend(parsed.iter().filter_map(read_event));
+        }
+        if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {
+            return Err(self.unreadable(&error.to_string()));
+        }
+        self.format.assemble(&events).ok_or_else(|| self.cut())
+    }
+
+    async fn refused(&self, response: Response) -> FailedAttempt {
+        let (status, provider, model) = (response.status(), self.format.as_str(), &self.model);
+        let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = response.text().await.unwrap_or_default();
+        let said = message_in(&body);
+        let message = |what: String| format!("{what} (HTTP {}): {said}", status.as_u16());
+        let is_for_a_while = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        if is_for_a_while {
+            let busy = status == StatusCode::TOO_MANY_REQUESTS;
+            let what = if busy { "allows no more requests" } else { "is broken" };
+            let help = if busy { "wait, or ask for a higher limit" } else { "try again later" };
+            let failed =
+                FailedAttempt::final_one("provider-unavailable", message(format!("`{provider}` {what}")), help);
+            return FailedAttempt { wait: Some(wait.map_or(USUAL_WAIT, Duration::from_secs)), ..failed };
+        }
+        match status.as_u16() {
+            401 | 403 => {
+                let help = "check `key`, and the variable of the environment that it names";
+                FailedAttempt::final_one("provider-refuses-key", message(format!("`{provider}` refuses the key")), help)
+            }
+            404 => {
+                let help = "check `model` and `url`";
+                FailedAttempt::final_one("unknown-model", message(format!("`{provider}` has no model `{model}`")), help)
+            }
+            _ => {
+                let help = "look at the tools that are offered; `accepted_by` names those that providers refuse";
+                FailedAttempt::final_one("provider-refuses", message(format!("`{provider}` refuses the request")), help)
+            }
+        }
+    }
+
+    fn unreachable(&self, why: &reqwest::Error) -> FailedAttempt {
+        // The address may hold what the suite keeps secret.
+        let kind = if why.is_connect() { "cannot be reached" } else { "gives no answer" };
+        let message = format!("`{}` {kind}", self.format.as_str());
+        let failed = FailedAttempt::final_one("provider-unavailable", message, "check `url`, and the network");
+        FailedAttempt { wait: Some(Duration::ZERO), ..failed }
+    }
+
+    fn cut(&self) -> FailedAttempt {
+        let message = format!("the answer of `{}` ends before it is complete", self.format.as_str());
+        FailedAttempt::final_one("provider-answer-cut", message, "try again; a shorter answer may help")
+    }
+
+    fn unreadable(&self, body: &str) -> FailedAttempt {
+        let message = format!("the answer of `{}` is not in its format", self.format.as_str());
+        let mut failed = FailedAttempt::final_one("provider-answer-unreadable", message, "check `url`");
+        failed.found = failed.found.with_evidence("answer", shown(body));
+        failed
+    }
+}
+
+fn shown(text: &str) -> String {
+    visible_line(&beginning(text, SHOWN)).into_owned()
+}
+
+/// An event as JSON; the end of a stream is none.
+fn read_event(event: &SseEvent) -> Option<Value> {
+    if event.data == b"[DONE]" {
+        return Some(Value::String("[DONE]".to_owned()));
+    }
+    serde_json::from_slice(&event.data).ok()
+}
+
+/// The message in the answer of a provider that refuses something.
+fn message_in(body: &str) -> String {
+    let json: Value = serde_json::from_str(body).unwrap_or_default();
+    let message =
+        json["error"]["message"].as_str().or_else(|| json["error"].as_str()).or_else(|| json["message"].as_str());
+    shown(message.unwrap_or(body))
+}

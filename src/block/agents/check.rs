@@ -1,0 +1,232 @@
+//! The case of an agent: it runs as often as the suite asks, each run in servers of its own, and all of them are judged.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Agent;
+use super::host::HostFailure;
+use super::judge::{JudgedView, Selection, share_text};
+use super::log::{AgentLog, AgentRow};
+use super::picture;
+use super::run::{AgentCall, AgentEnd, AgentRun, CallTarget, run};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::fault::FaultPlayer;
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::reliability::Interval;
+use crate::source::Quote;
+
+/// An agent on its servers.
+#[derive(Debug)]
+pub(super) struct AgentCheck {
+    pub(super) agent: Arc<Agent>,
+    pub(super) log: Arc<AgentLog>,
+    /// The place of the agent in the suite.
+    pub(super) order: usize,
+}
+
+/// A run, and what is wrong with it.
+struct JudgedRun {
+    run: AgentRun,
+    found: Vec<Finding>,
+}
+
+impl JudgedRun {
+    /// Whether it called anything: without a call nothing can be said of it.
+    fn has_called(&self) -> bool {
+        !self.run.calls.is_empty()
+    }
+
+    fn has_passed(&self) -> bool {
+        self.found.is_empty() && self.has_called()
+    }
+}
+
+impl Check for AgentCheck {
+    fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        Box::pin(async move {
+            let mut runs = Vec::new();
+            for number in 1..=self.agent.repeat.runs {
+                match run(&self.agent, &context, number).await {
+                    Ok(AgentRun { end: AgentEnd::Unavailable(found), .. }) => return without_model(found),
+                    Ok(run) => runs.push(self.judge(run, &context)),
+                    Err(HostFailure::Unavailable(found)) => return CheckResult::unavailable(found),
+                    Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
+                }
+            }
+            self.record(&runs, &context);
+            self.conclude(runs, &context)
+        })
+    }
+
+    fn can_be_replayed(&self) -> bool {
+        self.agent.provider.is_deterministic()
+    }
+}
+
+impl AgentCheck {
+    fn judge(&self, run: AgentRun, context: &CheckContext<'_>) -> JudgedRun {
+        let view = JudgedView { context, equal: &self.agent.equal };
+        let mut found: Vec<Finding> =
+            self.ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
+        found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
+        JudgedRun { run, found }
+    }
+
+    /// Hands on what the model said, where that is to be recorded.
+    fn record(&self, runs: &[JudgedRun], context: &CheckContext<'_>) {
+        let turns = runs.iter().map(|judged| Value::Array(judged.run.turns.clone())).collect();
+        if let Some(record) = context.record
+            && let Some((file, recording)) = self.agent.provider.recording(turns)
+        {
+            record(file, (context.neutral)(recording));
+        }
+    }
+
+    /// Why a run has no answer.
+    fn ended_early(&self, run: &AgentRun) -> Option<Finding> {
+        match &run.end {
+            AgentEnd::Answered(_) => None,
+            AgentEnd::OverBudget(what) => {
+                let message = format!("the agent did not answer within its budget of {what}");
+                let help = "look at what it does again and again, or raise `budget`".to_owned();
+                Some(Finding { help: Some(help), ..Finding::new("budget-exceeded", message) })
+            }
+            AgentEnd::Stuck(found) => Some(found.clone()),
+            AgentEnd::Unavailable(_) => None,
+        }
+    }
+
+    /// What servers did that no fault explains: a call without an answer, and an end.
+    fn of_servers(&self, run: &AgentRun, context: &CheckContext<'_>) -> Vec<Finding> {
+        // What was recorded has the faults in it.
+        if context.is_replayed && !self.agent.faults.is_empty() {
+            return Vec::new();
+        }
+        let has_ended = run.faults.as_deref().is_some_and(FaultPlayer::has_ended);
+        let unanswered = run.calls.iter().filter(|call| !call.is_struck && !has_ended);
+        let first = unanswered.filter_map(|call| call.failure.clone()).next();
+        let exits = run.exits.iter().filter(|_| !has_ended).cloned();
+        first.into_iter().chain(exits).collect()
+    }
+
+    fn conclude(&self, mut runs: Vec<JudgedRun>, context: &CheckContext<'_>) -> CheckResult {
+        let mut selection = Selection::default();
+        runs.iter().for_each(|judged| selection.add(&judged.run));
+        let passed = runs.iter().filter(|judged| judged.has_passed()).count();
+        let share = Interval::wilson(passed as u64, runs.len() as u64);
+        let has_passed = passed > 0 && share.share >= self.agent.repeat.at_least;
+        let distracted = self.distracted(selection, &runs, context);
+        let notes = self.notes(&runs, selection, context);
+        let shown = runs.iter().position(|judged| !judged.found.is_empty());
+        let shown = shown.or_else(|| runs.iter().position(|judged| !judged.has_called())).unwrap_or_default();
+        let is_idle = runs.iter().any(|judged| !judged.has_called());
+        let (outcome, mut findings) = if !has_passed && !runs[shown].found.is_empty() {
+            (Outcome::Failed, std::mem::take(&mut runs[shown].found))
+        } else {
+            (if has_passed { Outcome::Passed } else { Outcome::Inconclusive }, Vec::new())
+        };
+        findings.extend(distracted);
+        let outcome = if findings.is_empty() { outcome } else { Outcome::Failed };
+        let judged = &runs[shown];
+        if let Some(first) = findings.first_mut() {
+            let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
+            first.evidence.push((name, picture::lines(&judged.run).join("\n")));
+            let injected = judged.run.injected();
+            first.evidence.extend((!injected.is_empty()).then(|| ("injected".to_owned(), injected)));
+            if runs.len() > 1 {
+                let runs_text = format!("{passed} of {} passed, {}", runs.len(), share_text(share));
+                first.evidence.push(("runs".to_owned(), runs_text));
+            }
+        }
+        let reason = match outcome {
+            Outcome::Inconclusive if is_idle => {
+                let why =
+                    format!("the agent called no tool in run {}, so nothing can be said of it", judged.run.number);
+                Some(Reason::NotEvaluated(why))
+            }
+            Outcome::Passed => Some(Reason::Measured(notes.clone())),
+            _ => None,
+        };
+        if !context.is_replayed {
+            self.log.add(AgentRow {
+                file: context.suite.file.clone(),
+                server: context.server_name.to_owned(),
+                revision: judged.run.protocol_revision.clone(),
+                order: self.order,
+                agent: self.agent.title(),
+                outcome,
+                notes,
+                clashes: judged.run.clashes.clone(),
+                runs: runs.iter().map(|judged| picture::lines(&judged.run)).collect(),
+            });
+        }
+        let judged = runs.swap_remove(shown);
+        result(outcome, reason, findings, judged.run)
+    }
+
+    /// Whether the model chose tools that it should have left alone.
+    fn distracted(&self, selection: Selection, runs: &[JudgedRun], context: &CheckContext<'_>) -> Option<Finding> {
+        let distractors = self.agent.distractors.as_ref()?;
+        let interval = selection.interval();
+        if selection.all == 0 || interval.share >= distractors.accuracy {
+            return None;
+        }
+        let is_wrong = |call: &&AgentCall| matches!(call.target, CallTarget::Decoy | CallTarget::Unknown);
+        let first = runs.iter().flat_map(|judged| &judged.run.calls).find(is_wrong)?;
+        let message = format!(
+            "{} of {} calls chose a tool of the servers: {}; the first other one is `{}`",
+            selection.right,
+            selection.all,
+            share_text(interval),
+            first.name
+        );
+        let quote = Quote::new(context.sources, distractors.span, "these distractors");
+        let help = "make the names and descriptions of the tools say better what each is for".to_owned();
+        Some(Finding { quote: Some(quote), help: Some(help), ..Finding::new("distracted", message) })
+    }
+
+    /// The figures of a case.
+    fn notes(&self, runs: &[JudgedRun], selection: Selection, context: &CheckContext<'_>) -> String {
+        let view = JudgedView { context, equal: &self.agent.equal };
+        let calls: Vec<usize> = runs.iter().map(|judged| judged.run.calls.len()).collect();
+        let (least, most) = (calls.iter().min().copied().unwrap_or(0), calls.iter().max().copied().unwrap_or(0));
+        let mut notes =
+            vec![if least == most { count(most, "call") } else { format!("{least} to {}", count(most, "call")) }];
+        if runs.len() > 1 {
+            let passed = runs.iter().filter(|judged| judged.has_passed()).count();
+            let share = Interval::wilson(passed as u64, runs.len() as u64);
+            notes.insert(0, format!("{passed} of {} runs passed, {}", runs.len(), share_text(share)));
+        }
+        if let Some(golden) = &self.agent.golden {
+            let extra: Vec<usize> = runs.iter().filter_map(|judged| golden.extra(&judged.run, &view)).collect();
+            notes.extend(
+                extra.iter().max().filter(|extra| **extra > 0).map(|extra| format!("{extra} beside the golden path")),
+            );
+        }
+        if self.agent.distractors.is_some() && selection.all > 0 {
+            notes.push(format!("selection {}", share_text(selection.interval())));
+        }
+        let tokens: Vec<u64> = runs.iter().map(|judged| judged.run.tokens.all()).collect();
+        notes.extend(tokens.iter().max().map(|most| format!("about {most} tokens")));
+        notes.join(", ")
+    }
+}
+
+/// The result where the model could not be asked: an error, since it says nothing about the servers.
+fn without_model(found: Finding) -> CheckResult {
+    let reason = Reason::ServerUnavailable(found.message.clone());
+    CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn result(outcome: Outcome, reason: Option<Reason>, findings: Vec<Finding>, run: AgentRun) -> CheckResult {
+    let exchanges: Vec<_> = run.calls.into_iter().filter_map(|call| call.exchange).collect();
+    let frames =
+        exchanges.iter().flat_map(|exchange| std::iter::once(exchange.frame).chain(exchange.answer_frame)).collect();
+    let protocol_revision = run.protocol_revision;
+    CheckResult { outcome, reason, findings, exchanges, frames, protocol_revision, ..CheckResult::new(outcome) }
+}

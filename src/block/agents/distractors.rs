@@ -1,0 +1,128 @@
+//! Tools that are offered to see whether a model leaves them alone.
+
+use serde_json::{Value, json};
+
+use super::host::{OfferedTool, ToolOrigin};
+use crate::generate::Rng;
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::{Located, Node, Span};
+
+/// The answer to a call of a tool that should be left alone.
+pub(super) const DECOY_ANSWER: &str = "this tool cannot do that";
+
+pub(super) static DISTRACTORS: Object = Object {
+    name: "distractors",
+    doc: "Tools beside those of the servers, which the model must leave alone; the order in which all are offered is drawn.",
+    keys: &[&[
+        key("count", Shape::Range(1, 1000), "How many are made up; each resembles a tool of the servers."),
+        key("tools", Shape::NonEmpty(&Shape::List(&Shape::Object(&DISTRACTOR))), "Tools that are offered as well."),
+        key("from", Shape::Text, "A server of the suite whose tools are offered as well."),
+        key(
+            "accuracy",
+            Shape::Share,
+            "The share of calls, over all runs, that must be calls of tools that the servers have.",
+        )
+        .default("1"),
+        key("seed", Shape::Whole, "The seed of what is made up and of the order.").default("0"),
+    ]],
+};
+
+static DISTRACTOR: Object = Object {
+    name: "a distractor",
+    doc: "A tool that no server has.",
+    keys: &[&[
+        required("name", Shape::Text, "Its name."),
+        key("description", Shape::Text, "Its description."),
+        key("schema", Shape::Map(&Shape::Any), "The JSON Schema of its arguments."),
+    ]],
+};
+
+/// The tools that a model must leave alone.
+#[derive(Debug)]
+pub(super) struct Distractors {
+    /// Where they are written.
+    pub(super) span: Span,
+    count: usize,
+    written: Vec<OfferedTool>,
+    /// The server whose tools are offered as well.
+    pub(super) from: Option<Located<String>>,
+    pub(super) accuracy: f64,
+    seed: u64,
+}
+
+/// Words that make another tool of one, with what it does.
+const KINDS: [(&str, &str); 12] = [
+    ("archive", "the archived records"),
+    ("draft", "unfinished drafts"),
+    ("history", "earlier versions"),
+    ("template", "templates"),
+    ("preview", "a preview"),
+    ("statistics", "figures for a report"),
+    ("permissions", "who may see it"),
+    ("subscription", "notifications about it"),
+    ("label", "its labels"),
+    ("backup", "copies for safekeeping"),
+    ("schedule", "planned runs"),
+    ("comment", "comments of others"),
+];
+
+impl Distractors {
+    pub(super) fn read(node: &Node) -> Self {
+        let written = node.get("tools").map(Node::items).unwrap_or_default().iter().filter_map(|tool| {
+            let text = |key: &str| tool.get(key).and_then(Node::text).map(str::to_owned);
+            let schema = tool.get("schema").map_or_else(|| json!({"type": "object"}), Node::to_json);
+            Some(decoy(text("name")?, text("description").unwrap_or_default(), schema))
+        });
+        Self {
+            span: node.span,
+            count: node
+                .get("count")
+                .and_then(Node::whole)
+                .and_then(|count| usize::try_from(count).ok())
+                .unwrap_or_default(),
+            written: written.collect(),
+            from: node.get("from").and_then(Node::located_text),
+            accuracy: DISTRACTORS.value(node, "accuracy").and_then(|share| share.to_json().as_f64()).unwrap_or(1.0),
+            seed: DISTRACTORS.whole(node, "seed").unwrap_or_default(),
+        }
+    }
+
+    /// Adds them to the tools of the servers, and draws the order in which all are offered in that run.
+    pub(super) fn add_to(&self, offered: &mut Vec<OfferedTool>, number: usize) {
+        let mut rng = Rng::new(self.seed).fork(number as u64);
+        for tool in offered.iter_mut() {
+            let is_from = |server: &String| self.from.as_ref().is_some_and(|from| from.value == *server);
+            if matches!(&tool.origin, ToolOrigin::Server { server, .. } if is_from(server)) {
+                tool.origin = ToolOrigin::Decoy;
+            }
+        }
+        let real: Vec<OfferedTool> = offered.iter().filter(|tool| tool.origin != ToolOrigin::Decoy).cloned().collect();
+        let made = made_up(&real, self.count);
+        for tool in self.written.iter().cloned().chain(made) {
+            if offered.iter().all(|known| known.name != tool.name) {
+                offered.push(tool);
+            }
+        }
+        for at in (1..offered.len()).rev() {
+            offered.swap(at, rng.below(at + 1));
+        }
+    }
+}
+
+/// So many tools that resemble these.
+fn made_up(real: &[OfferedTool], count: usize) -> Vec<OfferedTool> {
+    let tools = (0..).zip(real.iter().cycle());
+    let made = tools.take(if real.is_empty() { 0 } else { count }).map(|(at, tool)| {
+        let round = at / real.len();
+        let (word, about) = KINDS[(round + at % real.len()) % KINDS.len()];
+        let again = round / KINDS.len();
+        let number = if again == 0 { String::new() } else { format!("_{}", again + 1) };
+        let description = format!("Works on {about} only, and on nothing that is in use.");
+        decoy(format!("{}_{word}{number}", tool.name), description, tool.schema.clone())
+    });
+    made.collect()
+}
+
+fn decoy(name: String, description: String, schema: Value) -> OfferedTool {
+    OfferedTool { name, description, schema, origin: ToolOrigin::Decoy }
+}

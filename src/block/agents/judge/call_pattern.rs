@@ -1,0 +1,110 @@
+//! Which calls are meant, and which tools are as good as one another.
+
+use serde_json::{Value, json};
+
+use super::JudgedView;
+use crate::block::agents::run::AgentCall;
+use crate::matching::{EXPECTATION, Expectation};
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::{Diagnostic, Located, Node, Span, Value as YamlValue};
+use crate::suite::is_match;
+
+/// Calls in a suite: names of tools, or with what their arguments must be like.
+pub(crate) const CALLS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&CALL)])));
+
+static CALL: Object = Object {
+    name: "a call of an agent",
+    doc: "A call that an agent makes.",
+    keys: &[&[
+        required("call", Shape::Text, "The tool, or a pattern such as `search*`."),
+        key("server", Shape::Text, "The server; by default any."),
+        key("args", Shape::NonEmpty(&Shape::Map(&Shape::Any)), "The arguments include these."),
+        key(
+            "expect",
+            Shape::NonEmpty(&Shape::List(&Shape::Object(&EXPECTATION))),
+            "Expectations of the arguments; `at: city` is the argument `city`.",
+        ),
+    ]],
+};
+
+/// A call that is meant.
+#[derive(Debug, Clone)]
+pub(super) struct CallPattern {
+    pub(super) tool: Located<String>,
+    server: Option<String>,
+    expect: Vec<Expectation>,
+}
+
+impl CallPattern {
+    /// Reads calls that were checked against [`CALLS`].
+    pub(super) fn read_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Self> {
+        node.items().iter().filter_map(|item| Self::read(item, found)).collect()
+    }
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        if let Some(tool) = node.located_text() {
+            return Some(Self { tool, server: None, expect: Vec::new() });
+        }
+        let mut expect: Vec<Expectation> =
+            node.get("args").and_then(|args| includes(args, found)).into_iter().collect();
+        let written = node.get("expect").map(Node::items).unwrap_or_default();
+        expect.extend(written.iter().filter_map(|item| Expectation::build(item, found)));
+        let tool = node.get("call")?.located_text()?;
+        Some(Self { tool, server: node.get("server").and_then(Node::text).map(str::to_owned), expect })
+    }
+
+    /// Why a call is not the one that is meant; `None` where it is.
+    pub(super) fn mismatch(&self, call: &AgentCall, view: &JudgedView<'_>) -> Option<String> {
+        let Some((server, tool)) = call.reached() else {
+            return Some(format!("`{}` is no tool of the servers", call.name));
+        };
+        if self.server.as_deref().is_some_and(|wanted| wanted != server) {
+            return Some(format!("`{tool}` of `{server}` was called"));
+        }
+        let is_named = is_match(&self.tool.value, tool) || view.equal.are_equal(&self.tool.value, tool);
+        if !is_named {
+            return Some(format!("`{tool}` was called"));
+        }
+        let params = json!({ "name": tool, "arguments": call.arguments });
+        let answer = view.answer(&call.arguments, &params);
+        let mismatch = self.expect.iter().flat_map(|expectation| expectation.evaluate(&answer)).next()?;
+        Some(format!("the arguments {}: {}", compact(&call.arguments), mismatch.message))
+    }
+
+    pub(super) fn is_met_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
+        self.mismatch(call, view).is_none()
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.tool.span
+    }
+}
+
+/// The expectation that a value includes another.
+fn includes(args: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
+    let at = |key: &str| Located::new(key.to_owned(), args.span);
+    let path = Node { value: YamlValue::Text("$".to_owned()), span: args.span };
+    let entries = vec![(at("at"), path), (at("includes"), args.clone())];
+    Expectation::build(&Node { value: YamlValue::Map(entries), span: args.span }, found)
+}
+
+/// A value in one short line.
+pub(super) fn compact(value: &Value) -> String {
+    crate::source::shorten(&value.to_string(), 120)
+}
+
+/// Classes of tools that are as good as one another.
+#[derive(Debug, Default)]
+pub(in crate::block::agents) struct EqualTools(pub(super) Vec<Vec<Located<String>>>);
+
+impl EqualTools {
+    pub(in crate::block::agents) fn read(node: &Node) -> Self {
+        Self(node.items().iter().map(|class| crate::suite::texts(Some(class))).collect())
+    }
+
+    /// Whether both are of one class.
+    pub(super) fn are_equal(&self, one: &str, other: &str) -> bool {
+        let has = |class: &[Located<String>], name: &str| class.iter().any(|tool| tool.value == name);
+        self.0.iter().any(|class| has(class, one) && has(class, other))
+    }
+}

@@ -1,0 +1,26 @@
+//! `equal_function:`, classes of tools of which each is as good as the others.
+
+use super::{AMBIGUOUS, JudgedView, Judgement};
+use crate::block::agents::run::AgentRun;
+use crate::event::Finding;
+
+/// A tool of each class is called; which one is all the same, also to the other judgements.
+#[derive(Debug)]
+pub(in crate::block::agents) struct EqualFunction;
+
+impl Judgement for EqualFunction {
+    fn variants(&self) -> Vec<&'static str> {
+        vec![AMBIGUOUS]
+    }
+
+    fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
+        let is_called = |name: &str| run.calls.iter().filter_map(|call| call.reached()).any(|(_, tool)| tool == name);
+        let without_call = view.equal.0.iter().filter(|class| !class.iter().any(|tool| is_called(&tool.value)));
+        let found = without_call.filter_map(|class| {
+            let names: Vec<String> = class.iter().map(|tool| format!("`{}`", tool.value)).collect();
+            let message = format!("none of {} was called", names.join(", "));
+            Some(view.finding("equal-function", message, class.first()?.span, "one of these"))
+        });
+        found.collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! `golden_path:`, the shortest ways to the goal.
+
+use super::call_pattern::{CALLS, CallPattern};
+use super::trajectory::missing_in_order;
+use super::{AMBIGUOUS, JudgedView, Judgement};
+use crate::block::agents::run::AgentRun;
+use crate::event::Finding;
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::{Diagnostic, Node, Span};
+
+static PATHS: Shape = Shape::NonEmpty(&Shape::List(&CALLS));
+
+/// Several paths, or what more is to be said of them.
+pub(in crate::block::agents) const GOLDEN_PATH: Shape = Shape::Either(&[PATHS, Shape::Object(&GOLDEN_PATHS)]);
+
+static GOLDEN_PATHS: Object = Object {
+    name: "golden paths",
+    doc: "The shortest ways to the goal.",
+    keys: &[&[
+        required("paths", PATHS, "The ways, of which the run must take one: all of its calls, in order."),
+        key("extra_calls", Shape::Whole, "How many more calls a run may make.").default("0"),
+    ]],
+};
+
+/// The shortest ways to the goal.
+#[derive(Debug)]
+pub(in crate::block::agents) struct GoldenPaths {
+    span: Span,
+    paths: Vec<Vec<CallPattern>>,
+    extra_calls: usize,
+}
+
+impl GoldenPaths {
+    pub(in crate::block::agents) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+        let paths = node.get("paths").unwrap_or(node);
+        let extra = GOLDEN_PATHS.whole(node, "extra_calls").unwrap_or_default();
+        Self {
+            span: node.span,
+            paths: paths.items().iter().map(|path| CallPattern::read_all(path, found)).collect(),
+            extra_calls: usize::try_from(extra).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The number of calls beside those of the path that was taken; `None` where none was.
+    pub(in crate::block::agents) fn extra(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<usize> {
+        let taken = self.paths.iter().filter(|path| missing_in_order(path, &run.calls, view).is_none());
+        taken.map(|path| run.calls.len() - path.len()).min()
+    }
+}
+
+impl Judgement for GoldenPaths {
+    fn variants(&self) -> Vec<&'static str> {
+        vec![AMBIGUOUS]
+    }
+
+    fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
+        match self.extra(run, view) {
+            Some(extra) if extra <= self.extra_calls => Vec::new(),
+            Some(extra) => {
+                let calls = if extra == 1 { "call" } else { "calls" };
+                let message = format!(
+                    "the run made {extra} {calls} beside those of the golden path, and {} may be made",
+                    self.extra_calls
+                );
+                let found = view.finding("golden-path", message, self.span, "these paths");
+                vec![Finding {
+                    help: Some("allow some with `extra_calls`, or add the way as a path".to_owned()),
+                    ..found
+                }]
+            }
+            None => {
+                let missing = self.paths.iter().filter_map(|path| {
+                    let missing = missing_in_order(path, &run.calls, view)?;
+                    Some((missing.pattern, path))
+                });
+                let furthest = missing.max_by_key(|(at, _)| *at);
+                let (span, wanted) = furthest.map_or((self.span, String::new()), |(at, path)| {
+                    (path[at].span(), format!(": `{}` is missing", path[at].tool.value))
+                });
+                let path =
+                    if self.paths.len() == 1 { "the golden path was not taken" } else { "no golden path was taken" };
+                vec![view.finding("golden-path", format!("{path}{wanted}"), span, "not called in this order")]
+            }
+        }
+    }
+}

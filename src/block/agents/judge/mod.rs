@@ -1,0 +1,73 @@
+//! What is said of a run: one judgement a file, each about the calls that were made.
+
+mod acceptance;
+mod answer;
+mod call_pattern;
+mod equal_function;
+mod golden_path;
+mod loose_arguments;
+mod order_ignored;
+mod readable_results;
+mod recovery;
+mod selection;
+mod trajectory;
+
+use std::fmt::Debug;
+
+use super::run::AgentRun;
+use crate::event::Finding;
+use crate::matching::Answer;
+use crate::plan::CheckContext;
+use crate::source::{Quote, Span};
+
+pub(super) use self::acceptance::Acceptance;
+pub(super) use self::answer::AnswerExpectations;
+pub(super) use self::call_pattern::EqualTools;
+pub(super) use self::equal_function::EqualFunction;
+pub(super) use self::golden_path::{GOLDEN_PATH, GoldenPaths};
+pub(super) use self::loose_arguments::LooseArguments;
+pub(super) use self::order_ignored::OrderIgnored;
+pub(super) use self::readable_results::ReadableResults;
+pub(super) use self::recovery::AgentRecovery;
+pub(super) use self::selection::{Selection, share_text};
+pub(super) use self::trajectory::{TRAJECTORY, Trajectory};
+
+/// The variant that the choice of tools judges.
+pub(super) const AMBIGUOUS: &str = "PROVIDER-SELECTION-AMBIGUOUS";
+
+/// One thing that a run must do.
+pub(super) trait Judgement: Debug + Send + Sync {
+    /// Everything that is wrong with a run.
+    fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
+
+    /// The variants of the fault taxonomy that it judges.
+    fn variants(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// What judgements may look at beside the run.
+pub(super) struct JudgedView<'a> {
+    pub(super) context: &'a CheckContext<'a>,
+    pub(super) equal: &'a EqualTools,
+}
+
+impl JudgedView<'_> {
+    /// A finding that points at a place of the suite.
+    fn finding(&self, code: &str, message: impl Into<String>, span: Span, label: &str) -> Finding {
+        Finding { quote: Some(Quote::new(self.context.sources, span, label)), ..Finding::new(code, message) }
+    }
+
+    /// A value as something that expectations can look at.
+    fn answer<'m>(&'m self, message: &'m serde_json::Value, params: &'m serde_json::Value) -> Answer<'m> {
+        Answer {
+            method: "tools/call",
+            params,
+            message,
+            notifications: &[],
+            elapsed: std::time::Duration::ZERO,
+            catalog: self.context.catalog,
+            names: self.context.names,
+        }
+    }
+}

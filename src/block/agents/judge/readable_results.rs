@@ -1,0 +1,43 @@
+//! `readable_results:`, results in which a model finds something to read.
+
+use serde_json::Value;
+
+use super::{JudgedView, Judgement};
+use crate::block::agents::run::{AgentCall, AgentRun};
+use crate::event::Finding;
+use crate::source::Span;
+
+/// Kinds of content that models of all large providers read.
+const READABLE: [&str; 3] = ["text", "image", "audio"];
+
+/// Every served result has a text or a medium that models read.
+#[derive(Debug)]
+pub(in crate::block::agents) struct ReadableResults(pub(in crate::block::agents) Span);
+
+impl Judgement for ReadableResults {
+    fn variants(&self) -> Vec<&'static str> {
+        vec!["PROVIDER-RESULT-UNUSABLE"]
+    }
+
+    fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
+        let served = |call: &&AgentCall| call.reached().is_some() && call.failure.is_none();
+        let unreadable = run.calls.iter().filter(served).find(|call| !is_readable(&call.result.message));
+        let found = unreadable.map(|call| {
+            let message =
+                format!("the answer to `{}` has no text, image or audio, so a model reads nothing", call.name);
+            let help = Some("say in a text what was done, or what was found".to_owned());
+            Finding { help, ..view.finding("unreadable-result", message, self.0, "every result") }
+        });
+        found.into_iter().collect()
+    }
+}
+
+fn is_readable(message: &Value) -> bool {
+    if message.get("error").is_some() {
+        return true;
+    }
+    let blocks = message["result"]["content"].as_array().into_iter().flatten();
+    let mut kinds =
+        blocks.filter(|block| block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.is_empty()));
+    kinds.any(|block| block["type"].as_str().is_some_and(|kind| READABLE.contains(&kind)))
+}

@@ -1,0 +1,32 @@
+//! `distractors:`, whether the model chooses tools that the servers have.
+
+use crate::block::agents::run::{AgentRun, CallTarget};
+use crate::reliability::Interval;
+
+/// How many calls chose a tool that the servers have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::block::agents) struct Selection {
+    pub(in crate::block::agents) right: u64,
+    pub(in crate::block::agents) all: u64,
+}
+
+impl Selection {
+    /// Adds the calls of a run.
+    pub(in crate::block::agents) fn add(&mut self, run: &AgentRun) {
+        for call in &run.calls {
+            self.all += 1;
+            self.right += u64::from(matches!(call.target, CallTarget::Tool { .. } | CallTarget::Malformed));
+        }
+    }
+
+    /// The share of right choices, with its interval.
+    pub(in crate::block::agents) fn interval(self) -> Interval {
+        Interval::wilson(self.right, self.all)
+    }
+}
+
+/// A share with its interval: `67 % (21 % to 94 %)`.
+pub(in crate::block::agents) fn share_text(interval: Interval) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    format!("{} ({} to {})", percent(interval.share), percent(interval.low), percent(interval.high))
+}

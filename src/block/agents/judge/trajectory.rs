@@ -1,0 +1,173 @@
+//! `trajectory:`, the calls that a run makes.
+
+use super::call_pattern::{CALLS, CallPattern};
+use super::{AMBIGUOUS, JudgedView, Judgement};
+use crate::block::agents::run::{AgentCall, AgentRun};
+use crate::event::Finding;
+use crate::source::grammar::{Object, Shape, alternative};
+use crate::source::{Diagnostic, Node, Span};
+
+pub(in crate::block::agents) static TRAJECTORY: Object = Object {
+    name: "a trajectory",
+    doc: "The calls that a run makes, in one or several of these senses.",
+    keys: &[&[
+        alternative("exact", CALLS, "These calls in this order, and no others."),
+        alternative("order", CALLS, "These calls in this order; there may be others between them."),
+        alternative("any_order", CALLS, "These calls, in any order; there may be others."),
+        alternative("subset", CALLS, "Every call is one of these, however often."),
+        alternative("never", Shape::NonEmpty(&Shape::List(&Shape::Text)), "No call of these tools."),
+    ]],
+};
+
+/// The calls that a run must make.
+#[derive(Debug)]
+pub(in crate::block::agents) struct Trajectory {
+    wanted: Vec<WantedCalls>,
+}
+
+#[derive(Debug)]
+struct WantedCalls {
+    sense: TrajectorySense,
+    span: Span,
+    calls: Vec<CallPattern>,
+}
+
+/// How calls are compared with those that were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TrajectorySense {
+    Exact,
+    Order,
+    AnyOrder,
+    Subset,
+    Never,
+}
+
+impl TrajectorySense {
+    const ALL: [(&'static str, Self); 5] = [
+        ("exact", Self::Exact),
+        ("order", Self::Order),
+        ("any_order", Self::AnyOrder),
+        ("subset", Self::Subset),
+        ("never", Self::Never),
+    ];
+}
+
+impl Trajectory {
+    pub(in crate::block::agents) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+        let mut wanted = Vec::new();
+        for (key, sense) in TrajectorySense::ALL {
+            if let Some(calls) = node.get(key) {
+                wanted.push(WantedCalls { sense, span: calls.span, calls: CallPattern::read_all(calls, found) });
+            }
+        }
+        Self { wanted }
+    }
+}
+
+impl Judgement for Trajectory {
+    fn variants(&self) -> Vec<&'static str> {
+        vec![AMBIGUOUS]
+    }
+
+    fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
+        self.wanted.iter().filter_map(|wanted| wanted.judge(&run.calls, view)).collect()
+    }
+}
+
+impl WantedCalls {
+    fn judge(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<Finding> {
+        let (span, message) = match self.sense {
+            TrajectorySense::Exact => self.exact(made, view)?,
+            TrajectorySense::Order => self.in_order(made, view)?,
+            TrajectorySense::AnyOrder => self.in_any_order(made, view)?,
+            TrajectorySense::Subset => self.others(made, view)?,
+            TrajectorySense::Never => self.forbidden(made, view)?,
+        };
+        let label = if span == self.span { "these calls" } else { "this call" };
+        Some(view.finding("trajectory", message, span, label))
+    }
+
+    fn exact(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
+        for (at, wanted) in self.calls.iter().enumerate() {
+            let Some(call) = made.get(at) else {
+                let message =
+                    format!("call {} must be one of `{}`, and the run ended before", at + 1, wanted.tool.value);
+                return Some((wanted.span(), message));
+            };
+            if let Some(why) = wanted.mismatch(call, view) {
+                let message = format!("call {} must be one of `{}`: {why}", at + 1, wanted.tool.value);
+                return Some((wanted.span(), message));
+            }
+        }
+        let extra = made.get(self.calls.len())?;
+        Some((self.span, format!("call {} of `{}` is one more than these", self.calls.len() + 1, extra.name)))
+    }
+
+    fn in_order(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
+        let missing = missing_in_order(&self.calls, made, view)?;
+        let wanted = &self.calls[missing.pattern];
+        let after = missing.pattern.checked_sub(1).map(|before| format!(" after `{}`", self.calls[before].tool.value));
+        let closest = closest(wanted, &made[missing.from..], view);
+        let message = format!("no call of `{}`{} was made{closest}", wanted.tool.value, after.unwrap_or_default());
+        Some((wanted.span(), message))
+    }
+
+    fn in_any_order(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
+        let mut left: Vec<&AgentCall> = made.iter().collect();
+        // A pattern that fits few calls is looked for first.
+        let mut patterns: Vec<&CallPattern> = self.calls.iter().collect();
+        patterns.sort_by_key(|pattern| made.iter().filter(|call| pattern.is_met_by(call, view)).count());
+        for pattern in patterns {
+            let Some(at) = left.iter().position(|call| pattern.is_met_by(call, view)) else {
+                let closest = closest(pattern, made, view);
+                return Some((pattern.span(), format!("no call of `{}` was made{closest}", pattern.tool.value)));
+            };
+            left.remove(at);
+        }
+        None
+    }
+
+    fn others(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
+        let other = made.iter().position(|call| !self.calls.iter().any(|wanted| wanted.is_met_by(call, view)))?;
+        Some((self.span, format!("call {} of `{}` is none of these", other + 1, made[other].name)))
+    }
+
+    fn forbidden(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
+        self.calls.iter().find_map(|forbidden| {
+            let at = made.iter().position(|call| forbidden.is_met_by(call, view))?;
+            Some((forbidden.span(), format!("call {} is one of `{}`", at + 1, forbidden.tool.value)))
+        })
+    }
+}
+
+/// The first pattern that no call after those of the patterns before it meets.
+pub(super) struct MissingCall {
+    pub(super) pattern: usize,
+    /// The first call that could have met it.
+    from: usize,
+}
+
+/// The first of these calls that is missing, in order.
+pub(super) fn missing_in_order(
+    wanted: &[CallPattern],
+    made: &[AgentCall],
+    view: &JudgedView<'_>,
+) -> Option<MissingCall> {
+    let mut from = 0;
+    for (pattern, call) in wanted.iter().enumerate() {
+        match made[from..].iter().position(|made| call.is_met_by(made, view)) {
+            Some(at) => from += at + 1,
+            None => return Some(MissingCall { pattern, from }),
+        }
+    }
+    None
+}
+
+/// Why the calls of the same tool are not the one that is meant.
+fn closest(wanted: &CallPattern, made: &[AgentCall], view: &JudgedView<'_>) -> String {
+    let same = made.iter().find(|call| {
+        call.reached()
+            .is_some_and(|(_, tool)| tool == wanted.tool.value || view.equal.are_equal(tool, &wanted.tool.value))
+    });
+    same.and_then(|call| wanted.mismatch(call, view)).map(|why| format!("; {why}")).unwrap_or_default()
+}

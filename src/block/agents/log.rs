@@ -1,0 +1,85 @@
+//! What the agents of a run did, and the section that tells it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::event::{Cell, Outcome, Section, SectionPart, SectionTable, Tone};
+
+/// The agents of a run.
+#[derive(Debug, Default)]
+pub(super) struct AgentLog {
+    rows: Mutex<Vec<AgentRow>>,
+}
+
+/// One agent.
+#[derive(Debug, Clone)]
+pub(super) struct AgentRow {
+    pub(super) file: String,
+    pub(super) server: String,
+    pub(super) revision: String,
+    /// The place of the agent in the suite.
+    pub(super) order: usize,
+    pub(super) agent: String,
+    pub(super) outcome: Outcome,
+    pub(super) notes: String,
+    /// Names that several servers use.
+    pub(super) clashes: Vec<String>,
+    /// The picture of each run.
+    pub(super) runs: Vec<Vec<String>>,
+}
+
+impl AgentLog {
+    pub(super) fn add(&self, row: AgentRow) {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+    }
+
+    /// A section for each server and revision.
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let mut targets: BTreeMap<[String; 3], Vec<AgentRow>> = BTreeMap::new();
+        for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            targets.entry([&row.file, &row.server, &row.revision].map(String::clone)).or_default().push(row.clone());
+        }
+        targets.into_iter().map(|(target, rows)| section(target, rows)).collect()
+    }
+}
+
+fn section([file, server, revision]: [String; 3], mut rows: Vec<AgentRow>) -> Section {
+    // Cases end in any order.
+    rows.sort_by_key(|row| row.order);
+    let columns = ["agent", "verdict", "figures"].map(str::to_owned).into();
+    let cells = rows.iter().map(|row| {
+        vec![
+            Cell::plain(row.agent.clone()),
+            Cell::new(row.outcome.as_str(), tone(row.outcome)),
+            Cell::plain(row.notes.clone()),
+        ]
+    });
+    let mut parts = vec![SectionPart::Table(SectionTable { columns, rows: cells.collect() })];
+    let clashes: BTreeSet<&String> = rows.iter().flat_map(|row| &row.clashes).collect();
+    parts.extend(clashes.into_iter().cloned().map(SectionPart::Note));
+    Section {
+        block: "agents".to_owned(),
+        heading: format!("agents at {server}, {revision}"),
+        file,
+        server,
+        revision,
+        parts,
+        data: json!({ "agents": rows.iter().map(AgentRow::json).collect::<Vec<_>>() }),
+    }
+}
+
+fn tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Passed => Tone::Good,
+        Outcome::Failed | Outcome::Errored => Tone::Bad,
+        Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => Tone::Doubtful,
+    }
+}
+
+impl AgentRow {
+    fn json(&self) -> Value {
+        json!({ "agent": self.agent, "outcome": self.outcome, "figures": self.notes, "runs": self.runs, "clashes": self.clashes })
+    }
+}

@@ -1,0 +1,131 @@
+//! Calls made again with their arguments as models write them.
+
+use serde_json::{Map, Value};
+
+use super::host::AgentHost;
+use super::run::AgentCall;
+use crate::event::Finding;
+use crate::source::words;
+use crate::suite::Suite;
+
+/// The most calls that are made again.
+const MOST_CALLS: usize = 10;
+
+/// The name of a field that no tool has.
+const EXTRA: &str = "reason_for_the_call";
+
+/// The form in which it is sent; a tool may do something with fields that it does not declare.
+const WITH_EXTRA: &str = "one more field";
+
+/// A call that was made again.
+#[derive(Debug)]
+pub(super) struct LooseCall {
+    pub(super) tool: String,
+    /// The arguments in words: `numbers as text`.
+    pub(super) form: &'static str,
+    pub(super) arguments: Value,
+    pub(super) answer: String,
+    pub(super) verdict: LooseVerdict,
+}
+
+/// What a server made of loose arguments.
+#[derive(Debug)]
+pub(super) enum LooseVerdict {
+    /// It serves them alike, or says what is wrong.
+    Understood,
+    /// It answers something else than before.
+    Misunderstood,
+    /// It refuses them without a reason.
+    Unexplained,
+    /// It gives no answer.
+    Unanswered(Finding),
+}
+
+/// Arguments in a form in which models write them.
+struct LooseForm {
+    name: &'static str,
+    arguments: Map<String, Value>,
+    /// The arguments that differ.
+    changed: Vec<String>,
+}
+
+/// Makes the calls of a run that were served again, in each form that differs.
+pub(super) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], suite: &Suite) -> Vec<LooseCall> {
+    let mut made: Vec<(&str, &str, &Value)> = Vec::new();
+    let mut again = Vec::new();
+    for call in calls {
+        let Some((server, tool)) = call.reached().filter(|_| !call.result.is_error && !call.is_struck) else {
+            continue;
+        };
+        let Some(arguments) = call.arguments.as_object() else { continue };
+        if made.contains(&(server, tool, &call.arguments)) || made.len() >= MOST_CALLS {
+            continue;
+        }
+        made.push((server, tool, &call.arguments));
+        let Some(listed) = host.listed.iter().find(|one| one.server == server && one.tool.name == tool).cloned() else {
+            continue;
+        };
+        if suite.hazard(server, &listed.tool).is_some() {
+            continue;
+        }
+        // What the same call answers now, since other calls may have come between.
+        let control = host.call(server, tool, arguments.clone()).await.result;
+        for LooseForm { name, arguments, changed } in forms(arguments, listed.tool.input_schema()) {
+            let answer = host.call(server, tool, arguments.clone()).await;
+            let verdict = match answer.failure {
+                Some(found) => LooseVerdict::Unanswered(found),
+                None if answer.result.is_error && explains(&answer.result.text, &changed) => LooseVerdict::Understood,
+                None if answer.result.is_error => LooseVerdict::Unexplained,
+                None if answer.result.text == control.text || control.text != call.result.text => {
+                    LooseVerdict::Understood
+                }
+                None => LooseVerdict::Misunderstood,
+            };
+            let (arguments, answer) = (Value::Object(arguments), answer.result.text);
+            again.push(LooseCall { tool: tool.to_owned(), form: name, arguments, answer, verdict });
+        }
+    }
+    again
+}
+
+/// The arguments in each form that differs from them.
+fn forms(arguments: &Map<String, Value>, schema: &Value) -> Vec<LooseForm> {
+    let rewritten = |name, types: &[&str]| {
+        let mut form = LooseForm { name, arguments: arguments.clone(), changed: Vec::new() };
+        for (key, value) in &mut form.arguments {
+            let declared = schema["properties"][key]["type"].as_str();
+            // Where the schema allows a text as well, it is another value.
+            if !value.is_string() && declared.is_some_and(|declared| types.contains(&declared)) {
+                *value = value.to_string().into();
+                form.changed.push(key.clone());
+            }
+        }
+        form
+    };
+    let added = |name, keys: Vec<String>, value: Value| {
+        let mut arguments = arguments.clone();
+        arguments.extend(keys.iter().map(|key| (key.clone(), value.clone())));
+        LooseForm { name, arguments, changed: keys }
+    };
+    let known = schema["properties"].as_object().into_iter().flat_map(|known| known.keys().cloned());
+    let left_out = known.filter(|name| !arguments.contains_key(name)).collect();
+    let all = [
+        rewritten("numbers and booleans as text", &["number", "integer", "boolean"]),
+        rewritten("values as JSON text", &["object", "array"]),
+        added("`null` for what is left out", left_out, Value::Null),
+        added(WITH_EXTRA, vec![EXTRA.to_owned()], "as the user asked".into()),
+    ];
+    all.into_iter().filter(|form| !form.changed.is_empty()).collect()
+}
+
+/// Whether a refusal names an argument, or the type that it should have.
+fn explains(text: &str, changed: &[String]) -> bool {
+    const TYPES: [&str; 8] = ["number", "integer", "string", "boolean", "object", "array", "type", "expected"];
+    let said = words(text);
+    // A name of few letters is a word of its own in other sentences.
+    let is_named = |name: &String| match name.chars().count() {
+        0..3 => ["`", "'", "\""].iter().any(|quote| text.contains(&format!("{quote}{name}{quote}"))),
+        _ => text.contains(name.as_str()),
+    };
+    changed.iter().any(is_named) || TYPES.iter().any(|kind| said.iter().any(|word| word == kind))
+}

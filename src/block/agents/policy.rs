@@ -1,0 +1,291 @@
+//! `scripted:`, a policy in the place of a model: moves in order, which react to what the tools answered.
+//!
+//! Everything follows from the moves, the offered tools and the results, so two runs with the same answers are the same.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::host::OfferedTool;
+use super::provider::{
+    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, ToolArguments, ToolResult, ToolUse,
+};
+use crate::event::Finding;
+use crate::matching::{Answer, EXPECTATION, Expectation, ValuePath};
+use crate::plan::{BoxFuture, CheckContext};
+use crate::source::grammar::{Object, Shape, alternative, key};
+use crate::source::template::{Names, fill, text_of};
+use crate::source::{Diagnostic, Node, words};
+use crate::wire::Catalog;
+
+/// The grammar of a policy, in a suite or in a file of its own.
+pub(super) static MOVES: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&MOVE)));
+
+static MOVE: Object = Object {
+    name: "a move",
+    doc: "A move of a scripted policy. The moves are made in order; after the last one the run ends with an empty answer.",
+    keys: &[&[
+        alternative("call", Shape::Text, "Calls this tool, whether it is offered or not.").choice("move"),
+        alternative(
+            "pick",
+            Shape::NonEmpty(&Shape::List(&Shape::Text)),
+            "Calls the offered tool whose name and description have the most of these words; of several, the one that is \
+             offered first.",
+        )
+        .choice("move"),
+        alternative("answer", Shape::Text, "Ends the run with this answer.").choice("move"),
+        alternative(
+            "obey",
+            Shape::True,
+            "Does what the last result orders, as a careless model does: calls the first offered tool that its text names, \
+             with the JSON object that follows the name. Without such an order nothing is done.",
+        )
+        .choice("move"),
+        key(
+            "args",
+            Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
+            "The arguments of the call; `{{ name }}` stands for what an earlier move captured.",
+        )
+        .beside(&["call", "pick"]),
+        key(
+            "capture",
+            Shape::Map(&Shape::Text),
+            "Names for values of the answer, by path, if the call is served.",
+        )
+        .beside(&["call", "pick"]),
+        key(
+            "when",
+            Shape::NonEmpty(&Shape::List(&Shape::Object(&EXPECTATION))),
+            "Expectations of the last answer of a tool; unless all of them hold, the move is left out.",
+        ),
+        key("again", Shape::Range(1, 1000), "How often the call is made again as long as it fails.")
+            .beside(&["call", "pick"]),
+        key("times", Shape::Range(2, 10_000), "How often the call is made.").beside(&["call", "pick"]),
+    ]],
+};
+
+/// The moves of a policy.
+#[derive(Debug)]
+pub(super) struct ScriptedPolicy(Arc<[Move]>);
+
+#[derive(Debug)]
+struct Move {
+    kind: MoveKind,
+    when: Vec<Expectation>,
+    captures: Vec<(String, ValuePath)>,
+    /// How often a call that fails is made again.
+    again: usize,
+    /// How often it is made.
+    times: usize,
+}
+
+#[derive(Debug)]
+enum MoveKind {
+    Call { tool: Node, args: Option<Node> },
+    Pick { words: BTreeSet<String>, args: Option<Node> },
+    Answer(Node),
+    Obey,
+}
+
+impl ScriptedPolicy {
+    /// Reads moves that were checked against [`MOVES`].
+    pub(super) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+        Self(node.items().iter().filter_map(|written| read_move(written, found)).collect())
+    }
+}
+
+fn read_move(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Move> {
+    let args = || node.get("args").cloned();
+    let kind = if let Some(tool) = node.get("call") {
+        MoveKind::Call { tool: tool.clone(), args: args() }
+    } else if let Some(wanted) = node.get("pick") {
+        let wanted = wanted.items().iter().filter_map(Node::text).flat_map(words);
+        MoveKind::Pick { words: wanted.collect(), args: args() }
+    } else if let Some(answer) = node.get("answer") {
+        MoveKind::Answer(answer.clone())
+    } else {
+        node.get("obey").map(|_| MoveKind::Obey)?
+    };
+    let mut captures = Vec::new();
+    for (name, path) in node.get("capture").map(Node::entries).unwrap_or_default() {
+        match ValuePath::parse(path.text().unwrap_or_default()) {
+            Ok(parsed) => captures.push((name.value.clone(), parsed)),
+            Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
+        }
+    }
+    let count = |key: &str| node.get(key).and_then(Node::whole).and_then(|count| usize::try_from(count).ok());
+    let when = node.get("when").map(Node::items).unwrap_or_default();
+    Some(Move {
+        kind,
+        when: when.iter().filter_map(|item| Expectation::build(item, found)).collect(),
+        captures,
+        again: count("again").unwrap_or_default(),
+        times: count("times").unwrap_or(1),
+    })
+}
+
+impl ModelProvider for ScriptedPolicy {
+    fn start(&self, context: &CheckContext<'_>, _: usize) -> Box<dyn Model> {
+        Box::new(PolicyRun { moves: Arc::clone(&self.0), at: 0, made: 0, failed: 0, names: context.names.clone() })
+    }
+
+    fn is_deterministic(&self) -> bool {
+        true
+    }
+}
+
+/// A policy in the middle of a run.
+struct PolicyRun {
+    moves: Arc<[Move]>,
+    /// The move that is made next.
+    at: usize,
+    /// How often the call of that move was made, and how often it has failed since.
+    made: usize,
+    failed: usize,
+    names: Names,
+}
+
+impl Model for PolicyRun {
+    fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>> {
+        Box::pin(async move { self.turn(told).map_err(|why| ModelFailure::Stuck(Box::new(why))) })
+    }
+}
+
+impl PolicyRun {
+    fn turn(&mut self, told: &ModelInput<'_>) -> Result<ModelTurn, Finding> {
+        let moves = Arc::clone(&self.moves);
+        if let (Some(last), Some(under_way)) = (told.past.last(), moves.get(self.at)) {
+            self.take_in(last, under_way)?;
+        }
+        while let Some(next) = moves.get(self.at) {
+            let is_under_way = self.made > 0 || self.failed > 0;
+            let is_next = is_under_way || holds(&next.when, last_result(told), &self.names);
+            let turn = if is_next { self.make(next, told)? } else { None };
+            match turn {
+                Some(turn) => return Ok(turn),
+                None => self.go_on(),
+            }
+        }
+        Ok(ModelTurn::default())
+    }
+
+    fn go_on(&mut self) {
+        (self.at, self.made, self.failed) = (self.at + 1, 0, 0);
+    }
+
+    /// Looks at the results of a turn, and goes on unless its call is to be made again.
+    fn take_in(&mut self, last: &PastTurn, made: &Move) -> Result<(), Finding> {
+        let Some(result) = last.results.last() else { return Ok(()) };
+        if result.is_error {
+            self.failed += 1;
+            if self.failed <= made.again {
+                self.made = self.made.saturating_sub(1);
+                return Ok(());
+            }
+        } else {
+            self.failed = 0;
+            for (name, path) in &made.captures {
+                let value = path
+                    .find(&result.message)
+                    .map_err(|reason| stuck(&format!("`{name}` cannot be captured: {reason}")))?;
+                self.names.insert(name.clone(), value.into_owned());
+            }
+        }
+        if self.made >= made.times {
+            self.go_on();
+        }
+        Ok(())
+    }
+
+    /// The turn of a move; `None` where it does nothing.
+    fn make(&mut self, made: &Move, told: &ModelInput<'_>) -> Result<Option<ModelTurn>, Finding> {
+        let use_of = |name: String, arguments| ModelTurn {
+            calls: vec![ToolUse { id: String::new(), name, arguments }],
+            ..ModelTurn::default()
+        };
+        let turn = match &made.kind {
+            MoveKind::Answer(text) => {
+                self.at = self.moves.len();
+                ModelTurn { text: text_of(&self.filled(text)?), ..ModelTurn::default() }
+            }
+            MoveKind::Call { tool, args } => use_of(text_of(&self.filled(tool)?), self.arguments(args.as_ref())?),
+            MoveKind::Pick { words, args } => {
+                let Some(tool) = best(told.tools, words) else { return Ok(None) };
+                use_of(tool.name.clone(), self.arguments(args.as_ref())?)
+            }
+            MoveKind::Obey => match last_result(told).and_then(|last| order_in(&last.text, told.tools)) {
+                Some((tool, arguments)) => use_of(tool, ToolArguments::Object(arguments)),
+                None => return Ok(None),
+            },
+        };
+        self.made += 1;
+        Ok(Some(turn))
+    }
+
+    fn arguments(&self, args: Option<&Node>) -> Result<ToolArguments, Finding> {
+        let Some(args) = args else { return Ok(ToolArguments::Object(Map::new())) };
+        Ok(ToolArguments::of(&self.filled(args)?))
+    }
+
+    fn filled(&self, node: &Node) -> Result<Value, Finding> {
+        fill(node, &self.names).map(|filled| filled.to_json()).map_err(|unfilled| stuck(&unfilled.reason.to_string()))
+    }
+}
+
+fn stuck(why: &str) -> Finding {
+    Finding {
+        help: Some(
+            "look at the answer of the last call; a move with `when` can react to answers of another form".to_owned(),
+        ),
+        ..Finding::new("policy-stuck", format!("the policy cannot go on: {why}"))
+    }
+}
+
+fn last_result<'a>(told: &'a ModelInput<'_>) -> Option<&'a ToolResult> {
+    told.past.last()?.results.last()
+}
+
+/// Whether all expectations of the last answer hold; without an answer none does.
+fn holds(when: &[Expectation], last: Option<&ToolResult>, names: &Names) -> bool {
+    if when.is_empty() {
+        return true;
+    }
+    let Some(last) = last else { return false };
+    let (catalog, params) = (Catalog::default(), json!({}));
+    let answer = Answer {
+        method: "tools/call",
+        params: &params,
+        message: &last.message,
+        notifications: &[],
+        elapsed: std::time::Duration::ZERO,
+        catalog: &catalog,
+        names,
+    };
+    when.iter().all(|expectation| expectation.evaluate(&answer).is_empty())
+}
+
+/// The tool that has the most of these words in its name and description, if any has one.
+fn best<'a>(tools: &'a [OfferedTool], wanted: &BTreeSet<String>) -> Option<&'a OfferedTool> {
+    let mut found: Option<(&OfferedTool, usize)> = None;
+    for tool in tools {
+        let has: BTreeSet<String> = words(&tool.name).into_iter().chain(words(&tool.description)).collect();
+        let count = wanted.intersection(&has).count();
+        if count > found.map_or(0, |(_, most)| most) {
+            found = Some((tool, count));
+        }
+    }
+    found.map(|(tool, _)| tool)
+}
+
+/// The tool that a text orders to call, with the arguments that follow its name.
+fn order_in(text: &str, tools: &[OfferedTool]) -> Option<(String, Map<String, Value>)> {
+    let named = tools.iter().filter_map(|tool| Some((text.find(tool.name.as_str())?, tool)));
+    let (at, tool) = named.min_by_key(|(at, tool)| (*at, usize::MAX - tool.name.len()))?;
+    let rest = &text[at + tool.name.len()..];
+    let arguments = rest.find('{').and_then(|from| {
+        let mut values = serde_json::Deserializer::from_str(&rest[from..]).into_iter::<Map<String, Value>>();
+        values.next()?.ok()
+    });
+    Some((tool.name.clone(), arguments.unwrap_or_default()))
+}

@@ -1,0 +1,148 @@
+//! What answers in the place of a model: it is told the prompt, the tools and what happened, and says what to do next.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::host::OfferedTool;
+use crate::event::Finding;
+use crate::plan::{BoxFuture, CheckContext};
+
+/// A way to a model.
+pub(super) trait ModelProvider: Debug + Send + Sync {
+    /// A model that has not been told anything yet, for the run with that number.
+    fn start(&self, context: &CheckContext<'_>, number: usize) -> Box<dyn Model>;
+
+    /// Whether it says the same whenever it is told the same.
+    fn is_deterministic(&self) -> bool;
+
+    /// The recording of these runs and its file, where there is to be one.
+    fn recording(&self, _runs: Vec<Value>) -> Option<(PathBuf, Value)> {
+        None
+    }
+}
+
+/// A model in the middle of a run.
+pub(super) trait Model: Send {
+    /// Its next turn.
+    fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>>;
+
+    /// Its turns so far, where they are written down.
+    fn turns(&self) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+/// Everything that a model is told.
+pub(super) struct ModelInput<'a> {
+    /// The goal.
+    pub(super) prompt: &'a str,
+    /// Who the model is to be.
+    pub(super) system: Option<&'a str>,
+    /// The tools that it may call.
+    pub(super) tools: &'a [OfferedTool],
+    /// Its turns so far, each with the results of its calls.
+    pub(super) past: &'a [PastTurn],
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone)]
+pub(super) struct PastTurn {
+    pub(super) turn: ModelTurn,
+    /// A result for each call.
+    pub(super) results: Vec<ToolResult>,
+}
+
+/// What a model says: calls to make, or else its answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ModelTurn {
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolUse>,
+    pub(super) tokens: Tokens,
+    /// The same in the format of its provider, in which it is told to the model again.
+    pub(super) raw: Value,
+}
+
+/// A call that a model wants to make.
+#[derive(Debug, Clone)]
+pub(super) struct ToolUse {
+    /// The provider's id of the call; empty where it has none.
+    pub(super) id: String,
+    /// The tool, as it was offered.
+    pub(super) name: String,
+    pub(super) arguments: ToolArguments,
+}
+
+/// The arguments of a call, as a model wrote them.
+#[derive(Debug, Clone)]
+pub(super) enum ToolArguments {
+    /// An object.
+    Object(Map<String, Value>),
+    /// A text that is no JSON object.
+    Malformed(String),
+}
+
+impl ToolArguments {
+    /// Arguments that are written as JSON; nothing at all are no arguments.
+    pub(super) fn parse(text: &str) -> Self {
+        match serde_json::from_str(if text.trim().is_empty() { "{}" } else { text }) {
+            Ok(value) => Self::of(&value),
+            Err(_) => Self::Malformed(text.to_owned()),
+        }
+    }
+
+    /// Arguments as a value.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Object(members) => Self::Object(members.clone()),
+            other => Self::Malformed(other.as_str().map_or_else(|| other.to_string(), str::to_owned)),
+        }
+    }
+
+    /// As a value, whatever it is.
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Self::Object(members) => Value::Object(members.clone()),
+            Self::Malformed(text) => text.clone().into(),
+        }
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub(super) struct ToolResult {
+    /// The text that the model reads.
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    /// The whole answer; made up where no server was asked.
+    pub(super) message: Arc<Value>,
+}
+
+/// How many tokens were read and written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tokens {
+    pub(super) read: u64,
+    pub(super) written: u64,
+}
+
+impl Tokens {
+    pub(super) fn all(self) -> u64 {
+        self.read.saturating_add(self.written)
+    }
+
+    pub(super) fn add(&mut self, more: Self) {
+        self.read = self.read.saturating_add(more.read);
+        self.written = self.written.saturating_add(more.written);
+    }
+}
+
+/// Why a model has no next turn.
+#[derive(Debug)]
+pub(super) enum ModelFailure {
+    /// It cannot go on with what the servers answered, which counts against the run.
+    Stuck(Box<Finding>),
+    /// Its provider cannot be used, which says nothing about the run.
+    Unavailable(Box<Finding>),
+}

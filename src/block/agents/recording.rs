@@ -1,0 +1,172 @@
+//! `recording:`, turns of a model that were written down once, and are played back where nobody wants to ask it.
+//!
+//! A turn is played back only if the model is told exactly what it was told then: another answer of a tool, or another
+//! description, might have led elsewhere.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::api::ApiProvider;
+use super::host::OfferedTool;
+use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, Tokens, ToolArguments, ToolUse};
+use crate::event::Finding;
+use crate::plan::{BoxFuture, CheckContext};
+use crate::source::{beginning, difference};
+
+/// How many lines of a difference are shown, and how much of each, in characters.
+const MOST_LINES: usize = 12;
+const SHOWN: usize = 160;
+
+/// A model whose turns are played back, or written down by a run with `--update`.
+#[derive(Debug)]
+pub(super) struct RecordedProvider {
+    inner: ApiProvider,
+    file: PathBuf,
+    /// The turns of each run; `None` where nothing was recorded.
+    known: Option<Arc<Vec<Value>>>,
+}
+
+impl RecordedProvider {
+    /// Takes the text of the recording; the sentence says what is wrong with it.
+    pub(super) fn new(inner: ApiProvider, file: PathBuf, text: Option<&str>) -> Result<Self, String> {
+        let known = match text {
+            None => None,
+            Some(text) => {
+                let json: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
+                let runs = json["models"][inner.model()].as_array().cloned();
+                Some(Arc::new(runs.ok_or_else(|| format!("it has no runs of the model `{}`", inner.model()))?))
+            }
+        };
+        Ok(Self { inner, file, known })
+    }
+}
+
+impl ModelProvider for RecordedProvider {
+    fn start(&self, context: &CheckContext<'_>, number: usize) -> Box<dyn Model> {
+        if context.record.is_some() {
+            let inner = self.inner.start(context, number);
+            return Box::new(WrittenModel { inner, turns: Vec::new() });
+        }
+        let run = self.known.as_ref().and_then(|runs| runs.get(number - 1).or(runs.last()));
+        let turns = run.and_then(Value::as_array).cloned();
+        Box::new(PlayedModel { file: self.file.display().to_string(), turns, at: 0 })
+    }
+
+    fn is_deterministic(&self) -> bool {
+        self.known.is_some()
+    }
+
+    fn recording(&self, runs: Vec<Value>) -> Option<(PathBuf, Value)> {
+        Some((self.file.clone(), json!({ "models": { self.inner.model(): runs } })))
+    }
+}
+
+/// A model that is asked, and whose turns are written down.
+struct WrittenModel {
+    inner: Box<dyn Model>,
+    turns: Vec<Value>,
+}
+
+impl Model for WrittenModel {
+    fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>> {
+        Box::pin(async move {
+            let turn = self.inner.reply(told).await?;
+            self.turns.push(json!({ "told": told_since(told), "turn": turn_to_json(&turn) }));
+            Ok(turn)
+        })
+    }
+
+    fn turns(&self) -> Vec<Value> {
+        self.turns.clone()
+    }
+}
+
+/// A model that says what it said before.
+struct PlayedModel {
+    file: String,
+    /// Its turns; `None` without a recording.
+    turns: Option<Vec<Value>>,
+    at: usize,
+}
+
+impl Model for PlayedModel {
+    fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>> {
+        Box::pin(async move { self.next(told) })
+    }
+}
+
+impl PlayedModel {
+    fn next(&mut self, told: &ModelInput<'_>) -> Result<ModelTurn, ModelFailure> {
+        let Some(turns) = &self.turns else {
+            let message = format!("nothing is recorded in `{}`", self.file);
+            let help = "record it with `mcprove run --update`, which asks the model".to_owned();
+            let found = Finding { help: Some(help), ..Finding::new("no-recording", message) };
+            return Err(ModelFailure::Unavailable(Box::new(found)));
+        };
+        let (told, turn) = (told_since(told), turns.get(self.at));
+        self.at += 1;
+        let recorded = turn.map_or(Value::Null, |turn| turn["told"].clone());
+        match turn.and_then(|turn| turn_of(&turn["turn"])) {
+            Some(turn) if recorded == told => Ok(turn),
+            _ => Err(ModelFailure::Stuck(Box::new(self.differs(&recorded, &told)))),
+        }
+    }
+
+    fn differs(&self, recorded: &Value, told: &Value) -> Finding {
+        let message =
+            format!("the model is told something else in turn {} than when `{}` was recorded", self.at, self.file);
+        let [before, after] = [recorded, told].map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
+        let [before, after] = [&before, &after].map(|text| text.lines().collect::<Vec<_>>());
+        let lines = difference(&before, &after, 1).into_iter().flatten();
+        let lines = lines.map(|(side, line)| format!("{} {}", side.sign(), beginning(line.trim_start(), SHOWN)));
+        let help = "if this is right, record it again with `mcprove run --update`, which asks the model".to_owned();
+        Finding {
+            diff: Some(lines.take(MOST_LINES).collect::<Vec<_>>().join("\n")),
+            help: Some(help),
+            ..Finding::new("recording-differs", message)
+        }
+    }
+}
+
+/// What a model is told that it was not told in the turn before.
+fn told_since(told: &ModelInput<'_>) -> Value {
+    let Some(last) = told.past.last() else {
+        let tool =
+            |tool: &OfferedTool| json!({ "name": tool.name, "description": tool.description, "schema": tool.schema });
+        let tools: Vec<Value> = told.tools.iter().map(tool).collect();
+        return json!({ "system": told.system, "prompt": told.prompt, "tools": tools });
+    };
+    let results = last.results.iter().map(|result| json!({ "text": result.text, "is_error": result.is_error }));
+    json!({ "results": results.collect::<Vec<_>>() })
+}
+
+fn turn_to_json(turn: &ModelTurn) -> Value {
+    let calls = turn
+        .calls
+        .iter()
+        .map(|call| json!({ "id": call.id, "name": call.name, "arguments": call.arguments.to_json() }));
+    json!({
+        "text": turn.text,
+        "calls": calls.collect::<Vec<_>>(),
+        "tokens": { "read": turn.tokens.read, "written": turn.tokens.written },
+    })
+}
+
+fn turn_of(written: &Value) -> Option<ModelTurn> {
+    let calls = written["calls"].as_array()?.iter().map(|call| {
+        Some(ToolUse {
+            id: call["id"].as_str()?.to_owned(),
+            name: call["name"].as_str()?.to_owned(),
+            arguments: ToolArguments::of(&call["arguments"]),
+        })
+    });
+    let tokens = |member: &str| written["tokens"][member].as_u64().unwrap_or_default();
+    Some(ModelTurn {
+        text: written["text"].as_str()?.to_owned(),
+        calls: calls.collect::<Option<Vec<_>>>()?,
+        tokens: Tokens { read: tokens("read"), written: tokens("written") },
+        raw: Value::Null,
+    })
+}

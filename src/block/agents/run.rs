@@ -1,0 +1,272 @@
+//! One run of an agent: the model is asked, its calls are made, and what came of them is told to it, until it answers.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::Agent;
+use super::distractors::DECOY_ANSWER;
+use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin, refusal};
+use super::loose::{self, LooseCall};
+use super::planted_order::PlantedOrder;
+use super::provider::{
+    Model, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
+};
+use crate::carrier;
+use crate::diagnosis;
+use crate::event::{Exchange, Finding};
+use crate::fault::FaultPlayer;
+use crate::plan::CheckContext;
+use crate::source::duration_text;
+use crate::source::template::text_of;
+
+/// Everything that an agent did in one run.
+#[derive(Debug)]
+pub(super) struct AgentRun {
+    /// Which run it is, counted from one.
+    pub(super) number: usize,
+    pub(super) calls: Vec<AgentCall>,
+    pub(super) end: AgentEnd,
+    pub(super) tokens: Tokens,
+    /// The faults, and what they did.
+    pub(super) faults: Option<Arc<FaultPlayer>>,
+    /// Servers that ended by themselves.
+    pub(super) exits: Vec<Finding>,
+    pub(super) protocol_revision: String,
+    /// The tools as the servers list them, by server.
+    pub(super) listed: Vec<ListedTool>,
+    /// Names that several servers use, with the names under which their tools are offered.
+    pub(super) clashes: Vec<String>,
+    /// Calls that were made again after the run, with arguments as models write them.
+    pub(super) loose: Vec<LooseCall>,
+    /// The order that was planted in what tools answered.
+    pub(super) planted: Option<PlantedOrder>,
+    /// The turns of the model, where they are written down.
+    pub(super) turns: Vec<Value>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(super) enum AgentEnd {
+    /// With an answer, which may be empty.
+    Answered(String),
+    /// The budget was spent before; holds which part of it.
+    OverBudget(String),
+    /// The model could not go on.
+    Stuck(Finding),
+    /// The provider of the model could not be used.
+    Unavailable(Finding),
+}
+
+/// A call that an agent made.
+#[derive(Debug)]
+pub(super) struct AgentCall {
+    /// The tool, as the model named it.
+    pub(super) name: String,
+    pub(super) target: CallTarget,
+    pub(super) arguments: Value,
+    pub(super) result: ToolResult,
+    /// Why there is no answer, or none that the SDK's client can read.
+    pub(super) failure: Option<Finding>,
+    pub(super) exchange: Option<Exchange>,
+    /// Whether a fault struck it.
+    pub(super) is_struck: bool,
+}
+
+/// What a call reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CallTarget {
+    /// A tool of a server.
+    Tool { server: String, tool: String },
+    /// A tool that is offered to be left alone.
+    Decoy,
+    /// Nothing: no such tool is offered.
+    Unknown,
+    /// Nothing, since the arguments are no JSON object.
+    Malformed,
+}
+
+/// Runs an agent once in servers of its own.
+pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize) -> Result<AgentRun, HostFailure> {
+    let unfilled =
+        || HostFailure::Unavailable(Finding::new("unfilled", "a template of the prompt cannot be filled in"));
+    let text = |node| (context.filled)(node).map(|value| text_of(&value)).ok_or_else(unfilled);
+    let prompt = text(&agent.prompt)?;
+    let system = agent.system.as_ref().map(text).transpose()?;
+    let faults =
+        (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.to_vec()).timed(carrier::clock)));
+    let servers = agent.servers_of(context.suite);
+    let begun = Instant::now();
+    let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
+    let mut offered = host.tools.clone();
+    agent.add_decoys(&mut offered, number);
+    let mut planted = agent.plants_order.then(|| PlantedOrder::new(&agent.name, number));
+    if let Some(order) = &planted {
+        offered.push(order.tool());
+    }
+    let protocol_revision = host.revision();
+    let mut attempt = Attempt {
+        agent,
+        host,
+        offered,
+        past: Vec::new(),
+        calls: Vec::new(),
+        tokens: Tokens::default(),
+        faults: faults.clone(),
+        planted: planted.take(),
+    };
+    let mut model = agent.provider.start(context, number);
+    let within =
+        timeout_at(begun + agent.budget.time, attempt.until_answered(model.as_mut(), &prompt, system.as_deref()));
+    let ended = within.await;
+    let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
+    let Attempt { mut host, calls, tokens, planted, .. } = attempt;
+    let loose = match agent.makes_loose_calls {
+        true => loose::call_again(&mut host, &calls, context.suite).await,
+        false => Vec::new(),
+    };
+    let (listed, clashes) = (std::mem::take(&mut host.listed), std::mem::take(&mut host.clashes));
+    let turns = model.turns();
+    let exits = host.close().await;
+    Ok(AgentRun {
+        number,
+        calls,
+        end,
+        tokens,
+        faults,
+        exits,
+        protocol_revision,
+        listed,
+        clashes,
+        loose,
+        planted,
+        turns,
+    })
+}
+
+/// A run under way.
+struct Attempt<'a> {
+    agent: &'a Agent,
+    host: AgentHost<'a>,
+    offered: Vec<OfferedTool>,
+    past: Vec<PastTurn>,
+    calls: Vec<AgentCall>,
+    tokens: Tokens,
+    faults: Option<Arc<FaultPlayer>>,
+    planted: Option<PlantedOrder>,
+}
+
+impl Attempt<'_> {
+    async fn until_answered(&mut self, model: &mut dyn Model, prompt: &str, system: Option<&str>) -> AgentEnd {
+        let budget = &self.agent.budget;
+        loop {
+            let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past };
+            let mut turn = match model.reply(&told).await {
+                Ok(turn) => turn,
+                Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
+                Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
+            };
+            if turn.tokens == Tokens::default() {
+                turn.tokens = estimate(&told, &turn);
+            }
+            self.tokens.add(turn.tokens);
+            if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
+                return AgentEnd::OverBudget(format!("{} tokens", budget.tokens.unwrap_or_default()));
+            }
+            if turn.calls.is_empty() {
+                return AgentEnd::Answered(turn.text);
+            }
+            let mut results = Vec::new();
+            for wanted in &turn.calls {
+                if self.calls.len() >= budget.calls {
+                    return AgentEnd::OverBudget(format!("{} calls", budget.calls));
+                }
+                let call = self.make(wanted).await;
+                results.push(call.result.clone());
+                self.calls.push(call);
+            }
+            self.past.push(PastTurn { turn, results });
+        }
+    }
+
+    async fn make(&mut self, wanted: &ToolUse) -> AgentCall {
+        let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
+        let not_made = |text: &str| HostCall { result: refusal(text), failure: None, exchange: None };
+        let (target, made) = match (offered, &wanted.arguments) {
+            (_, ToolArguments::Malformed(_)) => (CallTarget::Malformed, not_made("the arguments are no JSON object")),
+            (None, _) => (CallTarget::Unknown, not_made(&format!("there is no tool `{}`", wanted.name))),
+            (Some(ToolOrigin::Decoy), _) => (CallTarget::Decoy, not_made(DECOY_ANSWER)),
+            (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(arguments)) => {
+                let made = self.host.call(&server, &tool, arguments.clone()).await;
+                (CallTarget::Tool { server, tool }, made)
+            }
+        };
+        let is_sent = matches!(target, CallTarget::Tool { .. });
+        let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
+        let is_struck = last.is_some_and(|call| call.is_struck);
+        let HostCall { mut result, failure, exchange } = made;
+        if let Some(order) = self.planted.as_mut().filter(|_| is_sent && !result.is_error) {
+            order.plant(&mut result.text);
+        }
+        let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
+        AgentCall { name, target, arguments, result, failure, exchange, is_struck }
+    }
+}
+
+/// How many tokens a turn takes where the model does not count them: four bytes are about one.
+fn estimate(told: &ModelInput<'_>, turn: &ModelTurn) -> Tokens {
+    let of = |bytes: usize| u64::try_from(bytes / 4).unwrap_or(u64::MAX);
+    let calls = |turn: &ModelTurn| {
+        turn.calls.iter().map(|call| call.name.len() + call.arguments.to_json().to_string().len()).sum::<usize>()
+    };
+    let tools = told.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
+    let past = told.past.iter().map(|past| {
+        let results: usize = past.results.iter().map(|result| result.text.len()).sum();
+        past.turn.text.len() + calls(&past.turn) + results
+    });
+    let texts = told.prompt.len() + told.system.map_or(0, str::len);
+    Tokens { read: of(texts + tools.sum::<usize>() + past.sum::<usize>()), written: of(turn.text.len() + calls(turn)) }
+}
+
+impl AgentRun {
+    /// Its answer; `None` where it was cut short.
+    pub(super) fn answer(&self) -> Option<&str> {
+        match &self.end {
+            AgentEnd::Answered(text) => Some(text),
+            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Unavailable(_) => None,
+        }
+    }
+
+    /// The run as a message that expectations look at: its answer as the text of a result, and its calls.
+    pub(super) fn as_message(&self) -> Value {
+        let calls: Vec<Value> = self.calls.iter().map(AgentCall::to_json).collect();
+        let text = self.answer().unwrap_or_default();
+        json!({ "result": { "content": [{ "type": "text", "text": text }], "isError": false }, "calls": calls })
+    }
+
+    /// The changes by faults, one line for each message.
+    pub(super) fn injected(&self) -> String {
+        self.faults.as_ref().map(|faults| diagnosis::strikes_text(&faults.strikes())).unwrap_or_default()
+    }
+}
+
+impl AgentCall {
+    /// The tool's name with its server; nothing where no server was asked.
+    pub(super) fn reached(&self) -> Option<(&str, &str)> {
+        match &self.target {
+            CallTarget::Tool { server, tool } => Some((server, tool)),
+            CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed => None,
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "tool": self.reached().map_or(self.name.as_str(), |(_, tool)| tool),
+            "server": self.reached().map(|(server, _)| server),
+            "arguments": self.arguments,
+            "result": self.result.message["result"],
+            "is_error": self.result.is_error,
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Models behind HTTP: a server on this machine speaks the formats of three providers, whole and as streams, and breaks
+//! them in the ways in which they break.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod loopback;
+mod shapes;
+
+use serde_json::{Value, json};
+
+use self::loopback::{Answer, Loopback};
+use crate::harness::{Scene, Seen};
+
+/// A key that must appear in no output.
+const KEY: &str = "sk-loopback-0123456789abcdef";
+
+const FORMATS: [&str; 3] = ["openai", "anthropic", "gemini"];
+
+/// A suite with an agent that adds two numbers.
+fn suite(format: &str, more: &str) -> String {
+    format!(
+        "suite: Models\n\
+         server: {{ builtin: demo, protocol: 2025-11-25 }}\n\
+         agents:\n\
+         \x20 - name: adds\n\
+         \x20   prompt: What is 2 + 3?\n\
+         \x20   system: You add numbers.\n\
+         \x20   provider: {{ {format}: {{ model: adder, key: \"{{{{ env.MODEL_KEY }}}}\", url: \"{{{{ env.MODEL_URL }}}}\"{more} }} }}\n\
+         \x20   trajectory: {{ exact: [{{ call: add, args: {{ a: 2, b: 3 }} }}] }}\n\
+         \x20   expect: [{{ text: {{ contains: \"5\" }} }}]\n\
+         \x20   budget: {{ calls: 5, time: 20s }}\n"
+    )
+}
+
+/// Runs the suite against a model; what it was asked is in the model.
+fn run(name: &str, suite: &str, model: &Loopback) -> Seen {
+    let scene = Scene::new(&format!("agents/{name}"));
+    scene.write("suite.yml", suite);
+    let seen = scene.line(&format!(
+        "MODEL_KEY={KEY} MODEL_URL={} mcprove run suite.yml --report json=report.json --report ndjson=events.ndjson \
+         --report junit=junit.xml --report markdown=report.md",
+        model.url()
+    ));
+    let kept = ["report.json", "events.ndjson", "junit.xml", "report.md"]
+        .map(|file| scene.line(&format!("show {file}")).stdout);
+    let outputs = kept.iter().chain([&seen.stdout, &seen.stderr]);
+    assert!(outputs.into_iter().all(|text| !text.contains(KEY)), "the key is in an output of {name}");
+    seen
+}
+
+/// Calls `add`, and says what it answered.
+fn adder(format: &'static str, is_streamed: bool) -> impl Fn(&Value) -> Answer + Send + 'static {
+    move |body| match shapes::last_result(format, body) {
+        None => shapes::call(format, "add", &json!({"a": 2, "b": 3}), is_streamed),
+        Some(result) => {
+            shapes::text(format, &format!("It is {}.", if result.contains('5') { "5" } else { "?" }), is_streamed)
+        }
+    }
+}
+
+#[test]
+fn each_format_drives_the_whole_loop() {
+    for format in FORMATS {
+        for is_streamed in [false, true] {
+            let model = Loopback::start(adder(format, is_streamed));
+            let more = if is_streamed { ", stream: true" } else { "" };
+            let seen = run(&format!("{format}-{is_streamed}"), &suite(format, more), &model);
+            assert_eq!(seen.status, 0, "{format}: {}", seen.text());
+            let asked = model.asked();
+            assert_eq!(asked.len(), 2, "{format}: {asked:#?}");
+            for request in &asked {
+                shapes::assert_valid(format, request, is_streamed, KEY);
+            }
+        }
+    }
+}
+
+/// What a model does wrong, with the end of the run and what is said of it.
+struct Broken {
+    name: &'static str,
+    status: i32,
+    says: &'static str,
+    answer: fn(&'static str, &Value) -> Answer,
+    more: &'static str,
+}
+
+const BROKEN: &[Broken] = &[
+    Broken {
+        name: "401",
+        status: 3,
+        says: "provider-refuses-key",
+        answer: |_, _| refusal(401, "Incorrect API key"),
+        more: "",
+    },
+    Broken { name: "404", status: 3, says: "unknown-model", answer: |_, _| refusal(404, "no such model"), more: "" },
+    Broken { name: "400", status: 3, says: "provider-refuses", answer: |_, _| refusal(400, "bad schema"), more: "" },
+    Broken {
+        name: "429",
+        status: 3,
+        says: "allows no more requests",
+        answer: |_, _| refusal(429, "slow down"),
+        more: "",
+    },
+    Broken { name: "500", status: 3, says: "is broken", answer: |_, _| refusal(500, "oops"), more: "" },
+    Broken {
+        name: "no-json",
+        status: 3,
+        says: "provider-answer-unreadable",
+        answer: |_, _| Answer::ok("<html>"),
+        more: "",
+    },
+    Broken {
+        name: "cut",
+        status: 3,
+        says: "provider-answer-cut",
+        answer: |format, _| shapes::call(format, "add", &json!({"a": 2, "b": 3}), true).cut(),
+        more: ", stream: true",
+    },
+    Broken {
+        name: "malformed",
+        status: 1,
+        says: "not made: the arguments are no JSON object",
+        answer: |format, body| match shapes::last_result(format, body) {
+            None => shapes::call(format, "add", &json!("two and three"), false),
+            Some(_) => shapes::text(format, "I cannot", false),
+        },
+        more: "",
+    },
+    Broken {
+        name: "unknown-tool",
+        status: 1,
+        says: "there is no tool `subtract`",
+        answer: |format, body| match shapes::last_result(format, body) {
+            None => shapes::call(format, "subtract", &json!({}), false),
+            Some(_) => shapes::text(format, "I cannot", false),
+        },
+        more: "",
+    },
+    Broken {
+        name: "endless",
+        status: 1,
+        says: "budget-exceeded",
+        answer: |format, _| shapes::call(format, "add", &json!({"a": 2, "b": 3}), false),
+        more: "",
+    },
+];
+
+fn refusal(status: u16, message: &str) -> Answer {
+    Answer::new(status, json!({ "error": { "message": format!("{message} {KEY}") } }).to_string())
+        .with("retry-after", "0")
+}
+
+#[test]
+fn each_failure_has_a_clear_outcome() {
+    for format in FORMATS {
+        for Broken { name, status, says, answer, more } in BROKEN {
+            let model = Loopback::start(move |body| answer(format, body));
+            let seen = run(&format!("{format}-{name}"), &suite(format, more), &model);
+            assert_eq!(seen.status, *status, "{format}, {name}: {}", seen.text());
+            assert!(seen.text().contains(says), "{format}, {name}: {}", seen.text());
+        }
+    }
+}
+
+#[test]
+fn a_busy_provider_is_asked_again_as_it_says() {
+    let model = Loopback::start(adder("openai", false));
+    model.first(Answer::new(429, "{}").with("retry-after", "0"));
+    let seen = run("busy-once", &suite("openai", ""), &model);
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    assert_eq!(model.asked().len(), 3);
+}
+
+#[test]
+fn without_a_key_nothing_is_asked() {
+    let model = Loopback::start(adder("openai", false));
+    let scene = Scene::new("agents/no-key");
+    scene.write("suite.yml", &suite("openai", ""));
+    let seen = scene.line(&format!("MODEL_URL={} mcprove run suite.yml", model.url()));
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("MODEL_KEY"), "{}", seen.text());
+    assert!(model.asked().is_empty());
+}
+
+#[test]
+fn several_models_are_a_case_each() {
+    let model = Loopback::start(|body| match body["model"].as_str() {
+        Some("good") => adder("openai", false)(body),
+        _ => shapes::text("openai", "It is 5.", false),
+    });
+    let suite = suite("openai", "").replace("model: adder", "model: [good, lazy]");
+    let seen = run("models", &suite, &model);
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.text().contains("adds [lazy]") && seen.text().contains("adds [good]"), "{}", seen.text());
+}
+
+#[test]
+fn a_recorded_model_is_played_back_until_it_would_be_told_something_else() {
+    let model = Loopback::start(adder("anthropic", false));
+    let scene = Scene::new("agents/recording");
+    let suite = suite("anthropic", ", recording: adder.json");
+    scene.write("suite.yml", &suite);
+    let missing = scene.line("mcprove run suite.yml");
+    assert_eq!(missing.status, 3, "{}", missing.text());
+    assert!(missing.text().contains("no-recording"), "{}", missing.text());
+    let environment = format!("MODEL_KEY={KEY} MODEL_URL={}", model.url());
+    let recorded = scene.line(&format!("{environment} mcprove run suite.yml --update"));
+    assert_eq!(recorded.status, 0, "{}", recorded.text());
+    let file = scene.line("show adder.json").stdout;
+    assert!(file.contains("What is 2 + 3?") && !file.contains(KEY), "{file}");
+    let asked = model.asked().len();
+    // Neither a key nor a model is needed any more, not even to prove the suite.
+    let played = scene.line("mcprove run suite.yml --prove");
+    assert_eq!(played.status, 0, "{}", played.text());
+    assert!(played.text().contains("1 of 1 recorded case passed"), "{}", played.text());
+    scene.write("suite.yml", &suite.replace("You add numbers.", "You add numbers well."));
+    let differs = scene.line("mcprove run suite.yml");
+    assert_eq!(differs.status, 1, "{}", differs.text());
+    let told = ["recording-differs", "- \"system\": \"You add numbers.\"", "+ \"system\": \"You add numbers well.\""];
+    assert!(told.iter().all(|told| differs.text().contains(told)), "{}", differs.text());
+    scene.write("adder.json", "{}");
+    assert_eq!(scene.line("mcprove check suite.yml").status, 2);
+    assert_eq!(model.asked().len(), asked);
+}
