@@ -16,6 +16,9 @@ use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::reliability::Interval;
 use crate::source::Quote;
 
+/// The most runs of an agent that a failure shows.
+const MOST_PICTURES: usize = 3;
+
 /// An agent on its servers.
 #[derive(Debug)]
 pub(super) struct AgentCheck {
@@ -130,8 +133,7 @@ impl AgentCheck {
         let outcome = if findings.is_empty() { outcome } else { Outcome::Failed };
         let judged = &runs[shown];
         if let Some(first) = findings.first_mut() {
-            let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
-            first.evidence.push((name, picture::lines(&judged.run).join("\n")));
+            first.evidence.extend(pictures(&runs, shown));
             let injected = judged.run.injected();
             first.evidence.extend((!injected.is_empty()).then(|| ("injected".to_owned(), injected)));
             if runs.len() > 1 {
@@ -211,6 +213,17 @@ impl AgentCheck {
         notes.extend(tokens.iter().max().map(|most| format!("about {most} tokens")));
         notes.join(", ")
     }
+}
+
+/// The pictures of the run that is shown and of others that failed, the shown one first.
+fn pictures(runs: &[JudgedRun], shown: usize) -> Vec<(String, String)> {
+    let others = runs.iter().enumerate().filter(|(at, judged)| *at != shown && !judged.found.is_empty());
+    let all = std::iter::once(&runs[shown]).chain(others.map(|(_, judged)| judged)).take(MOST_PICTURES);
+    let drawn = all.map(|judged| {
+        let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
+        (name, picture::lines(&judged.run).join("\n"))
+    });
+    drawn.collect()
 }
 
 /// The result where the model could not be asked: an error, since it says nothing about the servers.
