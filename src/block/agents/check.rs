@@ -71,7 +71,7 @@ impl AgentCheck {
     fn judge(&self, run: AgentRun, context: &CheckContext<'_>) -> JudgedRun {
         let view = JudgedView { context, equal: &self.agent.equal };
         let mut found: Vec<Finding> =
-            self.ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
+            Self::ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
         JudgedRun { run, found }
     }
@@ -87,16 +87,15 @@ impl AgentCheck {
     }
 
     /// Why a run has no answer.
-    fn ended_early(&self, run: &AgentRun) -> Option<Finding> {
+    fn ended_early(run: &AgentRun) -> Option<Finding> {
         match &run.end {
-            AgentEnd::Answered(_) => None,
+            AgentEnd::Answered(_) | AgentEnd::Unavailable(_) => None,
             AgentEnd::OverBudget(what) => {
                 let message = format!("the agent did not answer within its budget of {what}");
                 let help = "look at what it does again and again, or raise `budget`".to_owned();
                 Some(Finding { help: Some(help), ..Finding::new("budget-exceeded", message) })
             }
             AgentEnd::Stuck(found) => Some(found.clone()),
-            AgentEnd::Unavailable(_) => None,
         }
     }
 
@@ -107,15 +106,17 @@ impl AgentCheck {
             return Vec::new();
         }
         let has_ended = run.faults.as_deref().is_some_and(FaultPlayer::has_ended);
-        let unanswered = run.calls.iter().filter(|call| !call.is_struck && !has_ended);
-        let first = unanswered.filter_map(|call| call.failure.clone()).next();
+        let mut unanswered = run.calls.iter().filter(|call| !call.is_struck && !has_ended);
+        let first = unanswered.find_map(|call| call.failure.clone());
         let exits = run.exits.iter().filter(|_| !has_ended).cloned();
         first.into_iter().chain(exits).collect()
     }
 
     fn conclude(&self, mut runs: Vec<JudgedRun>, context: &CheckContext<'_>) -> CheckResult {
         let mut selection = Selection::default();
-        runs.iter().for_each(|judged| selection.add(&judged.run));
+        for judged in &runs {
+            selection.add(&judged.run);
+        }
         let passed = runs.iter().filter(|judged| judged.has_passed()).count();
         let share = Interval::wilson(passed as u64, runs.len() as u64);
         let has_passed = passed > 0 && share.share >= self.agent.repeat.at_least;
@@ -148,7 +149,7 @@ impl AgentCheck {
                 Some(Reason::NotEvaluated(why))
             }
             Outcome::Passed => Some(Reason::Measured(notes.clone())),
-            _ => None,
+            Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => None,
         };
         if !context.is_replayed {
             self.log.add(AgentRow {
@@ -241,5 +242,5 @@ fn result(outcome: Outcome, reason: Option<Reason>, findings: Vec<Finding>, run:
     let frames =
         exchanges.iter().flat_map(|exchange| std::iter::once(exchange.frame).chain(exchange.answer_frame)).collect();
     let protocol_revision = run.protocol_revision;
-    CheckResult { outcome, reason, findings, exchanges, frames, protocol_revision, ..CheckResult::new(outcome) }
+    CheckResult { reason, findings, exchanges, protocol_revision, frames, ..CheckResult::new(outcome) }
 }
