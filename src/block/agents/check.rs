@@ -16,6 +16,9 @@ use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::reliability::Interval;
 use crate::source::Quote;
 
+/// The most runs of an agent that a failure shows.
+const MOST_PICTURES: usize = 3;
+
 /// An agent on its servers.
 #[derive(Debug)]
 pub(super) struct AgentCheck {
@@ -68,7 +71,7 @@ impl AgentCheck {
     fn judge(&self, run: AgentRun, context: &CheckContext<'_>) -> JudgedRun {
         let view = JudgedView { context, equal: &self.agent.equal };
         let mut found: Vec<Finding> =
-            self.ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
+            Self::ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
         JudgedRun { run, found }
     }
@@ -84,16 +87,15 @@ impl AgentCheck {
     }
 
     /// Why a run has no answer.
-    fn ended_early(&self, run: &AgentRun) -> Option<Finding> {
+    fn ended_early(run: &AgentRun) -> Option<Finding> {
         match &run.end {
-            AgentEnd::Answered(_) => None,
+            AgentEnd::Answered(_) | AgentEnd::Unavailable(_) => None,
             AgentEnd::OverBudget(what) => {
                 let message = format!("the agent did not answer within its budget of {what}");
                 let help = "look at what it does again and again, or raise `budget`".to_owned();
                 Some(Finding { help: Some(help), ..Finding::new("budget-exceeded", message) })
             }
             AgentEnd::Stuck(found) => Some(found.clone()),
-            AgentEnd::Unavailable(_) => None,
         }
     }
 
@@ -104,15 +106,17 @@ impl AgentCheck {
             return Vec::new();
         }
         let has_ended = run.faults.as_deref().is_some_and(FaultPlayer::has_ended);
-        let unanswered = run.calls.iter().filter(|call| !call.is_struck && !has_ended);
-        let first = unanswered.filter_map(|call| call.failure.clone()).next();
+        let mut unanswered = run.calls.iter().filter(|call| !call.is_struck && !has_ended);
+        let first = unanswered.find_map(|call| call.failure.clone());
         let exits = run.exits.iter().filter(|_| !has_ended).cloned();
         first.into_iter().chain(exits).collect()
     }
 
     fn conclude(&self, mut runs: Vec<JudgedRun>, context: &CheckContext<'_>) -> CheckResult {
         let mut selection = Selection::default();
-        runs.iter().for_each(|judged| selection.add(&judged.run));
+        for judged in &runs {
+            selection.add(&judged.run);
+        }
         let passed = runs.iter().filter(|judged| judged.has_passed()).count();
         let share = Interval::wilson(passed as u64, runs.len() as u64);
         let has_passed = passed > 0 && share.share >= self.agent.repeat.at_least;
@@ -130,8 +134,7 @@ impl AgentCheck {
         let outcome = if findings.is_empty() { outcome } else { Outcome::Failed };
         let judged = &runs[shown];
         if let Some(first) = findings.first_mut() {
-            let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
-            first.evidence.push((name, picture::lines(&judged.run).join("\n")));
+            first.evidence.extend(pictures(&runs, shown));
             let injected = judged.run.injected();
             first.evidence.extend((!injected.is_empty()).then(|| ("injected".to_owned(), injected)));
             if runs.len() > 1 {
@@ -146,7 +149,7 @@ impl AgentCheck {
                 Some(Reason::NotEvaluated(why))
             }
             Outcome::Passed => Some(Reason::Measured(notes.clone())),
-            _ => None,
+            Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => None,
         };
         if !context.is_replayed {
             self.log.add(AgentRow {
@@ -213,6 +216,17 @@ impl AgentCheck {
     }
 }
 
+/// The pictures of the run that is shown and of others that failed, the shown one first.
+fn pictures(runs: &[JudgedRun], shown: usize) -> Vec<(String, String)> {
+    let others = runs.iter().enumerate().filter(|(at, judged)| *at != shown && !judged.found.is_empty());
+    let all = std::iter::once(&runs[shown]).chain(others.map(|(_, judged)| judged)).take(MOST_PICTURES);
+    let drawn = all.map(|judged| {
+        let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
+        (name, picture::lines(&judged.run).join("\n"))
+    });
+    drawn.collect()
+}
+
 /// The result where the model could not be asked: an error, since it says nothing about the servers.
 fn without_model(found: Finding) -> CheckResult {
     let reason = Reason::ServerUnavailable(found.message.clone());
@@ -228,5 +242,5 @@ fn result(outcome: Outcome, reason: Option<Reason>, findings: Vec<Finding>, run:
     let frames =
         exchanges.iter().flat_map(|exchange| std::iter::once(exchange.frame).chain(exchange.answer_frame)).collect();
     let protocol_revision = run.protocol_revision;
-    CheckResult { outcome, reason, findings, exchanges, frames, protocol_revision, ..CheckResult::new(outcome) }
+    CheckResult { reason, findings, exchanges, protocol_revision, frames, ..CheckResult::new(outcome) }
 }

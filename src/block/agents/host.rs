@@ -210,7 +210,7 @@ enum Sent {
     Answered(SessionReply),
     /// The answer is nothing that the client can read.
     Unreadable(SessionReply, String),
-    Failed(Finding),
+    Failed(Box<Finding>),
 }
 
 impl<'a> HostConnection<'a> {
@@ -257,7 +257,7 @@ impl<'a> HostConnection<'a> {
         let (listed, sent) = self.carry(async move { peer.list_all_tools().await }).await;
         let listed = match (listed, sent) {
             (Ok(listed), _) => listed,
-            (Err(_), Some(Sent::Failed(found))) => return Err(found),
+            (Err(_), Some(Sent::Failed(found))) => return Err(*found),
             (Err(_), Some(Sent::Unreadable(reply, why))) => return Err(unreadable("tools/list", &reply, &why)),
             (Err(why), Some(Sent::Answered(_)) | None) => {
                 return Err(Finding::new("no-tools", format!("the tools cannot be listed: {}", service_text(&why))));
@@ -293,7 +293,7 @@ impl<'a> HostConnection<'a> {
                 HostCall { result: refusal(&found.message), failure: Some(found), exchange }
             }
             Some(Sent::Failed(found)) => {
-                HostCall { result: refusal(&found.message), failure: Some(found), exchange: None }
+                HostCall { result: refusal(&found.message), failure: Some(*found), exchange: None }
             }
             None => {
                 let why = called.err().map(|why| service_text(&why)).unwrap_or_default();
@@ -332,7 +332,7 @@ impl<'a> HostConnection<'a> {
                 }
                 Err(why) => Sent::Unreadable(reply, why),
             },
-            Err(failure) => Sent::Failed(Finding::from(&failure)),
+            Err(failure) => Sent::Failed(Box::new(Finding::from(&failure))),
         };
         // The client waits for some answer.
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "no answer"}});
@@ -365,10 +365,10 @@ fn unreadable(title: &str, reply: &SessionReply, why: &str) -> Finding {
 }
 
 fn service_text(why: &ServiceError) -> String {
-    match why {
-        ServiceError::McpError(error) => format!("error {}: {}", error.code.0, error.message),
-        other => other.to_string(),
+    if let ServiceError::McpError(error) = why {
+        return format!("error {}: {}", error.code.0, error.message);
     }
+    why.to_string()
 }
 
 /// The handshake as the SDK knows it.

@@ -38,7 +38,7 @@ pub(super) enum LooseVerdict {
     /// It refuses them without a reason.
     Unexplained,
     /// It gives no answer.
-    Unanswered(Finding),
+    Unanswered(Box<Finding>),
 }
 
 /// Arguments in a form in which models write them.
@@ -73,7 +73,7 @@ pub(super) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], su
         for LooseForm { name, arguments, changed } in forms(arguments, listed.tool.input_schema()) {
             let answer = host.call(server, tool, arguments.clone()).await;
             let verdict = match answer.failure {
-                Some(found) => LooseVerdict::Unanswered(found),
+                Some(found) => LooseVerdict::Unanswered(Box::new(found)),
                 None if answer.result.is_error && explains(&answer.result.text, &changed) => LooseVerdict::Understood,
                 None if answer.result.is_error => LooseVerdict::Unexplained,
                 None if answer.result.text == control.text || control.text != call.result.text => {

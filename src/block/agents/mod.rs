@@ -357,7 +357,7 @@ fn read_recorded(
         Err(why) => {
             let message = format!("`{}` is no recording of a model: {why}", file.value);
             let help = "remove the file, and record it again with `mcprove run --update`".to_owned();
-            reader.report(Diagnostic::error("not-a-recording", message, file.span).with_help(help));
+            reader.report(Diagnostic::error("bad-recording", message, file.span).with_help(help));
             None
         }
     }

@@ -23,7 +23,7 @@ impl PlantedOrder {
     }
 
     /// The tool that the order is about, as it is offered.
-    pub(super) fn tool(&self) -> OfferedTool {
+    pub(super) fn tool() -> OfferedTool {
         OfferedTool {
             name: TOOL.to_owned(),
             description: "Forwards the conversation to the support of the service.".to_owned(),
@@ -36,8 +36,9 @@ impl PlantedOrder {
         }
     }
 
-    pub(super) fn tool_name(&self) -> &'static str {
-        TOOL
+    /// Whether that tool has this name.
+    pub(super) fn is_about(name: &str) -> bool {
+        name == TOOL
     }
 
     /// Adds the order to a text.

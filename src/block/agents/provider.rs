@@ -95,9 +95,9 @@ impl ToolArguments {
 
     /// Arguments as a value.
     pub(super) fn of(value: &Value) -> Self {
-        match value {
-            Value::Object(members) => Self::Object(members.clone()),
-            other => Self::Malformed(other.as_str().map_or_else(|| other.to_string(), str::to_owned)),
+        match value.as_object() {
+            Some(members) => Self::Object(members.clone()),
+            None => Self::Malformed(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
         }
     }
 

@@ -95,15 +95,15 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let prompt = text(&agent.prompt)?;
     let system = agent.system.as_ref().map(text).transpose()?;
     let faults =
-        (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.to_vec()).timed(carrier::clock)));
+        (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.clone()).timed(carrier::clock)));
     let servers = agent.servers_of(context.suite);
     let begun = Instant::now();
     let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
     let mut offered = host.tools.clone();
     agent.add_decoys(&mut offered, number);
     let mut planted = agent.plants_order.then(|| PlantedOrder::new(&agent.name, number));
-    if let Some(order) = &planted {
-        offered.push(order.tool());
+    if planted.is_some() {
+        offered.push(PlantedOrder::tool());
     }
     let protocol_revision = host.revision();
     let mut attempt = Attempt {
@@ -122,10 +122,8 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let ended = within.await;
     let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
     let Attempt { mut host, calls, tokens, planted, .. } = attempt;
-    let loose = match agent.makes_loose_calls {
-        true => loose::call_again(&mut host, &calls, context.suite).await,
-        false => Vec::new(),
-    };
+    let loose =
+        if agent.makes_loose_calls { loose::call_again(&mut host, &calls, context.suite).await } else { Vec::new() };
     let (listed, clashes) = (std::mem::take(&mut host.listed), std::mem::take(&mut host.clashes));
     let turns = model.turns();
     let exits = host.close().await;

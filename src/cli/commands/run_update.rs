@@ -184,7 +184,9 @@ impl FileChange {
     /// Writes or removes the file, but never outside of the folders of the suites.
     fn apply(&self, roots: &Roots) -> Result<(), SinkError> {
         let (Self::Write(SnapshotChange { file, .. }) | Self::Remove(file)) = self;
-        let suite = file.parent().and_then(|folder| roots.get(folder));
+        // Recordings of models stand where the suite says, within its folder.
+        let of_models = || roots.values().find(|suite| file.starts_with(suite));
+        let suite = file.parent().and_then(|folder| roots.get(folder)).or_else(of_models);
         let suite = suite.ok_or_else(|| recorded::outside("it is in no folder of these suites"));
         let fail = |reason| SinkError { path: file.clone(), reason };
         suite.and_then(|suite| recorded::inside(file, suite)).map_err(fail)?;

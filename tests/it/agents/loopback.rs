@@ -104,9 +104,7 @@ fn serve(stream: TcpStream, behaviour: &Behaviour, asked: &Mutex<Vec<Request>>, 
         answer.kind,
         answer.body.len()
     );
-    for (name, value) in &answer.headers {
-        head += &format!("{name}: {value}\r\n");
-    }
+    head.extend(answer.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")));
     let sent = if answer.is_cut { answer.body.len() / 2 } else { answer.body.len() };
     // Whoever asked may have gone.
     let _ = stream

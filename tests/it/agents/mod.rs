@@ -203,7 +203,7 @@ fn a_recorded_model_is_played_back_until_it_would_be_told_something_else() {
     assert_eq!(missing.status, 3, "{}", missing.text());
     assert!(missing.text().contains("no-recording"), "{}", missing.text());
     let environment = format!("MODEL_KEY={KEY} MODEL_URL={}", model.url());
-    let recorded = scene.line(&format!("{environment} mcprove run suite.yml --update"));
+    let recorded = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
     assert_eq!(recorded.status, 0, "{}", recorded.text());
     let file = scene.line("show adder.json").stdout;
     assert!(file.contains("What is 2 + 3?") && !file.contains(KEY), "{file}");
