@@ -42,11 +42,12 @@ pub(super) fn decide(
     trials: &mut [OperatorTrial],
 ) -> std::io::Result<Option<Control>> {
     let is_undecided = |mutant: &PlantedMutant| mutant.places.iter().any(|place| place.verdict == Verdict::Undecided);
-    let is_open = |trial: &OperatorTrial| {
-        trial.result.verdict == Verdict::LiveOnly || trial.result.mutants.iter().any(is_undecided)
+    let is_open = |job: &MutantJob<'_>, trial: &OperatorTrial| {
+        let is_live_only = job.mutant.start.is_some() || job.variant.live.is_some();
+        is_live_only || trial.result.mutants.iter().any(is_undecided)
     };
     let open: Vec<(&MutantJob<'_>, &mut OperatorTrial)> =
-        jobs.iter().zip(trials).filter(|(_, trial)| is_open(trial)).collect();
+        jobs.iter().zip(trials).filter(|(job, trial)| is_open(job, trial)).collect();
     if open.is_empty() {
         return Ok(None);
     }
