@@ -302,7 +302,8 @@ impl SubscriptionStudy<'_, '_> {
                 }
                 self.seen.witness = Some(call);
                 sleep(UPDATE_TIMEOUT).await;
-                self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).next());
+                let is_private = |update: &SeenUpdate| !self.settings.shared.selects(&update.uri);
+                self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).find(is_private));
                 return;
             }
         }
