@@ -8,6 +8,7 @@
 //! `fixtures` is what the official conformance suite asks for.
 
 mod catalog;
+mod data_file;
 mod edge;
 mod era;
 pub mod faulty;
@@ -40,7 +41,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinError;
 use tokio::time::timeout;
 
-pub use self::settings::{Settings, Spelling};
+pub use self::settings::{DamagedData, Settings, Spelling};
 
 use self::faulty::ServerFault;
 use self::fixtures::Fixtures;
@@ -113,7 +114,7 @@ where
     let (answers, lines) = mpsc::unbounded_channel();
     let (end, ended) = watch::channel(transport::Input::Open);
     let transport = transport::Lines::new(reader, answers, end, fault.clone());
-    let service = era::Eras::new(server::Demo::new(fault.store(), ended.clone(), conduct));
+    let service = era::Eras::new(server::Demo::new(conduct.directory(), ended.clone(), conduct));
     // rmcp's own handshake ends the server at a notification that comes too early; `era` opens sessions instead.
     let running = serve_directly(service, transport, None);
     let stop = running.cancellation_token();
@@ -150,8 +151,9 @@ fn only_real_failures(written: io::Result<()>) -> Result<(), ServeError> {
 fn conduct(settings: Settings, fault: &Arc<ServerFault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
     let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
+    let data = rules.stored_users().map_err(ServeError::Setting)?;
     let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));
-    Ok(server::Conduct { rules, fault: fault.clone(), fixtures, tasks: Arc::default() })
+    Ok(server::Conduct { rules, fault: fault.clone(), fixtures, data, tasks: Arc::default() })
 }
 
 /// Writes every line that is queued; ends when the transport is gone and the queue is empty.

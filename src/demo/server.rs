@@ -40,6 +40,9 @@ const LISTS_STAY_FRESH: u64 = 3_600_000;
 const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets everything when the conversation ends. \
     Call `create_user` first; every other tool takes the ids that it and `list_users` return.";
 
+const STORED_INSTRUCTIONS: &str = "A directory of users that all clients share and that outlives the conversation. \
+    `create_user` adds one; the other tools take the ids that it and `list_users` return.";
+
 /// How a server behaves, in all its conversations.
 #[derive(Clone)]
 pub(super) struct Conduct {
@@ -48,11 +51,18 @@ pub(super) struct Conduct {
     pub(super) fault: Arc<ServerFault>,
     /// The conformance fixtures, if it offers them besides the directory.
     pub(super) fixtures: Option<Arc<Fixtures>>,
+    /// The users of all conversations, where they are kept in a file.
+    pub(super) data: Option<SharedStore>,
     /// The calls that go on as tasks.
     pub(super) tasks: Arc<Book>,
 }
 
 impl Conduct {
+    /// The directory of another conversation.
+    pub(super) fn directory(&self) -> SharedStore {
+        self.data.clone().unwrap_or_else(|| self.fault.store())
+    }
+
     /// The same in another conversation.
     pub(super) fn in_session(&self) -> Self {
         let fixtures = self.fixtures.as_ref().map(|fixtures| Arc::new(fixtures.afresh()));
@@ -69,7 +79,13 @@ impl Conduct {
 impl Default for Conduct {
     /// Told nothing, and right in every respect.
     fn default() -> Self {
-        Self { rules: Arc::default(), fault: Arc::new(ServerFault::none()), fixtures: None, tasks: Arc::default() }
+        Self {
+            rules: Arc::default(),
+            fault: Arc::new(ServerFault::none()),
+            fixtures: None,
+            data: None,
+            tasks: Arc::default(),
+        }
     }
 }
 
@@ -171,8 +187,9 @@ impl ServerHandler for Demo {
             Some(_) => capabilities.enable_tasks().build(),
             None => capabilities.build(),
         };
+        let instructions = if self.conduct.data.is_some() { STORED_INSTRUCTIONS } else { INSTRUCTIONS };
         let mut info =
-            ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(INSTRUCTIONS);
+            ServerConfig::new(capabilities).with_server_info(Self::identity()).with_instructions(instructions);
         if self.fixtures().is_some() {
             fixtures::declare(&mut info);
         }

@@ -1,8 +1,12 @@
 //! Settings of the demo server when it starts, and the calls that it refuses because of them.
 
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
 use serde_json::Value;
 
-use super::store::Store;
+use super::data_file::DataFile;
+use super::store::{SharedStore, Store};
 
 /// Settings as they are written.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +29,10 @@ pub struct Settings {
     pub tasks: bool,
     /// How that word is looked for.
     pub spelling: Spelling,
+    /// The file that keeps the users, for all conversations.
+    pub data: Option<PathBuf>,
+    /// The way with lines of that file that cannot be read.
+    pub damaged_data: DamagedData,
     /// Besides the directory there is what the official conformance suite asks for.
     pub conformance_fixtures: bool,
 }
@@ -57,6 +65,16 @@ pub enum Spelling {
     AnyCase,
     /// As it is written.
     Exact,
+}
+
+/// The way of a server with a data file of which lines cannot be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DamagedData {
+    /// It goes on with the others.
+    #[default]
+    LeavesOut,
+    /// It begins with an empty directory, without a word.
+    ForgetsAll,
 }
 
 /// Settings that make sense.
@@ -107,6 +125,16 @@ pub(super) fn is_token(text: &str) -> bool {
 }
 
 impl Rules {
+    /// The users in the data file, if there is one.
+    pub(super) fn stored_users(&self) -> Result<Option<SharedStore>, String> {
+        let Some(path) = &self.settings.data else { return Ok(None) };
+        let file = DataFile::new(path.clone());
+        let shown = path.display();
+        let stored = file.read(self.settings.damaged_data);
+        let stored = stored.map_err(|error| format!("`--data {shown}` cannot be read: {error}"))?;
+        Ok(Some(Arc::new(Mutex::new(Store::stored(file, stored)))))
+    }
+
     /// The bearer token of the first user; without it, nobody needs one.
     pub(super) fn token(&self) -> Option<&str> {
         self.settings.token.as_deref()

@@ -1,9 +1,13 @@
-//! The users, in memory and in the order in which they came. Knows nothing about the protocol.
+//! The users, in the order in which they came: in memory, and in a file where they are to outlive the server. Knows nothing
+//! about the protocol.
 
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
+
+use super::data_file::{DataFile, StoredUsers};
 
 /// One user of the directory.
 #[derive(Clone, Debug)]
@@ -27,19 +31,47 @@ impl User {
         }
         user
     }
+
+    /// The user that [`Self::to_json`] showed.
+    pub(super) fn from_json(shown: &Value) -> Option<Self> {
+        let text = |field: &str| shown[field].as_str().map(str::to_owned);
+        Some(Self { id: text("id")?, name: text("name")?, email: text("email")?, age: shown["age"].as_i64() })
+    }
 }
 
 /// Users that several requests work on.
 pub(super) type SharedStore = Arc<Mutex<Store>>;
 
-/// All users of one conversation.
+/// All users of one conversation; of all conversations, where they are kept in a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Store {
     users: IndexMap<String, User>,
     created: u64,
+    file: Option<DataFile>,
 }
 
 impl Store {
+    /// The users that were stored in a file.
+    pub(super) fn stored(file: DataFile, stored: StoredUsers) -> Self {
+        let StoredUsers { users, created } = stored;
+        let users: IndexMap<String, User> = users.into_iter().map(|user| (user.id.clone(), user)).collect();
+        let number = |id: &String| id.strip_prefix('u').and_then(|number| number.parse::<u64>().ok());
+        let created = users.keys().filter_map(number).max().unwrap_or_default().max(created);
+        Self { users, created, file: Some(file) }
+    }
+
+    /// Whether a file keeps the users.
+    pub(super) fn is_stored(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Writes the users to the file, if there is one; an error is a sentence for the caller.
+    pub(super) fn save(&self) -> Result<(), String> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let failed = |error: io::Error| format!("the users cannot be stored in `{}`: {error}", file.path().display());
+        file.write(self.users.values(), self.created).map_err(failed)
+    }
+
     /// Adds a user under the next id.
     pub(super) fn create(&mut self, name: &str, email: &str, age: Option<i64>) -> &User {
         self.created += 1;

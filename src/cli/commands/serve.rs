@@ -1,6 +1,7 @@
 //! `mcprove serve`: example servers.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
@@ -66,6 +67,9 @@ struct BesideArgs {
     /// Offers tasks: the capability of 2025-11-25 and the extension of 2026-07-28.
     #[arg(long)]
     tasks: bool,
+    /// Keeps the users in this file, one a line, so that they outlive the server; all sessions share them.
+    #[arg(long, value_name = "FILE", conflicts_with = "require_token")]
+    data: Option<PathBuf>,
     /// Offers the tools, resources and prompts that the official conformance suite needs.
     #[arg(long)]
     conformance_fixtures: bool,
@@ -80,6 +84,7 @@ impl StartArgs {
         }
         Ok(Settings {
             tasks: self.beside.tasks,
+            data: self.beside.data.clone(),
             read_only: self.read_only,
             max_users: self.max_users.clone(),
             domain: self.domain.clone(),

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::hooks::{CallResult, Hooks, Pending, SOUND, ToolCall, failure, is_failure};
 use super::server_fault::FaultMemory;
+use crate::demo::settings::DamagedData;
 use crate::demo::store::User;
 
 /// How long a change lies around before it is written.
@@ -26,7 +27,14 @@ pub(super) const HOOKS: &[(&str, Hooks)] = &[
     ("STATE-LOST-UPDATE", Hooks { call: Some(write_back_what_was_read), ..SOUND }),
     ("STATE-STALE-READ", Hooks { call: Some(answer_from_memory), ..SOUND }),
     ("STATE-STALE-SESSION", Hooks { ends_sessions: false, ..SOUND }),
-    ("STATE-CORRUPT-STORE", Hooks { call: Some(stumble_over_quotes), ..SOUND }),
+    (
+        "STATE-CORRUPT-STORE",
+        Hooks {
+            call: Some(stumble_over_quotes),
+            settings: |settings| settings.damaged_data = DamagedData::ForgetsAll,
+            ..SOUND
+        },
+    ),
     ("STATE-SUBSCRIPTION-LEAK", Hooks { tells_everybody: true, call: Some(tell_everybody), ..SOUND }),
     (
         "STATE-RESOURCE-LEAK",

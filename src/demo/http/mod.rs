@@ -94,7 +94,7 @@ impl BoundServer {
 impl Server {
     fn new(conduct: Conduct) -> Self {
         let (input, _) = watch::channel(Input::Open);
-        let (store, second_store) = (conduct.fault.store(), conduct.fault.store());
+        let (store, second_store) = (conduct.directory(), conduct.directory());
         Self { sessions: Sessions::new(conduct.clone()), store, second_store, input, conduct }
     }
 

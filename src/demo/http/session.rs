@@ -132,7 +132,7 @@ impl Sessions {
         };
         let mut client = initialize.params.clone();
         let (input, _) = watch::channel(Input::Open);
-        let (conduct, store) = (self.conduct.in_session(), self.conduct.fault.store());
+        let (conduct, store) = (self.conduct.in_session(), self.conduct.directory());
         let demo = Demo::new(store.clone(), input.subscribe(), conduct.clone());
         let log = exchange::start(demo, None, request, None);
         let answer = log.last().await.unwrap_or_default();

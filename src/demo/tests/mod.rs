@@ -5,6 +5,7 @@
 
 mod authorization;
 mod catalog;
+mod data_file;
 mod edge;
 mod ends;
 mod faulty;

@@ -55,8 +55,17 @@ pub(super) async fn run(
         REHEARSE => slow::rehearse(demo, &arguments, context).await,
         _ => {
             let mut store = demo.store();
-            let refusal = demo.rules().refuse(name, found.changes(), &arguments.0, &store);
-            Ok(refusal.map_or_else(|| directory::run(name, &mut store, &arguments), Err))
+            if let Some(refusal) = demo.rules().refuse(name, found.changes(), &arguments.0, &store) {
+                return Ok(Err(refusal));
+            }
+            let before = (found.changes() && store.is_stored()).then(|| store.clone());
+            let answer = directory::run(name, &mut store, &arguments);
+            let Some(before) = before else { return Ok(answer) };
+            if let Err(unsaved) = store.save() {
+                *store = before;
+                return Ok(Err(unsaved));
+            }
+            Ok(answer)
         }
     }
 }

@@ -1,0 +1,69 @@
+//! A file that keeps the users beyond the end of the server: one a line, as JSON, below a line that says how many there were.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::settings::DamagedData;
+use super::store::User;
+
+/// Where the users are kept.
+#[derive(Clone, Debug)]
+pub(super) struct DataFile(PathBuf);
+
+/// The content of a data file.
+#[derive(Debug, Default)]
+pub(super) struct StoredUsers {
+    pub(super) users: Vec<User>,
+    /// How many were ever created.
+    pub(super) created: u64,
+}
+
+impl DataFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The users in the file; nobody where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The system's, where there is a file that it does not let us read.
+    pub(super) fn read(&self, damaged: DamagedData) -> io::Result<StoredUsers> {
+        let bytes = match fs::read(&self.0) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let mut stored = StoredUsers::default();
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            let value: Value = serde_json::from_slice(line).unwrap_or_default();
+            if let Some(created) = value["created"].as_u64() {
+                stored.created = created;
+            } else if let Some(user) = User::from_json(&value) {
+                stored.users.push(user);
+            } else if damaged == DamagedData::ForgetsAll {
+                return Ok(StoredUsers::default());
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Replaces the content at once, so that a crash leaves the old one or the new one.
+    ///
+    /// # Errors
+    ///
+    /// The system's, where it does not let us write.
+    pub(super) fn write<'a>(&self, users: impl Iterator<Item = &'a User>, created: u64) -> io::Result<()> {
+        let lines = [json!({ "created": created })].into_iter().chain(users.map(User::to_json));
+        let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
+        let mut half = self.0.clone().into_os_string();
+        half.push(format!(".{}.new", std::process::id()));
+        fs::write(&half, lines.join("\n") + "\n").and_then(|()| fs::rename(&half, &self.0))
+    }
+}
