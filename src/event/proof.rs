@@ -240,6 +240,11 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Proof {
+    /// Whether any case passed without a mutant, from the recording or in front of the real servers.
+    pub fn has_green_case(&self) -> bool {
+        self.control.green > 0 || self.live.as_ref().is_some_and(|live| live.green > 0)
+    }
+
     /// Every threshold, those of single suites and servers included.
     pub fn all_gates(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().chain(self.suites.iter().flat_map(|suite| &suite.gates))

@@ -423,6 +423,7 @@ impl RelatedExchange {
         let (other, this) = (&history.exchanges[index], &history.exchanges[at]);
         let is_near = match self.within {
             SearchScope::Session => other.owner == this.owner && other.session == this.session,
+            SearchScope::OtherSession => other.owner == this.owner && other.session != this.session,
             SearchScope::Case => other.owner == this.owner,
             SearchScope::Run => true,
         };

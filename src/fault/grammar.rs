@@ -200,8 +200,8 @@ static OTHER: Object = Object {
         key(
             "within",
             Shape::Choice(SearchScope::WORDS),
-            "The scope of the search: the same `session` of the same case (the default), the `case`, or the whole \
-             `run`.",
+            "The scope of the search: the same `session` of the same case (the default), an `other_session` of it, the \
+             `case`, or the whole `run`.",
         ),
         required("is", Shape::Object(&CONDITION), "Conditions of that exchange."),
     ]],

@@ -221,7 +221,7 @@ impl<'a> ParsedMessage<'a> {
 }
 
 /// The head, and the body, where bytes are a request of HTTP; else all of them are the body.
-fn parted(bytes: &[u8]) -> (Option<RequestHead>, &[u8]) {
+pub(super) fn parted(bytes: &[u8]) -> (Option<RequestHead>, &[u8]) {
     let whole = (None, bytes);
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return whole };
     let Ok(head) = std::str::from_utf8(&bytes[..end]) else { return whole };

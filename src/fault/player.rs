@@ -17,7 +17,7 @@ use super::description;
 use super::effect::{EffectContext, FaultEffect, filled_headers, set_headers};
 use super::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::hearing::{ConnectionFault, Hearing};
-use super::parsed_message::{MessageKind, ParsedMessage, RequestHead};
+use super::parsed_message::{MessageKind, ParsedMessage, RequestHead, parted};
 use super::words::{Arrival, Carrier, KillMoment, PlainEffect};
 use super::written::{answer_names, request_names};
 use super::{Fault, Match, Written};
@@ -244,6 +244,14 @@ impl LiveRequest {
             if head.is_none() && parsed.kind == MessageKind::Empty { MessageKind::Unparsable } else { parsed.kind };
         let exchange = MessageExchange { owner: String::new(), session: 0, occurrence: 0, sent, replies: Vec::new() };
         Self { exchange, kind, call: None, scope, head }
+    }
+
+    /// A request of HTTP as it is written, head and body, in the session that its header names; `None` for other bytes.
+    pub fn of_http(bytes: &[u8]) -> Option<Self> {
+        let (head, body) = parted(bytes);
+        let head = head?;
+        let scope = head.headers.get("mcp-session-id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(Self::new(body, scope, Some(head)))
     }
 
     /// The same as a message of a case; nobody's without.

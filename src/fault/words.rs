@@ -171,6 +171,8 @@ words! {
     pub(super) SearchScope {
         /// In the same session of the same case.
         Session = "session",
+        /// In another session of the same case.
+        OtherSession = "other_session",
         /// In the same case.
         Case = "case",
         /// Anywhere.

@@ -144,6 +144,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether it is about a variant: by what it does, or because its suite says so.
+    pub fn is_about(&self, variant: &str) -> bool {
+        self.variants.contains(variant) || self.claims.contains(variant)
+    }
+
     /// The variants that a run of it judged in which so many exchanges of its own steps began.
     ///
     /// A case whose valid calls failed has judged nothing; a test that somebody wrote has judged what the steps judge

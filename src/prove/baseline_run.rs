@@ -83,5 +83,9 @@ fn unlike(recorded: Outcome, result: &CaseResult, results: &RunResults) -> Optio
     let found = result.findings.first().map(|finding| finding.message.clone());
     let found = found.or_else(|| result.reason.as_ref().map(ToString::to_string));
     let found = found.map(|message| format!(": {message}")).unwrap_or_default();
-    Some(format!("it {} and from the recording it {}{found}", recorded.as_str(), result.outcome.as_str()))
+    Some(format!(
+        "it ended as {} in the run, and as {} from the recording{found}",
+        recorded.as_str(),
+        result.outcome.as_str()
+    ))
 }

@@ -59,7 +59,7 @@ impl Session {
 
     /// The processes of the server, where this program started it.
     pub fn processes(&self) -> Option<ServerProcesses> {
-        self.peer.processes
+        self.peer.processes.clone()
     }
 
     /// The time for a request where nobody says otherwise.
@@ -103,7 +103,7 @@ impl Session {
                 HttpFailure::Endpoint("the server has no address".to_owned()),
             ));
         };
-        match endpoint.exchange(request).await {
+        match endpoint.exchange(owner, request).await {
             Ok((response, ended)) => {
                 let is_heard = !response.received.is_empty();
                 let answer_frame = is_heard.then(|| self.record_raw(owner, Direction::Received, &response.received));

@@ -1,10 +1,22 @@
 //! The processes of a server, and what they hold.
 
 use std::ops::Add;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The process group of a server that this program started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ServerProcesses(u32);
+#[derive(Debug, Clone)]
+pub struct ServerProcesses {
+    leader: u32,
+    growth: Option<Arc<Growth>>,
+}
+
+/// How much more seems to be held each time.
+#[derive(Debug)]
+struct Growth {
+    each_time: ProcessUsage,
+    times: AtomicU64,
+}
 
 /// What the processes of a server hold at some time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,22 +31,42 @@ pub struct ProcessUsage {
 
 impl ServerProcesses {
     pub(super) fn of(leader: u32) -> Self {
-        Self(leader)
+        Self { leader, growth: None }
+    }
+
+    /// The same as processes that seem to hold so much more each time that they are looked at: what a leak looks like.
+    #[must_use]
+    pub fn growing(self, each_time: ProcessUsage) -> Self {
+        Self { growth: Some(Arc::new(Growth { each_time, times: AtomicU64::new(0) })), ..self }
     }
 
     /// What they hold now; nothing where the system does not tell, or none is left.
+    pub fn usage(&self) -> Option<ProcessUsage> {
+        let held = self.held()?;
+        Some(match &self.growth {
+            Some(growth) => held + growth.each_time.times(growth.times.fetch_add(1, Ordering::Relaxed)),
+            None => held,
+        })
+    }
+
     #[cfg(target_os = "linux")]
-    pub fn usage(self) -> Option<ProcessUsage> {
+    fn held(&self) -> Option<ProcessUsage> {
         let listed = std::fs::read_dir("/proc").ok()?;
         let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        let held = ids.filter(|id| group(*id) == Some(self.0)).filter_map(usage);
+        let held = ids.filter(|id| group(*id) == Some(self.leader)).filter_map(usage);
         held.reduce(ProcessUsage::add)
     }
 
-    /// What they hold now; nothing, since the system does not tell.
     #[cfg(not(target_os = "linux"))]
-    pub fn usage(self) -> Option<ProcessUsage> {
+    fn held(&self) -> Option<ProcessUsage> {
+        let _ = self.leader;
         None
+    }
+}
+
+impl ProcessUsage {
+    fn times(self, times: u64) -> Self {
+        Self { processes: self.processes * times, files: self.files * times, memory: self.memory * times }
     }
 }
 
@@ -66,4 +98,22 @@ fn usage(id: u32) -> Option<ProcessUsage> {
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kibibytes: u64 = resident.split_whitespace().next()?.parse().ok()?;
     Some(ProcessUsage { processes: 1, files: u64::try_from(files).ok()?, memory: kibibytes * 1024 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_that_grow_hold_more_each_time() {
+        let more = |times: u64| ProcessUsage { processes: 0, files: 7, memory: 0 }.times(times).files;
+        assert_eq!([more(0), more(1), more(3)], [0, 7, 21]);
+        #[cfg(target_os = "linux")]
+        {
+            let own = group(std::process::id()).unwrap();
+            let growing = ServerProcesses::of(own).growing(ProcessUsage { processes: 1 << 40, files: 0, memory: 0 });
+            let seen = [0, 1, 2].map(|_| growing.usage().unwrap().processes >> 40);
+            assert_eq!(seen, [0, 1, 2]);
+        }
+    }
 }

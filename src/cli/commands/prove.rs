@@ -69,7 +69,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let missing = args.proving.write_missing(&proof, plan, console);
     watch.view.survivors = args.proving.survivors();
     let (_, reported) = watch.finish(console);
-    if proof.control.green == 0 {
+    if !proof.has_green_case() {
         return Err(console.fail(Exit::Nothing, "nothing can be proven: no case of the recording passes", None));
     }
     let exit = if has_failed { Exit::Findings } else { args.thresholds.gate_proof(&proof, console) };

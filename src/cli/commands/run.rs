@@ -315,8 +315,10 @@ impl EndedRun<'_> {
             return nothing("no case reached a verdict: every case was skipped or inconclusive");
         }
         match (proof, &summary.coverage) {
-            (Some(proof), _) if proof.control.green == 0 => {
-                nothing("nothing can be proven: no case passes both in the run and from its recording")
+            (Some(proof), _) if !proof.has_green_case() => {
+                let message = "nothing can be proven: no case passes both in the run and from its recording";
+                let help = "`--live` also asks the real servers, with cases that no recording plays back";
+                console.fail(Exit::Nothing, message, proof.live.is_none().then_some(help))
             }
             (Some(proof), _) => args.thresholds.gate_proof(proof, console),
             (None, Some(coverage)) => args.thresholds.gate_each(coverage, console),

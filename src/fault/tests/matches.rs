@@ -143,3 +143,14 @@ fn other_exchanges() {
     check("{ occurrence: later }", std::slice::from_ref(&again), true);
     check("{ occurrence: first }", &[again], false);
 }
+
+#[test]
+fn another_session_of_the_same_case() {
+    let of_session = |session: u32, owner: &str| {
+        (json!({"method": "ping", "params": {}, "session": session, "owner": owner}), json!({"result": {}}))
+    };
+    let earlier = "{ after: { within: other_session, is: { method: ping } } }";
+    check(earlier, &[of_session(0, "x"), of_session(1, "x")], true);
+    check(earlier, &[of_session(0, "x"), of_session(0, "x")], false);
+    check(earlier, &[of_session(0, "y"), of_session(1, "x")], false);
+}

@@ -6,6 +6,7 @@ use super::super::ProveSettings;
 use crate::plan::Plan;
 use crate::runner::{Started, starts};
 use crate::taxonomy::{Alteration, Launch, OnDisk, Start};
+use crate::transport::Link;
 use crate::transport::stdio::ServerCommand;
 
 /// The servers that a command starts, by lane, in each way in which they are started.
@@ -48,6 +49,14 @@ impl AlteredStart {
         if self.only.as_ref().is_none_or(|only| is_start(only, command)) {
             self.alteration.apply(&mut command.program, &mut command.args, &mut command.env);
         }
+    }
+
+    /// Changes the link to a server that was started so.
+    pub(in crate::prove) fn link(&self, mut link: Link) -> Link {
+        if let Some(more) = self.alteration.growth() {
+            link.processes = link.processes.map(|processes| processes.growing(more));
+        }
+        link
     }
 }
 

@@ -4,6 +4,7 @@
 //! First the cases run once more without any mutant; only those that pass can notice one. What notices a mutant must
 //! pass again once it is gone, or it proves nothing. Start reading in [`decide`].
 
+mod beside;
 mod conversation;
 mod injector;
 mod launch_commands;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Runtime};
 
+use self::beside::MutantBeside;
 use self::conversation::RecordedConversation;
 use self::injector::{FaultContext, FaultInjector};
 pub(super) use self::launch_commands::LaunchCommands;
@@ -108,7 +110,7 @@ fn judging(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String>
 
 fn judging_at(runner: &MutationRunner<'_>, job: &MutantJob<'_>, target: &RecordedTarget<'_>) -> Plan {
     only(&runner.passed, &|planned, case| {
-        let judges_leaf = job.leaf.variants.iter().any(|variant| case.variants.contains(&variant.id));
+        let judges_leaf = job.leaf.variants.iter().any(|variant| case.is_about(&variant.id));
         judges_leaf && planned.lane_id(case.lane) == target.name
     })
 }
@@ -169,14 +171,14 @@ impl LiveRunner<'_> {
         for target in self.runner.targets.iter().filter(|target| can_occur(job.variant, target)) {
             let plan = judging_at(self.runner, job, target);
             let plan = only(&plan, &|_, case| self.baseline().green.contains(&case.id));
-            let judged = if plan.cases().next().is_none() {
-                MutantVerdict::unreached(Some(format!(
-                    "no case that passes does what shows it: {}",
-                    job.variant.provoke
-                )))
-            } else {
+            // Without a case that does what shows it, nobody could notice it but by accident.
+            let is_shown = plan.cases().any(|case| case.is_about(&job.variant.id));
+            let judged = if is_shown {
                 let fault = &fault.within(target.request_timeout);
                 self.on_server(&plan, InjectedMutant { fault, injection: None, target: target.name })
+            } else {
+                let provoke = &job.variant.provoke;
+                MutantVerdict::unreached(Some(format!("no case that passes does what shows it: {provoke}")))
             };
             let kill = judged.kills.into_iter().next();
             result.mutants.push(PlantedMutant {
@@ -266,14 +268,25 @@ impl LiveRunner<'_> {
                 (target.name.to_owned(), fault_context)
             })
             .collect();
+        let beside: BTreeMap<String, Arc<MutantBeside>> = fault_context
+            .iter()
+            .filter_map(|(target, context)| {
+                let fault = context.fault.clone()?;
+                let mutant = MutantBeside::new(fault, &context.recorded.catalog, Arc::clone(&log));
+                Some((target.clone(), Arc::new(mutant)))
+            })
+            .collect();
         let tamper = Tamper::new(
             |_, _| {},
-            move |lane, link| match fault_context.get(lane) {
-                Some(fault_context) => {
-                    let transport = link.transport;
-                    intercept(link, FaultInjector::new(fault_context.clone(), lane, transport))
+            move |lane, link| {
+                let Some(fault_context) = fault_context.get(lane) else { return link };
+                let transport = link.transport;
+                let mut link = intercept(link, FaultInjector::new(fault_context.clone(), lane, transport));
+                if let Some(mutant) = beside.get(lane) {
+                    let mutant = Arc::clone(mutant);
+                    link.endpoint = link.endpoint.map(|endpoint| endpoint.intercepted(mutant));
                 }
-                None => link,
+                link
             },
         );
         let results = self.run(plan, tamper, bail);

@@ -52,7 +52,7 @@ fn alterable_targets(
             runner.passed.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
         let of_lane =
             of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == target.name && has_shown(&case.id));
-        let of_lane = of_lane.filter(|(_, case)| !start.is_for_judges() || case.variants.contains(&job.variant.id));
+        let of_lane = of_lane.filter(|(_, case)| !start.is_for_judges() || case.is_about(&job.variant.id));
         let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
         AlterableTarget {
             lane: target.name.to_owned(),
@@ -131,14 +131,15 @@ fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, case
     if plan.cases().next().is_none() {
         return MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
     }
-    let of_lane = lane.to_owned();
+    let (of_lane, linked) = (lane.to_owned(), altered.clone());
+    let linked_lane = of_lane.clone();
     let tamper = Tamper::new(
         move |lane, command| {
             if lane == of_lane {
                 altered.apply(command);
             }
         },
-        |_, link| link,
+        move |lane, link| if lane == linked_lane { linked.link(link) } else { link },
     );
     let mut results = live_runner.run(&plan, tamper, Bail::Never);
     results.log.struck.push(ReplayMoment { owner: String::new(), frame: 0, session: 0 });

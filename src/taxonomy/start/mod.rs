@@ -1,4 +1,4 @@
-//! Mutants of the start of a server: they take away settings of the suite, widen them, or leave a process behind.
+//! Mutants of the start of a server: they take away settings of the suite, widen them, leave a process behind, or grow.
 //!
 //! A [`Start`] says which words and variables are meant, [`Start::alterations`] finds them in a [`Launch`], one
 //! [`Alteration`] each. Pure: what there is on the disk is asked of whoever calls.
@@ -12,6 +12,7 @@ use std::path::Path;
 use crate::fault::{self, MATCH, Match};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Node};
+use crate::transport::ProcessUsage;
 
 /// A change of the start of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,10 +66,19 @@ enum StartEdit {
     DropVariable(String),
     SetVariable(String, String),
     Outlive,
+    /// What its processes seem to hold more, each time.
+    Grow(ProcessUsage),
 }
 
 /// A shell that starts its arguments as a command, and stays when that has ended.
 const OUTLIVING: [&str; 4] = ["sh", "-c", "\"$@\"; exec sleep 600", "sh"];
+
+/// More than any bound that somebody would write.
+const GROWTHS: [(&str, ProcessUsage); 3] = [
+    ("so that its memory grows", ProcessUsage { memory: 1 << 40, files: 0, processes: 0 }),
+    ("so that its open files grow", ProcessUsage { memory: 0, files: 1_000_000, processes: 0 }),
+    ("so that its processes grow", ProcessUsage { memory: 0, files: 0, processes: 1_000_000 }),
+];
 
 /// Variables without which nothing starts.
 const NEEDED: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
@@ -112,6 +122,8 @@ alters! {
     RaiseNumber = "raise_number",
     /// A process stays when the server has ended.
     Outlive = "outlive",
+    /// Memory, open files or processes of the server grow.
+    Grow = "grow",
 }
 
 const ALTER: Shape = Shape::Choice(Alter::WORDS);
@@ -124,8 +136,9 @@ pub static START: Object = Object {
             "does",
             Shape::Either(&[Shape::Choice(Alter::WORDS), Shape::List(&ALTER)]),
             "The change: drops each variable of the suite, drops each option with its value, replaces each folder \
-             by its parent and by the root, multiplies each number by a thousand, or leaves a process behind that stays \
-             when the server ends, which only the cases that judge the variant can notice.",
+             by its parent and by the root, multiplies each number by a thousand, leaves a process behind that stays when the \
+             server ends, or grows in memory, open files or processes; only the cases that judge the variant can notice \
+             the last two.",
         ),
         key(
             "named",
@@ -169,7 +182,7 @@ impl Start {
 
     /// Whether only the cases that judge the variant can notice it.
     pub fn is_for_judges(&self) -> bool {
-        self.does.contains(&Alter::Outlive)
+        self.does.iter().any(|does| matches!(does, Alter::Outlive | Alter::Grow))
     }
 
     /// Everything in a start that can be different, one thing each.
@@ -201,6 +214,9 @@ impl Start {
                     edit: StartEdit::Outlive,
                 }),
                 Alter::Outlive => {}
+                Alter::Grow => found.extend(
+                    GROWTHS.map(|(what, more)| Alteration { what: what.to_owned(), edit: StartEdit::Grow(more) }),
+                ),
             }
         }
         found
@@ -267,6 +283,11 @@ impl Start {
 }
 
 impl Alteration {
+    /// What the processes of the server seem to hold more, each time that somebody looks; `None` if they do not grow.
+    pub fn growth(&self) -> Option<ProcessUsage> {
+        if let StartEdit::Grow(more) = self.edit { Some(more) } else { None }
+    }
+
     /// Changes a start.
     pub fn apply(&self, program: &mut String, args: &mut Vec<String>, variables: &mut Vec<(String, String)>) {
         match &self.edit {
@@ -275,6 +296,7 @@ impl Alteration {
                 let server = std::mem::replace(program, shell.to_owned());
                 args.splice(0..0, words.into_iter().map(str::to_owned).chain([server]));
             }
+            StartEdit::Grow(_) => {}
             StartEdit::DropArgs(range) => drop(args.drain(range.start.min(args.len())..range.end.min(args.len()))),
             StartEdit::SetArg(at, word) => {
                 if let Some(arg) = args.get_mut(*at) {

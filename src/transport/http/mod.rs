@@ -39,7 +39,7 @@ use crate::wire::{Era, HttpHead, address};
 pub use self::body::{BodyKind, Posted, classify_body};
 pub use self::failure::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::head::{IDENTITY, bare_client};
-pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest};
+pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ResponseInterceptor};
 pub use self::response::{RawResponse, ReadUntil, ResponseHead};
 pub use self::served::start;
 pub use self::token::{ClientCredentialsGrant, TokenSource};
@@ -156,7 +156,7 @@ fn link(
     let endpoint = Some(Endpoint::new(address, &shared));
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
-    let processes = process.as_ref().map(|process| process.processes);
+    let processes = process.as_ref().map(|process| process.processes.clone());
     tokio::spawn(run(shared, to_server, asked, process));
     let transport = if address.flavour == HttpTransport::OldSse { TransportKind::Sse } else { TransportKind::Http };
     Ok(Link { outgoing, incoming, stop, transport, endpoint, processes })

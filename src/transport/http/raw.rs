@@ -38,6 +38,13 @@ pub struct Endpoint {
     session: Arc<Mutex<HttpSession>>,
     /// Whether this program started the server.
     is_ours: bool,
+    interceptor: Option<Arc<dyn ResponseInterceptor>>,
+}
+
+/// Sees the responses to requests beside a session, and may change them.
+pub trait ResponseInterceptor: Send + Sync {
+    /// The response that the client gets in the place of one that came; `owner` is the case that asked.
+    fn on_response(&self, owner: &str, request: &RawRequest, response: RawResponse) -> RawResponse;
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -94,7 +101,13 @@ pub enum ExchangeEnd {
 impl Endpoint {
     pub(super) fn new(address: &HttpAddress, shared: &HttpConnection) -> Self {
         let (url, session) = (shared.url.clone(), Arc::clone(&shared.session));
-        Self { address: address.clone(), url, session, is_ours: shared.is_ours }
+        Self { address: address.clone(), url, session, is_ours: shared.is_ours, interceptor: None }
+    }
+
+    /// The same with somebody who sees every whole response.
+    #[must_use]
+    pub fn intercepted(self, interceptor: Arc<dyn ResponseInterceptor>) -> Self {
+        Self { interceptor: Some(interceptor), ..self }
     }
 
     /// Whether this program started the server, and will see how it ends.
@@ -144,8 +157,8 @@ impl Endpoint {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).id.clone()
     }
 
-    /// Connects, writes, reads; `Err` says why there was no connection.
-    pub async fn exchange(&self, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
+    /// Connects, writes, reads, for a case; `Err` says why there was no connection.
+    pub async fn exchange(&self, owner: &str, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
         let mut response = RawResponse::new(request.until, &request.method);
         let Ok(connected) = timeout_at(request.deadline, self.connect(request)).await else {
             let reason = "it did not accept the connection in time".to_owned();
@@ -161,7 +174,12 @@ impl Endpoint {
         } else {
             exchange_on(stream, request, &mut response).await
         };
-        Ok((response, ended))
+        Ok(match &self.interceptor {
+            Some(interceptor) if ended == ExchangeEnd::Complete => {
+                (interceptor.on_response(owner, request, response), ended)
+            }
+            Some(_) | None => (response, ended),
+        })
     }
 
     async fn connect(&self, request: &RawRequest) -> Result<TcpStream, HttpFailure> {

@@ -116,6 +116,23 @@ impl RawResponse {
         Ok(self.is_enough())
     }
 
+    /// The response with another head and another body, read as far as this one was.
+    #[must_use]
+    pub fn rewritten(&self, http: &HttpHead, body: &[u8]) -> Self {
+        let mut bytes = format!("HTTP/1.1 {} \r\n", http.status).into_bytes();
+        let is_framing = |name: &str| matches!(name, "content-length" | "transfer-encoding");
+        for (name, value) in http.headers.iter().filter(|(name, _)| !is_framing(name)) {
+            bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        bytes.extend_from_slice(format!("content-length: {}\r\n\r\n", body.len()).as_bytes());
+        bytes.extend_from_slice(body);
+        let method = if self.is_bodiless { "HEAD" } else { "" };
+        let mut rewritten = Self::new(self.wanted, method);
+        // What is made here is HTTP, and no larger than what came, but for a few messages.
+        let _ = rewritten.feed(&bytes);
+        rewritten
+    }
+
     /// Whether the end of the connection is the end of the response.
     pub(super) fn ends_with_connection(&self) -> bool {
         self.head.is_some() && matches!(self.framing, Framing::Close | Framing::Ended)
@@ -314,6 +331,23 @@ mod tests {
         let chunks =
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: x\r\n\r\n";
         check(chunks, ReadUntil::Body, "200 abc0123456789 ended");
+    }
+
+    #[test]
+    fn a_rewritten_response_is_read_as_the_first_was() {
+        let check = |text: &str, wanted: ReadUntil, (status, kind, body): (u16, &str, &str), expected: &str| {
+            let mut response = RawResponse::new(wanted, "POST");
+            response.feed(text.as_bytes()).unwrap();
+            let http = HttpHead { status, headers: vec![("content-type".to_owned(), kind.to_owned())] };
+            let rewritten = response.rewritten(&http, body.as_bytes());
+            let head = rewritten.head.as_ref().unwrap();
+            let body = String::from_utf8_lossy(&rewritten.body);
+            assert_eq!(format!("{} {body} {}", head.http.status, rewritten.events.len()), expected);
+        };
+        let chunked = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+        check(chunked, ReadUntil::Answer, (200, "application/json", "{}"), "200 {} 0");
+        check(chunked, ReadUntil::Answer, (200, "text/event-stream", "data: 1\n\n"), "200 data: 1\n\n 1");
+        check(chunked, ReadUntil::Head, (400, "text/plain", "no"), "400  0");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) fn figures(proof: &Proof, style: &Style) -> String {
     let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
     let live = proven::live(&proof.mutants).unwrap_or_default();
     let live = layout::indent(&layout::wrap_some(&live, style.width - 2, 3), "  ");
-    let controls = open::control(&proof.control, style) + &open::live(proof.live.as_ref(), style);
+    let controls = open::control(proof, style) + &open::live(proof.live.as_ref(), style);
     mutants + &live + &controls + &open::left_out(&proof.left_out, "; the reasons are below", style)
 }
 

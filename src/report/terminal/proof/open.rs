@@ -18,11 +18,12 @@ const REASONS: usize = 8;
 const NAMES: usize = 12;
 
 /// Who can kill, and which cases take no part.
-pub(super) fn control(control: &Control, style: &Style) -> String {
-    let Control { cases, green, left_out } = control;
+pub(super) fn control(proof: &Proof, style: &Style) -> String {
+    let Control { cases, green, left_out } = &proof.control;
     let cases = layout::plural(*cases, "recorded case");
     let passed = "passed, in the run and again from its recording";
     let told = match green {
+        0 if proof.has_green_case() => format!("none of {cases} {passed}"),
         0 => format!("none of {cases} {passed}, so nothing can notice a mutant; first make the suite pass"),
         green => format!("{green} of {cases} {passed}; no other can notice a mutant"),
     };

@@ -1,0 +1,91 @@
+//! A mutant in front of the requests that a case sends beside its session, each on a connection of its own: the link does not
+//! carry them, so its injector does not see them.
+//!
+//! The mutant changes what a response says, not when it comes or whether.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::super::replay::{ReplayLog, ReplayMoment};
+use crate::fault::{ChangedMessage, Fault, FaultPlayer, LiveExchange, LiveRequest, ReplyContent, ServerReply};
+use crate::transport::http::{RawRequest, RawResponse, ResponseInterceptor};
+use crate::wire::{Catalog, HttpHead};
+
+/// A mutant that sees the requests beside the sessions with one server.
+pub(super) struct MutantBeside {
+    player: FaultPlayer,
+    log: Arc<Mutex<ReplayLog>>,
+}
+
+impl MutantBeside {
+    pub(super) fn new(fault: Fault, catalog: &Catalog, log: Arc<Mutex<ReplayLog>>) -> Self {
+        let player = FaultPlayer::new(vec![fault]);
+        player.learn(catalog);
+        Self { player, log }
+    }
+
+    /// The response with what the mutant makes of it; `None` if it does not strike.
+    fn struck(&self, exchange: &LiveExchange, response: &RawResponse, http: &HttpHead) -> Option<RawResponse> {
+        if !response.is_stream() {
+            let changed = self.player.answer(exchange, Some(reply_of(&response.body, http)));
+            return changed.is_changed.then(|| rewritten(response, http, changed));
+        }
+        let mut head = self.player.head(exchange, http);
+        let (mut body, mut is_struck) = (Vec::new(), head != *http);
+        for event in &response.events {
+            let reply = reply_of(&event.data, http);
+            let is_sent = matches!(&reply.content, ReplyContent::Message(message) if message.get("method").is_some());
+            let changed = if is_sent {
+                self.player.sent(Some(exchange), &exchange.request.scope, reply)
+            } else {
+                self.player.answer(exchange, Some(reply))
+            };
+            is_struck |= changed.is_changed;
+            // The whole response is there, so that its head can follow from its answer.
+            let heads = changed.own.iter().filter_map(|reply| reply.http.as_deref());
+            if let Some(changed) = heads.into_iter().find(|changed| **changed != *http) {
+                head.clone_from(changed);
+            }
+            changed.messages().for_each(|message| body.extend(event_of(&message)));
+        }
+        is_struck.then(|| response.rewritten(&head, &body))
+    }
+}
+
+impl ResponseInterceptor for MutantBeside {
+    fn on_response(&self, owner: &str, request: &RawRequest, response: RawResponse) -> RawResponse {
+        let asked = LiveRequest::of_http(&request.pieces.concat());
+        let (Some(head), Some(asked)) = (&response.head, asked) else { return response };
+        let exchange = self.player.match_request(asked.of_case(owner), true);
+        let Some(struck) = self.struck(&exchange, &response, &head.http) else { return response };
+        let moment = ReplayMoment { owner: owner.to_owned(), frame: 0, session: 0 };
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).struck.push(moment);
+        struck
+    }
+}
+
+fn reply_of(bytes: &[u8], http: &HttpHead) -> ServerReply {
+    let content = match serde_json::from_slice(bytes) {
+        Ok(message) => ReplyContent::Message(message),
+        Err(_) => ReplyContent::Bytes(bytes.to_vec()),
+    };
+    ServerReply { after: Duration::ZERO, content, http: Some(Arc::new(http.clone())) }
+}
+
+/// The response with one message in its body, or with all of them as events.
+fn rewritten(response: &RawResponse, http: &HttpHead, changed: ChangedMessage) -> RawResponse {
+    let head = changed.own.iter().find_map(|reply| reply.http.clone());
+    let head = head.map_or_else(|| http.clone(), |head| HttpHead::clone(&head));
+    let mut messages: Vec<Vec<u8>> = changed.messages().collect();
+    if messages.len() < 2 {
+        return response.rewritten(&head, &messages.pop().unwrap_or_default());
+    }
+    let mut headers: Vec<_> = head.headers.into_iter().filter(|(name, _)| name != "content-type").collect();
+    headers.push(("content-type".to_owned(), "text/event-stream".to_owned()));
+    let events: Vec<Vec<u8>> = messages.iter().map(|message| event_of(message)).collect();
+    response.rewritten(&HttpHead { headers, ..head }, &events.concat())
+}
+
+fn event_of(message: &[u8]) -> Vec<u8> {
+    [b"data: ", message, b"\n\n"].concat()
+}
