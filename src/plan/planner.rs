@@ -76,6 +76,7 @@ impl Planner<'_> {
         }
         case.variants.extend(judged(&test.steps));
         case.variants.extend(self.bounds_a_call(test).then(|| "TIMEOUT-HANG".to_owned()));
+        case.variants.extend(self.bounds_a_start(test).then(|| "TIMEOUT-STARTUP-HANG".to_owned()));
         case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
         if !case.variants.is_empty() && all_steps(test).any(|step| step.cancel.is_some()) {
             case.probes.insert("fault-recovery".to_owned());
@@ -113,6 +114,13 @@ impl Planner<'_> {
             is_call && step.timeout.is_some() && step.awaits == Awaited::Answer
         };
         !is_builtin(self.sources.file(test.span.source)) && test.steps.iter().any(is_bounded)
+    }
+
+    /// Whether a test starts a server of its own, in a suite that says how long a start may take.
+    fn bounds_a_start(&self, test: &Test) -> bool {
+        let is_bounded = self.suite.options.start_timeout.is_some() && !is_builtin(self.sources.file(test.span.source));
+        let restarts = || all_steps(test).any(|step| matches!(step.action, Action::Restart));
+        is_bounded && restarts()
     }
 
     /// Counts `judges:` of a built-in test as fact, since its definition says so, and that of any other as a claim.

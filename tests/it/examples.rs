@@ -100,24 +100,18 @@ fn an_expression_over_a_cancelled_call_judges_it() {
 }
 
 /// Variants of state, time and settings that no example both declares and exercises, and why.
-const NOT_IN_EXAMPLES: [(&str, &str); 2] = [
-    ("STATE-CORRUPT-STORE", "the demo server has no data file that `store` could damage; a test claims it"),
-    ("TIMEOUT-STARTUP-HANG", "a start that hangs ends all cases as errored; only a proof counts it"),
-];
+const NOT_IN_EXAMPLES: [(&str, &str); 0] = [];
 
 /// Variants of state, time and settings that no example proves, and why.
-const NOT_PROVEN: [(&str, &str); 3] = [
-    ("STATE-STALE-SESSION", "`state` sends requests under other session ids past the mutants"),
-    ("STATE-CORRUPT-STORE", "the mutants do not reach the data file that `state` damages"),
-    ("STATE-RESOURCE-LEAK", "no mutant makes a process grow"),
-];
+const NOT_PROVEN: [(&str, &str); 0] = [];
 
 /// The families of state, time and settings.
 const STATE_TIME_SETTINGS: [&str; 3] = ["STATE", "TIMEOUT", "CONFIG"];
 
 /// The examples that are about them, with the faults that each proves.
-const PROVING: [(&str, &str); 4] = [
+const PROVING: [(&str, &str); 5] = [
     ("test-isolation.yml", "--mutant STATE"),
+    ("data-file.yml", "--mutant STATE-CORRUPT-STORE"),
     ("fault-injection-recovery.yml", "--mutant TIMEOUT --mutant FAULT-STATE-CANCEL-RESIDUE"),
     ("config-enforcement/hints.yml", "--mutant CONFIG"),
     ("config-enforcement/settings.yml", "--mutant CONFIG"),

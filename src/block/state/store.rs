@@ -128,14 +128,17 @@ impl DamagedRun {
         };
         !self.log.is_empty()
             || self.failure.as_ref().is_some_and(|failure| !is_end(failure))
-            || self.shown.iter().any(|shown| names_damage(&shown.text) || !shown.is_served && has_words(&shown.text))
+            || self.shown.iter().any(|shown| {
+                let is_error = !shown.is_served && has_words(&shown.text) && !is_missing_resource(shown);
+                names_damage(&shown.text) || is_error
+            })
     }
 
     fn message(&self, damage: Damage, file: &StoreFile) -> String {
         let (says, name) = (damage.says(), &file.name);
         match &self.failure {
             Some(failure) => format!("{says}, {}, and nothing says that `{name}` is damaged", failure.message),
-            None if self.shown.iter().any(|shown| !shown.is_served) => {
+            None if self.shown.iter().any(|shown| !shown.is_served && !is_missing_resource(shown)) => {
                 format!("{says}, the server answers with an error that has no words")
             }
             None => format!("{says}, the server shows none of the other records of `{name}`, and no error"),
@@ -308,6 +311,14 @@ fn is_end(failure: &Finding) -> bool {
                 | FailureClass::ConnectionLost
         )
     )
+}
+
+/// Whether an answer says that there is no such resource, as if there had never been one: by -32002 up to 2025-11-25, and by
+/// -32602 since 2026-07-28 (server/resources, error handling).
+fn is_missing_resource(shown: &ShownText) -> bool {
+    let message: Value = serde_json::from_str(&shown.text).unwrap_or_default();
+    let is_read = shown.request().is_some_and(|request| request.method == "resources/read");
+    is_read && [-32002, -32602].iter().any(|code| message["error"]["code"] == *code)
 }
 
 /// Whether an error has words that somebody could read.
