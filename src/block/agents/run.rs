@@ -7,9 +7,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Agent;
 use super::distractors::DECOY_ANSWER;
-use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin, refusal};
+use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin};
 use super::loose::{self, LooseCall};
 use super::planted_order::PlantedOrder;
+use super::price::cost_text;
 use super::provider::{
     Model, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
 };
@@ -112,6 +113,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         offered,
         past: Vec::new(),
         calls: Vec::new(),
+        in_flight: None,
         tokens: Tokens::default(),
         faults: faults.clone(),
         planted: planted.take(),
@@ -121,6 +123,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         timeout_at(begun + agent.budget.time, attempt.until_answered(model.as_mut(), &prompt, system.as_deref()));
     let ended = within.await;
     let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
+    attempt.give_up();
     let Attempt { mut host, calls, tokens, planted, .. } = attempt;
     let loose =
         if agent.makes_loose_calls { loose::call_again(&mut host, &calls, context.suite).await } else { Vec::new() };
@@ -150,6 +153,8 @@ struct Attempt<'a> {
     offered: Vec<OfferedTool>,
     past: Vec<PastTurn>,
     calls: Vec<AgentCall>,
+    /// The call that is being made.
+    in_flight: Option<ToolUse>,
     tokens: Tokens,
     faults: Option<Arc<FaultPlayer>>,
     planted: Option<PlantedOrder>,
@@ -172,6 +177,13 @@ impl Attempt<'_> {
             if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
                 return AgentEnd::OverBudget(format!("{} tokens", budget.tokens.unwrap_or_default()));
             }
+            if let Some(most) = budget.cost.filter(|most| self.agent.cost(self.tokens).is_some_and(|cost| cost > *most))
+            {
+                return AgentEnd::OverBudget(format!("{} of cost", cost_text(most)));
+            }
+            if let Some(why) = turn.cut.as_ref().filter(|_| turn.calls.is_empty()) {
+                return AgentEnd::Stuck(stopped(why));
+            }
             if turn.calls.is_empty() {
                 return AgentEnd::Answered(turn.text);
             }
@@ -180,7 +192,9 @@ impl Attempt<'_> {
                 if self.calls.len() >= budget.calls {
                     return AgentEnd::OverBudget(format!("{} calls", budget.calls));
                 }
+                self.in_flight = Some(wanted.clone());
                 let call = self.make(wanted).await;
+                self.in_flight = None;
                 results.push(call.result.clone());
                 self.calls.push(call);
             }
@@ -189,17 +203,31 @@ impl Attempt<'_> {
     }
 
     async fn make(&mut self, wanted: &ToolUse) -> AgentCall {
-        let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
-        let not_made = |text: &str| HostCall { result: refusal(text), failure: None, exchange: None };
-        let (target, made) = match (offered, &wanted.arguments) {
-            (_, ToolArguments::Malformed(_)) => (CallTarget::Malformed, not_made("the arguments are no JSON object")),
-            (None, _) => (CallTarget::Unknown, not_made(&format!("there is no tool `{}`", wanted.name))),
-            (Some(ToolOrigin::Decoy), _) => (CallTarget::Decoy, not_made(DECOY_ANSWER)),
-            (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(arguments)) => {
-                let made = self.host.call(&server, &tool, arguments.clone()).await;
-                (CallTarget::Tool { server, tool }, made)
+        let target = self.target(wanted);
+        let made = match (&target, &wanted.arguments) {
+            (CallTarget::Tool { server, tool }, ToolArguments::Object(arguments)) => {
+                self.host.call(server, tool, arguments.clone()).await
+            }
+            (CallTarget::Decoy, _) => HostCall::not_made(DECOY_ANSWER),
+            (CallTarget::Unknown, _) => HostCall::not_made(&format!("there is no tool `{}`", wanted.name)),
+            (CallTarget::Malformed | CallTarget::Tool { .. }, _) => {
+                HostCall::not_made("the arguments are no JSON object")
             }
         };
+        self.finished(wanted, target, made)
+    }
+
+    fn target(&self, wanted: &ToolUse) -> CallTarget {
+        let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
+        match (offered, &wanted.arguments) {
+            (_, ToolArguments::Malformed(_)) => CallTarget::Malformed,
+            (None, _) => CallTarget::Unknown,
+            (Some(ToolOrigin::Decoy), _) => CallTarget::Decoy,
+            (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(_)) => CallTarget::Tool { server, tool },
+        }
+    }
+
+    fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
         let is_sent = matches!(target, CallTarget::Tool { .. });
         let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
         let is_struck = last.is_some_and(|call| call.is_struck);
@@ -209,6 +237,23 @@ impl Attempt<'_> {
         }
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
         AgentCall { name, target, arguments, result, failure, exchange, is_struck }
+    }
+
+    /// Keeps a call that has no answer when the time is over: it was made, and often explains where the time went.
+    fn give_up(&mut self) {
+        if let Some(wanted) = self.in_flight.take() {
+            let made = HostCall::not_made("no answer before the time was over");
+            let call = self.finished(&wanted, self.target(&wanted), made);
+            self.calls.push(call);
+        }
+    }
+}
+
+fn stopped(why: &str) -> Finding {
+    let help = "raise `max_tokens` of the provider if the answer is too long; look at the prompt if it is withheld";
+    Finding {
+        help: Some(help.to_owned()),
+        ..Finding::new("model-stopped", format!("the model ended its answer early: `{why}`"))
     }
 }
 
