@@ -200,29 +200,41 @@ fn each_failure_has_a_clear_outcome() {
     }
 }
 
-/// Each of these changes makes a request that its provider would refuse.
+/// A change that makes a request one that its provider would refuse.
+struct Spoilt {
+    format: &'static str,
+    change: fn(&mut Value),
+}
+
+const SPOILT: [Spoilt; 9] = [
+    Spoilt { format: "openai", change: |body| body["max_output_tokens"] = json!(1) },
+    Spoilt { format: "openai", change: |body| body["messages"][3]["tool_call_id"] = json!("call_2") },
+    Spoilt {
+        format: "openai",
+        change: |body| body["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({"a": 2}),
+    },
+    Spoilt { format: "anthropic", change: |body| body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_2") },
+    Spoilt { format: "anthropic", change: |body| body["messages"][1]["content"][1]["input"] = json!("two") },
+    Spoilt { format: "anthropic", change: |body| body["tools"][0]["input_schema"] = json!({}) },
+    Spoilt {
+        format: "gemini",
+        change: |body| body["contents"][2]["parts"][0]["functionResponse"]["response"] = json!("5"),
+    },
+    Spoilt { format: "gemini", change: |body| body["contents"][2]["role"] = json!("tool") },
+    Spoilt { format: "gemini", change: |body| body["tools"][0]["functionDeclarations"][0]["name"] = json!("1st") },
+];
+
 #[test]
 fn the_shapes_refuse_other_requests() {
-    let changes: [(&str, fn(&mut Value)); 9] = [
-        ("openai", |body| body["max_output_tokens"] = json!(1)),
-        ("openai", |body| body["messages"][3]["tool_call_id"] = json!("call_2")),
-        ("openai", |body| body["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({"a": 2})),
-        ("anthropic", |body| body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_2")),
-        ("anthropic", |body| body["messages"][1]["content"][1]["input"] = json!("two")),
-        ("anthropic", |body| body["tools"][0]["input_schema"] = json!({})),
-        ("gemini", |body| body["contents"][2]["parts"][0]["functionResponse"]["response"] = json!("5")),
-        ("gemini", |body| body["contents"][2]["role"] = json!("tool")),
-        ("gemini", |body| body["tools"][0]["functionDeclarations"][0]["name"] = json!("1st")),
-    ];
     for format in FORMATS {
         let model = Loopback::start(adder(format, false));
         run(&format!("{format}-shape"), &suite(format, ""), &model);
         let body = model.asked().last().unwrap().body.clone();
         assert_eq!(shapes::mistakes(format, &body), Vec::<String>::new());
-        for (_, change) in changes.iter().filter(|(of, _)| *of == format) {
-            let mut changed = body.clone();
-            change(&mut changed);
-            assert!(changed != body && !shapes::mistakes(format, &changed).is_empty(), "{format}: {changed:#}");
+        for Spoilt { change, .. } in SPOILT.iter().filter(|spoilt| spoilt.format == format) {
+            let mut other = body.clone();
+            change(&mut other);
+            assert!(other != body && !shapes::mistakes(format, &other).is_empty(), "{format}: {other:#}");
         }
     }
 }
