@@ -33,7 +33,7 @@ use self::distractors::{DISTRACTORS, Distractors};
 use self::host::OfferedTool;
 use self::judge::{
     AMBIGUOUS, Acceptance, AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GOLDEN_PATH, GoldenPaths,
-    Judgement, LooseArguments, OrderIgnored, ReadableResults, TRAJECTORY, Trajectory,
+    JudgedView, Judgement, LooseArguments, OrderIgnored, ReadableResults, TRAJECTORY, Trajectory,
 };
 use self::log::AgentLog;
 use self::policy::{MOVES, ScriptedPolicy};
@@ -41,13 +41,14 @@ use self::price::{PRICE, Price};
 use self::provider::{ModelProvider, Tokens};
 use self::recording::RecordedProvider;
 use self::repeat::{REPEAT, Repeat};
+use self::run::AgentRun;
 use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::fault::Fault;
 use crate::lint::Provider;
 use crate::matching::{EXPECTATION, Expectation};
 use crate::plan::planner::Planner;
-use crate::plan::{Block, Case, CaseSource, Offer};
+use crate::plan::{Block, Case, CaseSource, CheckContext, Offer};
 use crate::source::grammar::{Object, Shape, alternative, check, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
 use crate::suite::{BlockReader, INJECTED, RECOVERY, Suite, SuiteSettings, injected, recovery, skip_reason, texts};
@@ -216,6 +217,12 @@ impl Agent {
         let selects = self.distractors.is_some().then_some(AMBIGUOUS);
         let counts = self.budget.tokens.is_some().then_some("PROVIDER-CONTEXT-BLOAT");
         judged.chain(selects).chain(counts).map(str::to_owned).collect()
+    }
+
+    /// Whether anything is wrong with a run.
+    fn has_failed(&self, run: &AgentRun, context: &CheckContext<'_>) -> bool {
+        let view = JudgedView { context, equal: &self.equal };
+        self.judgements.iter().any(|judgement| !judgement.judge(run, &view).is_empty())
     }
 
     /// Adds the tools that the model must leave alone.

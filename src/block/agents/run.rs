@@ -125,25 +125,26 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
     attempt.give_up();
     let Attempt { mut host, calls, tokens, planted, .. } = attempt;
-    let loose =
-        if agent.makes_loose_calls { loose::call_again(&mut host, &calls, context.suite).await } else { Vec::new() };
-    let (listed, clashes) = (std::mem::take(&mut host.listed), std::mem::take(&mut host.clashes));
-    let turns = model.turns();
-    let exits = host.close().await;
-    Ok(AgentRun {
+    let mut run = AgentRun {
         number,
         calls,
         end,
         tokens,
         faults,
-        exits,
+        exits: Vec::new(),
         protocol_revision,
-        listed,
-        clashes,
-        loose,
+        listed: host.listed.clone(),
+        clashes: std::mem::take(&mut host.clashes),
+        loose: Vec::new(),
         planted,
-        turns,
-    })
+        turns: model.turns(),
+    };
+    // More calls may lead out of the recording, where nothing is known of a failure that is certain.
+    if agent.makes_loose_calls && !(context.is_replayed && agent.has_failed(&run, context)) {
+        run.loose = loose::call_again(&mut host, &run.calls, context.suite).await;
+    }
+    run.exits = host.close().await;
+    Ok(run)
 }
 
 /// A run under way.
@@ -163,6 +164,8 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     async fn until_answered(&mut self, model: &mut dyn Model, prompt: &str, system: Option<&str>) -> AgentEnd {
         let budget = &self.agent.budget;
+        let first = ModelInput { prompt, system, tools: &self.offered, past: &[] };
+        let mut bytes_told = bytes_of(&first);
         loop {
             let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past };
             let mut turn = match model.reply(&told).await {
@@ -170,8 +173,9 @@ impl Attempt<'_> {
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
                 Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
             };
+            let bytes_said = bytes_of_turn(&turn);
             if turn.tokens == Tokens::default() {
-                turn.tokens = estimate(&told, &turn);
+                turn.tokens = estimate(bytes_told, bytes_said);
             }
             self.tokens.add(turn.tokens);
             if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
@@ -198,6 +202,7 @@ impl Attempt<'_> {
                 results.push(call.result.clone());
                 self.calls.push(call);
             }
+            bytes_told += bytes_said + results.iter().map(|result| result.text.len()).sum::<usize>();
             self.past.push(PastTurn { turn, results });
         }
     }
@@ -257,19 +262,25 @@ fn stopped(why: &str) -> Finding {
     }
 }
 
-/// How many tokens a turn takes where the model does not count them: four bytes are about one.
-fn estimate(told: &ModelInput<'_>, turn: &ModelTurn) -> Tokens {
-    let of = |bytes: usize| u64::try_from(bytes / 4).unwrap_or(u64::MAX);
-    let calls = |turn: &ModelTurn| {
-        turn.calls.iter().map(|call| call.name.len() + call.arguments.to_json().to_string().len()).sum::<usize>()
-    };
+/// So many bytes are about one token.
+const TOKEN: usize = 4;
+
+/// How many tokens a turn takes where the model does not count them, from the bytes that it reads and those it writes.
+fn estimate(read: usize, written: usize) -> Tokens {
+    let of = |bytes: usize| u64::try_from(bytes / TOKEN).unwrap_or(u64::MAX);
+    Tokens { read: of(read), written: of(written) }
+}
+
+/// The bytes of what a model is told before its first turn.
+fn bytes_of(told: &ModelInput<'_>) -> usize {
     let tools = told.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
-    let past = told.past.iter().map(|past| {
-        let results: usize = past.results.iter().map(|result| result.text.len()).sum();
-        past.turn.text.len() + calls(&past.turn) + results
-    });
-    let texts = told.prompt.len() + told.system.map_or(0, str::len);
-    Tokens { read: of(texts + tools.sum::<usize>() + past.sum::<usize>()), written: of(turn.text.len() + calls(turn)) }
+    told.prompt.len() + told.system.map_or(0, str::len) + tools.sum::<usize>()
+}
+
+/// The bytes of what a model says in a turn.
+fn bytes_of_turn(turn: &ModelTurn) -> usize {
+    let calls = turn.calls.iter().map(|call| call.name.len() + call.arguments.to_json().to_string().len());
+    turn.text.len() + calls.sum::<usize>()
 }
 
 impl AgentRun {
