@@ -34,6 +34,8 @@ pub enum Shape {
     Range(u64, u64),
     /// A number.
     Number,
+    /// A number that is not negative.
+    Amount,
     /// A number from 0 to 1.
     Share,
     /// A duration such as `250ms` or `10s`, or a template of one.
@@ -301,6 +303,9 @@ fn visit(node: &Node, shape: &Shape, key: Option<&Key>, found: &mut Vec<Diagnost
         (Shape::Share, Value::Number(number)) if !number.as_f64().is_some_and(|it| (0.0..=1.0).contains(&it)) => {
             found.push(out_of_range(node, shape, key));
         }
+        (Shape::Amount, Value::Number(number)) if number.as_f64().is_some_and(|it| it < 0.0) => {
+            found.push(out_of_range(node, shape, key));
+        }
         (Shape::Duration, Value::Text(text))
             if !super::template::is_template(text) && parse_duration(text).is_none() =>
         {
@@ -486,6 +491,8 @@ fn out_of_range(node: &Node, shape: &Shape, key: Option<&Key>) -> Diagnostic {
         format!("at least {least}")
     } else if let Shape::Range(least, most) = shape {
         format!("from {least} to {most}")
+    } else if matches!(shape, Shape::Amount) {
+        "at least 0".to_owned()
     } else {
         "from 0 to 1".to_owned()
     };
@@ -596,7 +603,7 @@ impl Shape {
             Self::Template => node.text().is_some_and(super::template::is_template),
             Self::Flag | Self::True => matches!(node.value, Value::Bool(_)),
             Self::Whole | Self::Range(..) => node.whole().is_some(),
-            Self::Number | Self::Share => matches!(node.value, Value::Number(_)),
+            Self::Number | Self::Amount | Self::Share => matches!(node.value, Value::Number(_)),
             Self::List(_) | Self::Set(_) => matches!(node.value, Value::List(_)),
             Self::NonEmpty(inner) => inner.fits(node),
             Self::ByKey(name, [with, without]) => {
@@ -623,6 +630,7 @@ impl Shape {
             Self::Range(least, u64::MAX) => format!("a whole number from {least}"),
             Self::Range(least, most) => format!("a whole number from {least} to {most}"),
             Self::Number => "a number".to_owned(),
+            Self::Amount => "a number of at least 0".to_owned(),
             Self::Share => "a number from 0 to 1".to_owned(),
             Self::Duration | Self::Time | Self::Timeout => "a duration such as `10s`".to_owned(),
             Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
@@ -657,6 +665,7 @@ impl Shape {
             | Self::Whole
             | Self::Range(..)
             | Self::Number
+            | Self::Amount
             | Self::Share
             | Self::Duration
             | Self::Time
@@ -679,6 +688,7 @@ impl Shape {
             Self::Whole => json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
             Self::Range(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
             Self::Number => json!({"type": "number"}),
+            Self::Amount => json!({"type": "number", "minimum": 0}),
             Self::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
             Self::Duration => json!({"type": "string", "pattern": format!(r"{DURATION}|\{{[{{%]")}),
             Self::Time => json!({"type": "string", "pattern": DURATION}),

@@ -93,7 +93,7 @@ impl Reference {
             Shape::Text => "text".to_owned(),
             Shape::Flag => "`true` or `false`".to_owned(),
             Shape::True => "`true`".to_owned(),
-            Shape::Whole | Shape::Range(..) | Shape::Number | Shape::Share => {
+            Shape::Whole | Shape::Range(..) | Shape::Number | Shape::Amount | Shape::Share => {
                 shape.words().trim_start_matches("a ").to_owned()
             }
             Shape::Duration | Shape::Time | Shape::Timeout => "duration".to_owned(),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::price::Price;
 use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Node, Value};
+use crate::source::{Diagnostic, Node, Span, Value};
 
 pub(super) static BUDGET: Object = Object {
     name: "a budget",
@@ -15,6 +16,7 @@ pub(super) static BUDGET: Object = Object {
             Shape::Range(1, 1_000_000_000),
             "The most tokens that are read and written; where the model does not count them, four bytes are one.",
         ),
+        key("cost", Shape::Amount, "The highest cost, in the money of the `price` of the provider."),
         key("time", Shape::Timeout, "The time for a run, the start of its servers included.").default("60s"),
     ]],
 };
@@ -22,19 +24,30 @@ pub(super) static BUDGET: Object = Object {
 /// How much a run may take.
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
+    /// Where it is written, if it is.
+    pub(super) span: Option<Span>,
     pub(super) calls: usize,
     pub(super) tokens: Option<u64>,
+    pub(super) cost: Option<f64>,
     pub(super) time: Duration,
 }
 
 impl Budget {
-    /// The budget under the key of an agent.
-    pub(super) fn read(agent: &Node) -> Self {
+    /// The budget under the key of an agent, whose model has this price.
+    pub(super) fn read(agent: &Node, price: Option<Price>, found: &mut Vec<Diagnostic>) -> Self {
         let nothing = Node { value: Value::Map(Vec::new()), span: agent.span };
         let node = agent.get("budget").unwrap_or(&nothing);
+        let cost = node.get("cost");
+        if let Some(without_price) = cost.filter(|_| price.is_none()) {
+            let message = "`cost` needs the `price` of the model";
+            let help = "write what a million tokens cost in `provider`, such as `price: { input: 3, output: 15 }`";
+            found.push(Diagnostic::error("missing-key", message, without_price.span).with_help(help.to_owned()));
+        }
         Self {
+            span: agent.get("budget").map(|budget| budget.span),
             calls: BUDGET.whole(node, "calls").and_then(|calls| usize::try_from(calls).ok()).unwrap_or(usize::MAX),
             tokens: BUDGET.whole(node, "tokens"),
+            cost: cost.and_then(|cost| cost.to_json().as_f64()),
             time: BUDGET.duration(node, "time").unwrap_or_default(),
         }
     }

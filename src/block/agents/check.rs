@@ -9,11 +9,12 @@ use super::host::HostFailure;
 use super::judge::{JudgedView, Selection, share_text};
 use super::log::{AgentLog, AgentRow};
 use super::picture;
+use super::price::cost_text;
+use super::repeat::PassedRuns;
 use super::run::{AgentCall, AgentEnd, AgentRun, CallTarget, run};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::fault::FaultPlayer;
 use crate::plan::{BoxFuture, Check, CheckContext};
-use crate::reliability::Interval;
 use crate::source::Quote;
 
 /// The most runs of an agent that a failure shows.
@@ -71,7 +72,7 @@ impl AgentCheck {
     fn judge(&self, run: AgentRun, context: &CheckContext<'_>) -> JudgedRun {
         let view = JudgedView { context, equal: &self.agent.equal };
         let mut found: Vec<Finding> =
-            Self::ended_early(&run).into_iter().chain(self.of_servers(&run, context)).collect();
+            self.ended_early(&run, context).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
         JudgedRun { run, found }
     }
@@ -87,13 +88,14 @@ impl AgentCheck {
     }
 
     /// Why a run has no answer.
-    fn ended_early(run: &AgentRun) -> Option<Finding> {
+    fn ended_early(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
         match &run.end {
             AgentEnd::Answered(_) | AgentEnd::Unavailable(_) => None,
             AgentEnd::OverBudget(what) => {
                 let message = format!("the agent did not answer within its budget of {what}");
                 let help = "look at what it does again and again, or raise `budget`".to_owned();
-                Some(Finding { help: Some(help), ..Finding::new("budget-exceeded", message) })
+                let quote = self.agent.budget.span.map(|span| Quote::new(context.sources, span, "this budget"));
+                Some(Finding { help: Some(help), quote, ..Finding::new("budget-exceeded", message) })
             }
             AgentEnd::Stuck(found) => Some(found.clone()),
         }
@@ -117,9 +119,8 @@ impl AgentCheck {
         for judged in &runs {
             selection.add(&judged.run);
         }
-        let passed = runs.iter().filter(|judged| judged.has_passed()).count();
-        let share = Interval::wilson(passed as u64, runs.len() as u64);
-        let has_passed = passed > 0 && share.share >= self.agent.repeat.at_least;
+        let passed = passed_runs(&runs);
+        let has_passed = self.agent.repeat.is_met(passed);
         let distracted = self.distracted(selection, &runs, context);
         let notes = self.notes(&runs, selection, context);
         let shown = runs.iter().position(|judged| !judged.found.is_empty());
@@ -134,13 +135,7 @@ impl AgentCheck {
         let outcome = if findings.is_empty() { outcome } else { Outcome::Failed };
         let judged = &runs[shown];
         if let Some(first) = findings.first_mut() {
-            first.evidence.extend(pictures(&runs, shown));
-            let injected = judged.run.injected();
-            first.evidence.extend((!injected.is_empty()).then(|| ("injected".to_owned(), injected)));
-            if runs.len() > 1 {
-                let runs_text = format!("{passed} of {} passed, {}", runs.len(), share_text(share));
-                first.evidence.push(("runs".to_owned(), runs_text));
-            }
+            first.evidence.extend(self.evidence(&runs, shown, passed));
         }
         let reason = match outcome {
             Outcome::Inconclusive if is_idle => {
@@ -160,12 +155,28 @@ impl AgentCheck {
                 agent: self.agent.title(),
                 outcome,
                 notes,
+                passed,
+                pass: self.agent.repeat.estimates(passed).collect(),
+                tokens: most_tokens(&runs),
+                cost: self.highest_cost(&runs),
                 clashes: judged.run.clashes.clone(),
                 runs: runs.iter().map(|judged| picture::lines(&judged.run)).collect(),
             });
         }
         let judged = runs.swap_remove(shown);
         result(outcome, reason, findings, judged.run)
+    }
+
+    /// What a failure shows: how many runs passed, what was injected into the shown one, and pictures.
+    fn evidence(&self, runs: &[JudgedRun], shown: usize, passed: PassedRuns) -> Vec<(String, String)> {
+        let powers = self.agent.repeat.estimates(passed).map(|power| format!("{} {}", power.name(), power.text()));
+        let lines: Vec<String> = std::iter::once(passed.text()).chain(powers).collect();
+        let several = (runs.len() > 1).then(|| ("runs".to_owned(), lines.join("\n")));
+        let injected = Some(runs[shown].run.injected()).filter(|injected| !injected.is_empty());
+        let injected = injected.map(|injected| ("injected".to_owned(), injected));
+        let mut evidence = pictures(runs, shown);
+        evidence.splice(1..1, injected.into_iter().chain(several));
+        evidence
     }
 
     /// Whether the model chose tools that it should have left alone.
@@ -197,9 +208,9 @@ impl AgentCheck {
         let mut notes =
             vec![if least == most { count(most, "call") } else { format!("{least} to {}", count(most, "call")) }];
         if runs.len() > 1 {
-            let passed = runs.iter().filter(|judged| judged.has_passed()).count();
-            let share = Interval::wilson(passed as u64, runs.len() as u64);
-            notes.insert(0, format!("{passed} of {} runs passed, {}", runs.len(), share_text(share)));
+            let passed = passed_runs(runs);
+            let powers = self.agent.repeat.estimates(passed).map(|power| format!("{} {}", power.name(), power.text()));
+            notes.splice(0..0, std::iter::once(passed.text()).chain(powers));
         }
         if let Some(golden) = &self.agent.golden {
             let extra: Vec<usize> = runs.iter().filter_map(|judged| golden.extra(&judged.run, &view)).collect();
@@ -210,10 +221,23 @@ impl AgentCheck {
         if self.agent.distractors.is_some() && selection.all > 0 {
             notes.push(format!("selection {}", share_text(selection.interval())));
         }
-        let tokens: Vec<u64> = runs.iter().map(|judged| judged.run.tokens.all()).collect();
-        notes.extend(tokens.iter().max().map(|most| format!("about {most} tokens")));
+        notes.push(format!("about {} tokens", most_tokens(runs)));
+        notes.extend(self.highest_cost(runs).map(|cost| format!("cost {}", cost_text(cost))));
         notes.join(", ")
     }
+
+    /// What the most expensive run cost.
+    fn highest_cost(&self, runs: &[JudgedRun]) -> Option<f64> {
+        runs.iter().filter_map(|judged| self.agent.cost(judged.run.tokens)).reduce(f64::max)
+    }
+}
+
+fn most_tokens(runs: &[JudgedRun]) -> u64 {
+    runs.iter().map(|judged| judged.run.tokens.all()).max().unwrap_or_default()
+}
+
+fn passed_runs(runs: &[JudgedRun]) -> PassedRuns {
+    PassedRuns { passed: runs.iter().filter(|judged| judged.has_passed()).count(), runs: runs.len() }
 }
 
 /// The pictures of the run that is shown and of others that failed, the shown one first.

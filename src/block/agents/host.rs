@@ -9,7 +9,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use rmcp::RoleClient;
-use rmcp::model::{CallToolRequestParams, ClientJsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage, ServerPeerInfo};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ListToolsResult, ProtocolVersion,
+    ServerJsonRpcMessage, ServerPeerInfo,
+};
 use rmcp::service::{RunningService, ServiceError, serve_directly};
 use rmcp::transport::Transport;
 use serde_json::{Map, Value, json};
@@ -75,6 +78,13 @@ pub(super) struct HostCall {
     pub(super) exchange: Option<Exchange>,
 }
 
+impl HostCall {
+    /// A call that no server answers; the text stands for an answer.
+    pub(super) fn not_made(text: &str) -> Self {
+        Self { result: refusal(text), failure: None, exchange: None }
+    }
+}
+
 /// Why there is no host.
 pub(super) enum HostFailure {
     /// A server cannot be started or reached.
@@ -118,9 +128,7 @@ impl<'a> AgentHost<'a> {
     pub(super) async fn call(&mut self, server: &str, tool: &str, arguments: Map<String, Value>) -> HostCall {
         match self.connections.iter_mut().find(|connection| connection.server == server) {
             Some(connection) => connection.call(tool, arguments).await,
-            None => {
-                HostCall { result: refusal(&format!("there is no server `{server}`")), failure: None, exchange: None }
-            }
+            None => HostCall::not_made(&format!("there is no server `{server}`")),
         }
     }
 
@@ -171,7 +179,7 @@ fn resolve_clashes(tools: &mut [OfferedTool]) -> Vec<String> {
 }
 
 /// An answer that no server gave.
-pub(super) fn refusal(text: &str) -> ToolResult {
+fn refusal(text: &str) -> ToolResult {
     let message = json!({ "result": { "content": [{ "type": "text", "text": text }], "isError": true } });
     ToolResult { text: text.to_owned(), is_error: true, message: Arc::new(message) }
 }
@@ -259,6 +267,10 @@ impl<'a> HostConnection<'a> {
             (Ok(listed), _) => listed,
             (Err(_), Some(Sent::Failed(found))) => return Err(*found),
             (Err(_), Some(Sent::Unreadable(reply, why))) => return Err(unreadable("tools/list", &reply, &why)),
+            (Err(why), Some(Sent::Answered(reply))) if !matches!(why, ServiceError::McpError(_)) => {
+                let why = reason::<ListToolsResult>(&reply, &why);
+                return Err(unreadable("tools/list", &reply, &why));
+            }
             (Err(why), Some(Sent::Answered(_)) | None) => {
                 return Err(Finding::new("no-tools", format!("the tools cannot be listed: {}", service_text(&why))));
             }
@@ -278,7 +290,8 @@ impl<'a> HostConnection<'a> {
         let sent = match (sent, &called) {
             // It is an answer to some other request, as the SDK reads it.
             (Some(Sent::Answered(reply)), Err(why)) if !matches!(why, ServiceError::McpError(_)) => {
-                Some(Sent::Unreadable(reply, service_text(why)))
+                let why = reason::<CallToolResult>(&reply, why);
+                Some(Sent::Unreadable(reply, why))
             }
             (sent, _) => sent,
         };
@@ -295,10 +308,7 @@ impl<'a> HostConnection<'a> {
             Some(Sent::Failed(found)) => {
                 HostCall { result: refusal(&found.message), failure: Some(*found), exchange: None }
             }
-            None => {
-                let why = called.err().map(|why| service_text(&why)).unwrap_or_default();
-                HostCall { result: refusal(&why), failure: None, exchange: None }
-            }
+            None => HostCall::not_made(&called.err().map(|why| service_text(&why)).unwrap_or_default()),
         }
     }
 
@@ -353,6 +363,12 @@ fn readable(message: &Value, id: &Value) -> Result<ServerJsonRpcMessage, String>
     let mut message = message.clone();
     message["id"] = id.clone();
     serde_json::from_value(message).map_err(|why| why.to_string())
+}
+
+/// Why an answer that the SDK took for one to another request is none to this one.
+fn reason<T: serde::de::DeserializeOwned>(reply: &SessionReply, why: &ServiceError) -> String {
+    let read = serde_json::from_value::<T>(reply.message["result"].clone());
+    read.err().map_or_else(|| service_text(why), |why| why.to_string())
 }
 
 fn unreadable(title: &str, reply: &SessionReply, why: &str) -> Finding {

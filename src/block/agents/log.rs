@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use super::repeat::{PassEstimate, PassedRuns};
 use crate::event::{Cell, Outcome, Section, SectionPart, SectionTable, Tone};
 
 /// The agents of a run.
@@ -24,6 +25,11 @@ pub(super) struct AgentRow {
     pub(super) agent: String,
     pub(super) outcome: Outcome,
     pub(super) notes: String,
+    pub(super) passed: PassedRuns,
+    pub(super) pass: Vec<PassEstimate>,
+    /// The most tokens of a run, and the highest cost.
+    pub(super) tokens: u64,
+    pub(super) cost: Option<f64>,
     /// Names that several servers use.
     pub(super) clashes: Vec<String>,
     /// The picture of each run.
@@ -80,6 +86,16 @@ fn tone(outcome: Outcome) -> Tone {
 
 impl AgentRow {
     fn json(&self) -> Value {
-        json!({ "agent": self.agent, "outcome": self.outcome, "figures": self.notes, "runs": self.runs, "clashes": self.clashes })
+        json!({
+            "agent": self.agent,
+            "outcome": self.outcome,
+            "figures": self.notes,
+            "passed": self.passed.passed,
+            "pass": self.pass.iter().copied().map(PassEstimate::json).collect::<Vec<_>>(),
+            "tokens": self.tokens,
+            "cost": self.cost,
+            "runs": self.runs,
+            "clashes": self.clashes,
+        })
     }
 }

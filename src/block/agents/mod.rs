@@ -17,33 +17,38 @@ mod loose;
 mod picture;
 mod planted_order;
 mod policy;
+mod price;
 mod provider;
 mod recording;
+mod repeat;
 mod run;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use self::api::{API, ApiFormat, ApiProvider};
+use self::api::{API, ApiFormat, ApiProvider, PricedModel};
 use self::budget::{BUDGET, Budget};
 use self::distractors::{DISTRACTORS, Distractors};
 use self::host::OfferedTool;
 use self::judge::{
     AMBIGUOUS, Acceptance, AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GOLDEN_PATH, GoldenPaths,
-    Judgement, LooseArguments, OrderIgnored, ReadableResults, TRAJECTORY, Trajectory,
+    JudgedView, Judgement, LooseArguments, OrderIgnored, ReadableResults, TRAJECTORY, Trajectory,
 };
 use self::log::AgentLog;
 use self::policy::{MOVES, ScriptedPolicy};
-use self::provider::ModelProvider;
+use self::price::{PRICE, Price};
+use self::provider::{ModelProvider, Tokens};
 use self::recording::RecordedProvider;
+use self::repeat::{REPEAT, Repeat};
+use self::run::AgentRun;
 use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::fault::Fault;
 use crate::lint::Provider;
 use crate::matching::{EXPECTATION, Expectation};
 use crate::plan::planner::Planner;
-use crate::plan::{Block, Case, CaseSource, Offer};
+use crate::plan::{Block, Case, CaseSource, CheckContext, Offer};
 use crate::source::grammar::{Object, Shape, alternative, check, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
 use crate::suite::{BlockReader, INJECTED, RECOVERY, Suite, SuiteSettings, injected, recovery, skip_reason, texts};
@@ -102,12 +107,7 @@ static AGENT: Object = Object {
         )
         .beside(&["inject"]),
         alternative("budget", Shape::Object(&BUDGET), "How much a run may take."),
-        key(
-            "repeat",
-            Shape::Either(&[Shape::Range(1, 1000), Shape::Object(&REPEAT)]),
-            "How many runs are made, all of which must pass (pass^k).",
-        )
-        .default("1"),
+        key("repeat", REPEAT, "How many runs are made, all of which must pass (pass^k).").default("1"),
         alternative(
             "accepted_by",
             Shape::Set(&Shape::Choice(Provider::NAMES)),
@@ -151,15 +151,11 @@ static PROVIDER: Object = Object {
             .choice("provider"),
         alternative("anthropic", Shape::Object(&API), "A model of Anthropic.").choice("provider"),
         alternative("gemini", Shape::Object(&API), "A model of Google.").choice("provider"),
-    ]],
-};
-
-static REPEAT: Object = Object {
-    name: "repeated runs",
-    doc: "Several runs of one agent.",
-    keys: &[&[
-        required("runs", Shape::Range(1, 1000), "How many runs are made."),
-        key("at_least", Shape::Share, "The share of them that must pass.").default("1"),
+        key(
+            "price",
+            Shape::Object(&PRICE),
+            "What the tokens of the model cost, for `budget.cost` and the figures of the report.",
+        ),
     ]],
 };
 
@@ -174,6 +170,8 @@ struct Agent {
     skip: Option<String>,
     tags: Vec<String>,
     provider: Arc<dyn ModelProvider>,
+    /// What its tokens cost, where the suite says it.
+    price: Option<Price>,
     prompt: Node,
     system: Option<Node>,
     /// Its servers; empty for all of the suite.
@@ -191,14 +189,12 @@ struct Agent {
     plants_order: bool,
 }
 
-/// How often an agent runs, and how many runs must pass.
-#[derive(Debug, Clone, Copy)]
-struct Repeat {
-    runs: usize,
-    at_least: f64,
-}
-
 impl Agent {
+    /// What so many tokens of its model cost, where the suite says it.
+    fn cost(&self, tokens: Tokens) -> Option<f64> {
+        self.price.map(|price| price.of(tokens))
+    }
+
     /// Its name, with its model where the suite names several.
     fn title(&self) -> String {
         self.model.as_ref().map_or_else(|| self.name.clone(), |model| format!("{} [{model}]", self.name))
@@ -223,6 +219,12 @@ impl Agent {
         judged.chain(selects).chain(counts).map(str::to_owned).collect()
     }
 
+    /// Whether anything is wrong with a run.
+    fn has_failed(&self, run: &AgentRun, context: &CheckContext<'_>) -> bool {
+        let view = JudgedView { context, equal: &self.equal };
+        self.judgements.iter().any(|judgement| !judgement.judge(run, &view).is_empty())
+    }
+
     /// Adds the tools that the model must leave alone.
     fn add_decoys(&self, offered: &mut Vec<OfferedTool>, number: usize) {
         if let Some(distractors) = &self.distractors {
@@ -241,21 +243,33 @@ struct Agents {
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut agents = Vec::new();
     for written in node.items() {
+        let before = reader.found().len();
         let providers = written.get("provider").map(|provider| read_providers(provider, reader)).unwrap_or_default();
         let read = providers.into_iter().filter_map(|provider| read_agent(written, provider, reader));
         agents.extend(read.map(Arc::new));
+        keep_first_of_equal(reader.found(), before);
     }
     Some(Arc::new(Agents { agents, log: Arc::default() }))
+}
+
+/// Removes mistakes that were found again for another model of the same agent.
+fn keep_first_of_equal(found: &mut Vec<Diagnostic>, before: usize) {
+    for mistake in found.split_off(before) {
+        if !found[before..].contains(&mistake) {
+            found.push(mistake);
+        }
+    }
 }
 
 /// What answers as a model, and its name where an agent has several.
 struct NamedProvider {
     model: Option<String>,
     provider: Arc<dyn ModelProvider>,
+    price: Option<Price>,
 }
 
 fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn BlockReader) -> Option<Agent> {
-    let NamedProvider { model, provider } = named_provider;
+    let NamedProvider { model, provider, price } = named_provider;
     let named = reader.faults().clone();
     let found = reader.found();
     let faults = injected(node.get("inject"), &named, found);
@@ -303,6 +317,7 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
         skip: skip_reason(node.get("skip")),
         tags: texts(node.get("tags")).into_iter().map(|tag| tag.value).collect(),
         provider,
+        price,
         prompt: node.get("prompt")?.clone(),
         system: node.get("system").cloned(),
         servers: texts(node.get("servers")),
@@ -311,28 +326,29 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
         golden,
         distractors: node.get("distractors").map(Distractors::read),
         equal: node.get("equal_function").map(EqualTools::read).unwrap_or_default(),
-        budget: Budget::read(node),
-        repeat: read_repeat(node),
+        budget: Budget::read(node, price, found),
+        repeat: Repeat::read(node, found),
     })
 }
 
 fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvider> {
+    let price = Price::read(node);
     if let Some(written) = node.get("scripted") {
         let provider = read_policy(written, reader);
-        return provider.map(|provider| NamedProvider { model: None, provider }).into_iter().collect();
+        return provider.map(|provider| NamedProvider { model: None, provider, price }).into_iter().collect();
     }
     let named = ApiFormat::ALL.into_iter().find_map(|format| Some((format, node.get(format.as_str())?)));
     let models = named.map(|(format, written)| ApiProvider::read_all(format, written)).unwrap_or_default();
     let is_matrix = models.len() > 1;
     let recording = named.and_then(|(_, written)| written.get("recording")).and_then(Node::located_text);
     let mut providers = Vec::new();
-    for api in models {
+    for PricedModel { api, price: of_model } in models {
         let model = is_matrix.then(|| api.model().to_owned());
         let provider: Option<Arc<dyn ModelProvider>> = match &recording {
             None => Some(Arc::new(api)),
             Some(file) => read_recorded(api, file, is_matrix, reader),
         };
-        providers.extend(provider.map(|provider| NamedProvider { model, provider }));
+        providers.extend(provider.map(|provider| NamedProvider { model, provider, price: of_model.or(price) }));
     }
     providers
 }
@@ -377,17 +393,6 @@ fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn M
         None => written.clone(),
     };
     Some(Arc::new(ScriptedPolicy::read(&moves, reader.found())))
-}
-
-fn read_repeat(node: &Node) -> Repeat {
-    let written = AGENT.value(node, "repeat");
-    let runs = written.as_ref().and_then(|written| written.whole().or_else(|| REPEAT.whole(written, "runs")));
-    let at_least =
-        written.as_ref().and_then(|written| written.get("at_least")).and_then(|share| share.to_json().as_f64());
-    Repeat {
-        runs: runs.and_then(|runs| usize::try_from(runs).ok()).unwrap_or(1).max(1),
-        at_least: at_least.unwrap_or(1.0),
-    }
 }
 
 impl SuiteSettings for Agents {

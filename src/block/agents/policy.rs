@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::host::OfferedTool;
 use super::provider::{
-    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, ToolArguments, ToolResult, ToolUse,
+    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
 };
 use crate::event::Finding;
 use crate::matching::{Answer, EXPECTATION, Expectation, ValuePath};
 use crate::plan::{BoxFuture, CheckContext};
-use crate::source::grammar::{Object, Shape, alternative, key};
+use crate::source::grammar::{Object, Shape, alternative, key, required};
 use crate::source::template::{Names, fill, text_of};
 use crate::source::{Diagnostic, Node, words};
 use crate::wire::Catalog;
@@ -61,7 +61,22 @@ static MOVE: Object = Object {
         ),
         key("again", Shape::Range(1, 1000), "How often the call is made again as long as it fails.")
             .beside(&["call", "pick"]),
+        key(
+            "tokens",
+            Shape::Object(&USED_TOKENS),
+            "How many tokens a model would take for this move; by default four bytes are one. A call that is made again takes \
+             them again.",
+        ),
         key("times", Shape::Range(2, 10_000), "How often the call is made.").beside(&["call", "pick"]),
+    ]],
+};
+
+static USED_TOKENS: Object = Object {
+    name: "used tokens",
+    doc: "The tokens of a move.",
+    keys: &[&[
+        required("input", Shape::Whole, "How many are read."),
+        required("output", Shape::Whole, "How many are written."),
     ]],
 };
 
@@ -78,6 +93,8 @@ struct Move {
     again: usize,
     /// How often it is made.
     times: usize,
+    /// The tokens that each turn takes; none are estimated.
+    tokens: Tokens,
 }
 
 #[derive(Debug)]
@@ -122,7 +139,13 @@ fn read_move(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Move> {
         captures,
         again: count("again").unwrap_or_default(),
         times: count("times").unwrap_or(1),
+        tokens: node.get("tokens").map(read_tokens).unwrap_or_default(),
     })
+}
+
+fn read_tokens(node: &Node) -> Tokens {
+    let part = |key: &str| node.get(key).and_then(Node::whole).unwrap_or_default();
+    Tokens { read: part("input"), written: part("output") }
 }
 
 impl ModelProvider for ScriptedPolicy {
@@ -220,7 +243,7 @@ impl PolicyRun {
             },
         };
         self.made += 1;
-        Ok(Some(turn))
+        Ok(Some(ModelTurn { tokens: made.tokens, ..turn }))
     }
 
     fn arguments(&self, args: Option<&Node>) -> Result<ToolArguments, Finding> {

@@ -61,6 +61,8 @@ pub(super) struct ModelTurn {
     pub(super) text: String,
     pub(super) calls: Vec<ToolUse>,
     pub(super) tokens: Tokens,
+    /// Why it ends early, in the provider's word for it: the answer is too long, or withheld.
+    pub(super) cut: Option<String>,
     /// The same in the format of its provider, in which it is told to the model again.
     pub(super) raw: Value,
 }

@@ -147,11 +147,15 @@ fn turn_to_json(turn: &ModelTurn) -> Value {
         .calls
         .iter()
         .map(|call| json!({ "id": call.id, "name": call.name, "arguments": call.arguments.to_json() }));
-    json!({
+    let mut written = json!({
         "text": turn.text,
         "calls": calls.collect::<Vec<_>>(),
         "tokens": { "read": turn.tokens.read, "written": turn.tokens.written },
-    })
+    });
+    if let Some(why) = &turn.cut {
+        written["cut"] = why.clone().into();
+    }
+    written
 }
 
 fn turn_of(written: &Value) -> Option<ModelTurn> {
@@ -167,6 +171,7 @@ fn turn_of(written: &Value) -> Option<ModelTurn> {
         text: written["text"].as_str()?.to_owned(),
         calls: calls.collect::<Option<Vec<_>>>()?,
         tokens: Tokens { read: tokens("read"), written: tokens("written") },
+        cut: written["cut"].as_str().map(str::to_owned),
         raw: Value::Null,
     })
 }

@@ -7,9 +7,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Agent;
 use super::distractors::DECOY_ANSWER;
-use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin, refusal};
+use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin};
 use super::loose::{self, LooseCall};
 use super::planted_order::PlantedOrder;
+use super::price::cost_text;
 use super::provider::{
     Model, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
 };
@@ -112,6 +113,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         offered,
         past: Vec::new(),
         calls: Vec::new(),
+        in_flight: None,
         tokens: Tokens::default(),
         faults: faults.clone(),
         planted: planted.take(),
@@ -121,26 +123,28 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         timeout_at(begun + agent.budget.time, attempt.until_answered(model.as_mut(), &prompt, system.as_deref()));
     let ended = within.await;
     let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
+    attempt.give_up();
     let Attempt { mut host, calls, tokens, planted, .. } = attempt;
-    let loose =
-        if agent.makes_loose_calls { loose::call_again(&mut host, &calls, context.suite).await } else { Vec::new() };
-    let (listed, clashes) = (std::mem::take(&mut host.listed), std::mem::take(&mut host.clashes));
-    let turns = model.turns();
-    let exits = host.close().await;
-    Ok(AgentRun {
+    let mut run = AgentRun {
         number,
         calls,
         end,
         tokens,
         faults,
-        exits,
+        exits: Vec::new(),
         protocol_revision,
-        listed,
-        clashes,
-        loose,
+        listed: host.listed.clone(),
+        clashes: std::mem::take(&mut host.clashes),
+        loose: Vec::new(),
         planted,
-        turns,
-    })
+        turns: model.turns(),
+    };
+    // More calls may lead out of the recording, where nothing is known of a failure that is certain.
+    if agent.makes_loose_calls && !(context.is_replayed && agent.has_failed(&run, context)) {
+        run.loose = loose::call_again(&mut host, &run.calls, context.suite).await;
+    }
+    run.exits = host.close().await;
+    Ok(run)
 }
 
 /// A run under way.
@@ -150,6 +154,8 @@ struct Attempt<'a> {
     offered: Vec<OfferedTool>,
     past: Vec<PastTurn>,
     calls: Vec<AgentCall>,
+    /// The call that is being made.
+    in_flight: Option<ToolUse>,
     tokens: Tokens,
     faults: Option<Arc<FaultPlayer>>,
     planted: Option<PlantedOrder>,
@@ -158,6 +164,8 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     async fn until_answered(&mut self, model: &mut dyn Model, prompt: &str, system: Option<&str>) -> AgentEnd {
         let budget = &self.agent.budget;
+        let first = ModelInput { prompt, system, tools: &self.offered, past: &[] };
+        let mut bytes_told = bytes_of(&first);
         loop {
             let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past };
             let mut turn = match model.reply(&told).await {
@@ -165,12 +173,20 @@ impl Attempt<'_> {
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
                 Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
             };
+            let bytes_said = bytes_of_turn(&turn);
             if turn.tokens == Tokens::default() {
-                turn.tokens = estimate(&told, &turn);
+                turn.tokens = estimate(bytes_told, bytes_said);
             }
             self.tokens.add(turn.tokens);
             if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
                 return AgentEnd::OverBudget(format!("{} tokens", budget.tokens.unwrap_or_default()));
+            }
+            if let Some(most) = budget.cost.filter(|most| self.agent.cost(self.tokens).is_some_and(|cost| cost > *most))
+            {
+                return AgentEnd::OverBudget(format!("{} of cost", cost_text(most)));
+            }
+            if let Some(why) = turn.cut.as_ref().filter(|_| turn.calls.is_empty()) {
+                return AgentEnd::Stuck(stopped(why));
             }
             if turn.calls.is_empty() {
                 return AgentEnd::Answered(turn.text);
@@ -180,26 +196,43 @@ impl Attempt<'_> {
                 if self.calls.len() >= budget.calls {
                     return AgentEnd::OverBudget(format!("{} calls", budget.calls));
                 }
+                self.in_flight = Some(wanted.clone());
                 let call = self.make(wanted).await;
+                self.in_flight = None;
                 results.push(call.result.clone());
                 self.calls.push(call);
             }
+            bytes_told += bytes_said + results.iter().map(|result| result.text.len()).sum::<usize>();
             self.past.push(PastTurn { turn, results });
         }
     }
 
     async fn make(&mut self, wanted: &ToolUse) -> AgentCall {
-        let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
-        let not_made = |text: &str| HostCall { result: refusal(text), failure: None, exchange: None };
-        let (target, made) = match (offered, &wanted.arguments) {
-            (_, ToolArguments::Malformed(_)) => (CallTarget::Malformed, not_made("the arguments are no JSON object")),
-            (None, _) => (CallTarget::Unknown, not_made(&format!("there is no tool `{}`", wanted.name))),
-            (Some(ToolOrigin::Decoy), _) => (CallTarget::Decoy, not_made(DECOY_ANSWER)),
-            (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(arguments)) => {
-                let made = self.host.call(&server, &tool, arguments.clone()).await;
-                (CallTarget::Tool { server, tool }, made)
+        let target = self.target(wanted);
+        let made = match (&target, &wanted.arguments) {
+            (CallTarget::Tool { server, tool }, ToolArguments::Object(arguments)) => {
+                self.host.call(server, tool, arguments.clone()).await
+            }
+            (CallTarget::Decoy, _) => HostCall::not_made(DECOY_ANSWER),
+            (CallTarget::Unknown, _) => HostCall::not_made(&format!("there is no tool `{}`", wanted.name)),
+            (CallTarget::Malformed | CallTarget::Tool { .. }, _) => {
+                HostCall::not_made("the arguments are no JSON object")
             }
         };
+        self.finished(wanted, target, made)
+    }
+
+    fn target(&self, wanted: &ToolUse) -> CallTarget {
+        let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
+        match (offered, &wanted.arguments) {
+            (_, ToolArguments::Malformed(_)) => CallTarget::Malformed,
+            (None, _) => CallTarget::Unknown,
+            (Some(ToolOrigin::Decoy), _) => CallTarget::Decoy,
+            (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(_)) => CallTarget::Tool { server, tool },
+        }
+    }
+
+    fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
         let is_sent = matches!(target, CallTarget::Tool { .. });
         let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
         let is_struck = last.is_some_and(|call| call.is_struck);
@@ -210,21 +243,44 @@ impl Attempt<'_> {
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
         AgentCall { name, target, arguments, result, failure, exchange, is_struck }
     }
+
+    /// Keeps a call that has no answer when the time is over: it was made, and often explains where the time went.
+    fn give_up(&mut self) {
+        if let Some(wanted) = self.in_flight.take() {
+            let made = HostCall::not_made("no answer before the time was over");
+            let call = self.finished(&wanted, self.target(&wanted), made);
+            self.calls.push(call);
+        }
+    }
 }
 
-/// How many tokens a turn takes where the model does not count them: four bytes are about one.
-fn estimate(told: &ModelInput<'_>, turn: &ModelTurn) -> Tokens {
-    let of = |bytes: usize| u64::try_from(bytes / 4).unwrap_or(u64::MAX);
-    let calls = |turn: &ModelTurn| {
-        turn.calls.iter().map(|call| call.name.len() + call.arguments.to_json().to_string().len()).sum::<usize>()
-    };
+fn stopped(why: &str) -> Finding {
+    let help = "raise `max_tokens` of the provider if the answer is too long; look at the prompt if it is withheld";
+    Finding {
+        help: Some(help.to_owned()),
+        ..Finding::new("model-stopped", format!("the model ended its answer early: `{why}`"))
+    }
+}
+
+/// So many bytes are about one token.
+const TOKEN: usize = 4;
+
+/// How many tokens a turn takes where the model does not count them, from the bytes that it reads and those it writes.
+fn estimate(read: usize, written: usize) -> Tokens {
+    let of = |bytes: usize| u64::try_from(bytes / TOKEN).unwrap_or(u64::MAX);
+    Tokens { read: of(read), written: of(written) }
+}
+
+/// The bytes of what a model is told before its first turn.
+fn bytes_of(told: &ModelInput<'_>) -> usize {
     let tools = told.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
-    let past = told.past.iter().map(|past| {
-        let results: usize = past.results.iter().map(|result| result.text.len()).sum();
-        past.turn.text.len() + calls(&past.turn) + results
-    });
-    let texts = told.prompt.len() + told.system.map_or(0, str::len);
-    Tokens { read: of(texts + tools.sum::<usize>() + past.sum::<usize>()), written: of(turn.text.len() + calls(turn)) }
+    told.prompt.len() + told.system.map_or(0, str::len) + tools.sum::<usize>()
+}
+
+/// The bytes of what a model says in a turn.
+fn bytes_of_turn(turn: &ModelTurn) -> usize {
+    let calls = turn.calls.iter().map(|call| call.name.len() + call.arguments.to_json().to_string().len());
+    turn.text.len() + calls.sum::<usize>()
 }
 
 impl AgentRun {

@@ -28,11 +28,12 @@ pub(super) struct Answer {
     headers: Vec<(&'static str, String)>,
     body: String,
     is_cut: bool,
+    is_held: bool,
 }
 
 impl Answer {
     pub(super) fn new(status: u16, body: impl Into<String>) -> Self {
-        Self { status, kind: "application/json", headers: Vec::new(), body: body.into(), is_cut: false }
+        Self { status, kind: "application/json", headers: Vec::new(), body: body.into(), is_cut: false, is_held: false }
     }
 
     pub(super) fn ok(body: impl Into<String>) -> Self {
@@ -51,6 +52,16 @@ impl Answer {
     /// The same, but the connection ends in the middle.
     pub(super) fn cut(self) -> Self {
         Self { is_cut: true, ..self }
+    }
+
+    /// The same with another text in the body.
+    pub(super) fn replaced(self, one: &str, other: &str) -> Self {
+        Self { body: self.body.replace(one, other), ..self }
+    }
+
+    /// None: the connection stays open, and nothing is sent.
+    pub(super) fn never() -> Self {
+        Self { is_held: true, ..Self::ok("") }
     }
 }
 
@@ -71,8 +82,9 @@ impl Loopback {
         let server = Self { port, asked: Arc::clone(&asked), first: Arc::clone(&first) };
         std::thread::spawn(move || {
             let behaviour: Box<Behaviour> = Box::new(behaviour);
+            let mut held = Vec::new();
             for stream in listener.incoming() {
-                serve(stream.unwrap(), &behaviour, &asked, &first);
+                held.extend(serve(stream.unwrap(), &behaviour, &asked, &first));
             }
         });
         server
@@ -92,12 +104,21 @@ impl Loopback {
     }
 }
 
-fn serve(stream: TcpStream, behaviour: &Behaviour, asked: &Mutex<Vec<Request>>, first: &Mutex<Option<Answer>>) {
+/// Answers a request; hands the connection back where it is to stay open.
+fn serve(
+    stream: TcpStream,
+    behaviour: &Behaviour,
+    asked: &Mutex<Vec<Request>>,
+    first: &Mutex<Option<Answer>>,
+) -> Option<TcpStream> {
     let mut reader = BufReader::new(stream);
-    let Some(request) = read(&mut reader) else { return };
+    let request = read(&mut reader)?;
     let answer = first.lock().unwrap().take().unwrap_or_else(|| behaviour(&request.body));
     asked.lock().unwrap().push(request);
     let mut stream = reader.into_inner();
+    if answer.is_held {
+        return Some(stream);
+    }
     let mut head = format!(
         "HTTP/1.1 {} Answer\r\ncontent-type: {}\r\ncontent-length: {}\r\nconnection: close\r\n",
         answer.status,
@@ -110,6 +131,7 @@ fn serve(stream: TcpStream, behaviour: &Behaviour, asked: &Mutex<Vec<Request>>, 
     let _ = stream
         .write_all(format!("{head}\r\n").as_bytes())
         .and_then(|()| stream.write_all(&answer.body.as_bytes()[..sent]));
+    None
 }
 
 fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {

@@ -8,7 +8,7 @@ mod shapes;
 use serde_json::{Value, json};
 
 use self::loopback::{Answer, Loopback};
-use crate::harness::{Scene, Seen};
+use crate::harness::{Scene, Seen, root};
 
 /// A key that must appear in no output.
 const KEY: &str = "sk-loopback-0123456789abcdef";
@@ -116,6 +116,30 @@ const BROKEN: &[Broken] = &[
         more: ", stream: true",
     },
     Broken {
+        name: "too-long",
+        status: 1,
+        says: "model-stopped",
+        answer: |format, _| shapes::too_long(format, false),
+        more: "",
+    },
+    Broken {
+        name: "too-long-stream",
+        status: 1,
+        says: "model-stopped",
+        answer: |format, _| shapes::too_long(format, true),
+        more: ", stream: true",
+    },
+    Broken {
+        name: "malformed-stream",
+        status: 1,
+        says: "not made: the arguments are no JSON object",
+        answer: |format, body| match shapes::last_result(format, body) {
+            None => shapes::call(format, "add", &json!("two and three"), true),
+            Some(_) => shapes::text(format, "I cannot", true),
+        },
+        more: ", stream: true",
+    },
+    Broken {
         name: "malformed",
         status: 1,
         says: "not made: the arguments are no JSON object",
@@ -133,6 +157,13 @@ const BROKEN: &[Broken] = &[
             None => shapes::call(format, "subtract", &json!({}), false),
             Some(_) => shapes::text(format, "I cannot", false),
         },
+        more: "",
+    },
+    Broken {
+        name: "silent",
+        status: 1,
+        says: "ended: the budget of [TIME] of time was spent",
+        answer: |_, _| Answer::never(),
         more: "",
     },
     Broken {
@@ -154,9 +185,56 @@ fn each_failure_has_a_clear_outcome() {
     for format in FORMATS {
         for Broken { name, status, says, answer, more } in BROKEN {
             let model = Loopback::start(move |body| answer(format, body));
-            let seen = run(&format!("{format}-{name}"), &suite(format, more), &model);
+            let suite = suite(format, more);
+            // The time that a silent model gets is all that its run takes.
+            let suite = if *name == "silent" { suite.replace("time: 20s", "time: 1s") } else { suite };
+            let seen = run(&format!("{format}-{name}"), &suite, &model);
+            for request in &model.asked() {
+                shapes::assert_valid(format, request, more.contains("stream"), KEY);
+            }
             assert_eq!(seen.status, *status, "{format}, {name}: {}", seen.text());
+            let is_hidden = format == "gemini" && name.starts_with("malformed");
+            let says = if is_hidden { "MALFORMED_FUNCTION_CALL" } else { says };
             assert!(seen.text().contains(says), "{format}, {name}: {}", seen.text());
+        }
+    }
+}
+
+/// A change that makes a request one that its provider would refuse.
+struct Spoilt {
+    format: &'static str,
+    change: fn(&mut Value),
+}
+
+const SPOILT: [Spoilt; 9] = [
+    Spoilt { format: "openai", change: |body| body["max_output_tokens"] = json!(1) },
+    Spoilt { format: "openai", change: |body| body["messages"][3]["tool_call_id"] = json!("call_2") },
+    Spoilt {
+        format: "openai",
+        change: |body| body["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({"a": 2}),
+    },
+    Spoilt { format: "anthropic", change: |body| body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_2") },
+    Spoilt { format: "anthropic", change: |body| body["messages"][1]["content"][1]["input"] = json!("two") },
+    Spoilt { format: "anthropic", change: |body| body["tools"][0]["input_schema"] = json!({}) },
+    Spoilt {
+        format: "gemini",
+        change: |body| body["contents"][2]["parts"][0]["functionResponse"]["response"] = json!("5"),
+    },
+    Spoilt { format: "gemini", change: |body| body["contents"][2]["role"] = json!("tool") },
+    Spoilt { format: "gemini", change: |body| body["tools"][0]["functionDeclarations"][0]["name"] = json!("1st") },
+];
+
+#[test]
+fn the_shapes_refuse_other_requests() {
+    for format in FORMATS {
+        let model = Loopback::start(adder(format, false));
+        run(&format!("{format}-shape"), &suite(format, ""), &model);
+        let body = model.asked().last().unwrap().body.clone();
+        assert_eq!(shapes::mistakes(format, &body), Vec::<String>::new());
+        for Spoilt { change, .. } in SPOILT.iter().filter(|spoilt| spoilt.format == format) {
+            let mut other = body.clone();
+            change(&mut other);
+            assert!(other != body && !shapes::mistakes(format, &other).is_empty(), "{format}: {other:#}");
         }
     }
 }
@@ -179,6 +257,35 @@ fn without_a_key_nothing_is_asked() {
     assert_eq!(seen.status, 3, "{}", seen.text());
     assert!(seen.text().contains("MODEL_KEY"), "{}", seen.text());
     assert!(model.asked().is_empty());
+}
+
+/// Runs a policy on a server that answers no call, and one that never stops calling.
+#[test]
+fn time_ends_a_silent_tool_and_an_endless_policy() {
+    let script = root().join("tests/servers/slow_at.py");
+    let scene = Scene::new("agents/time");
+    let silent = format!("suite: Silent\nserver: {{ command: [python3, {:?}, tools/call] }}\n", script.display());
+    let agent = |more: &str| {
+        format!(
+            "agents:\n  - name: adds\n    prompt: Add\n    provider: {{ scripted: [{{ call: add, args: {{ a: 2, b: 3 }}, times: 10000 }}] }}\n\
+             \x20   budget: {{ calls: 100000, time: {more} }}\n"
+        )
+    };
+    // The start of Python is within the budget.
+    scene.write("silent.yml", &format!("{silent}{}", agent("5s")));
+    let seen = scene.line("mcprove run silent.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    let told = [
+        "budget-exceeded",
+        "1 add {\"a\":2,\"b\":3} → error: no answer before the time was over",
+        "the budget of [TIME] of time was spent",
+    ];
+    assert!(told.iter().all(|told| seen.text().contains(told)), "{}", seen.text());
+    scene.assert_nothing_survives();
+    scene.write("endless.yml", &format!("suite: Endless\nserver: {{ builtin: demo }}\n{}", agent("300ms")));
+    let seen = scene.line("mcprove run endless.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.text().contains("the budget of [TIME] of time was spent"), "{}", seen.text());
 }
 
 #[test]

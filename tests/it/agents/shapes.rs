@@ -1,6 +1,5 @@
-//! What requests and answers of the providers look like, after what they publish:
-//! <https://platform.openai.com/docs/api-reference/chat>, <https://platform.claude.com/docs/en/api/messages>,
-//! <https://ai.google.dev/api/generate-content>.
+//! What requests and answers of the providers look like. The files of `shapes` describe the requests, and name the
+//! specifications and SDKs of the providers from which they were taken; answers are after the same sources.
 
 use serde_json::{Value, json};
 
@@ -14,12 +13,10 @@ pub(super) fn call(format: &str, tool: &str, arguments: &Value, is_streamed: boo
         ("openai", false) => {
             let function = json!({ "name": tool, "arguments": written });
             let call = json!({ "id": "call_1", "type": "function", "function": function });
-            let message = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+            let message = json!({ "role": "assistant", "content": null, "refusal": null, "tool_calls": [call] });
             let usage = json!({ "prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99 });
-            let choice = json!({ "index": 0, "message": message, "finish_reason": "tool_calls" });
-            Answer::ok(
-                json!({ "id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage }).to_string(),
-            )
+            let choice = json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": "tool_calls" });
+            openai(&choice, &usage)
         }
         ("openai", true) => {
             let chunk = |delta: Value, reason: Value| json!({ "object": "chat.completion.chunk", "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
@@ -44,6 +41,10 @@ pub(super) fn call(format: &str, tool: &str, arguments: &Value, is_streamed: boo
             let delta = |json: &str| json!({ "type": "input_json_delta", "partial_json": json });
             anthropic_stream(&start, &[delta(head), delta(tail)], "tool_use")
         }
+        // It says that a call is malformed, and does not show it.
+        (_, is_streamed) if arguments.is_string() => {
+            gemini(&[], is_streamed).replaced("\"STOP\"", "\"MALFORMED_FUNCTION_CALL\"")
+        }
         (_, is_streamed) => {
             let part = json!({ "functionCall": { "name": tool, "args": arguments }, "thoughtSignature": "c2ln" });
             gemini(&[part], is_streamed)
@@ -56,11 +57,9 @@ pub(super) fn text(format: &str, text: &str, is_streamed: bool) -> Answer {
     let (head, tail) = text.split_at(text.len() / 2);
     match (format, is_streamed) {
         ("openai", false) => {
-            let choice =
-                json!({ "index": 0, "message": { "role": "assistant", "content": text }, "finish_reason": "stop" });
-            Answer::ok(
-                json!({ "choices": [choice], "usage": { "prompt_tokens": 99, "completion_tokens": 5 } }).to_string(),
-            )
+            let message = json!({ "role": "assistant", "content": text, "refusal": null });
+            let choice = json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": "stop" });
+            openai(&choice, &json!({ "prompt_tokens": 99, "completion_tokens": 5, "total_tokens": 104 }))
         }
         ("openai", true) => {
             let chunk = |delta: Value| (None, json!({ "choices": [{ "index": 0, "delta": delta }] }));
@@ -77,9 +76,27 @@ pub(super) fn text(format: &str, text: &str, is_streamed: bool) -> Answer {
     }
 }
 
+/// An answer that ends in the middle, since it has as many tokens as were asked for.
+pub(super) fn too_long(format: &str, is_streamed: bool) -> Answer {
+    let whole = text(format, "It is five, since", is_streamed);
+    let [done, cut] = match format {
+        "openai" => ["\"stop\"", "\"length\""],
+        "anthropic" => ["\"end_turn\"", "\"max_tokens\""],
+        _ => ["\"STOP\"", "\"MAX_TOKENS\""],
+    };
+    whole.replaced(done, cut)
+}
+
+fn openai(choice: &Value, usage: &Value) -> Answer {
+    let answer = json!({
+        "id": "c1", "object": "chat.completion", "created": 1, "model": "adder", "choices": [choice], "usage": usage,
+    });
+    Answer::ok(answer.to_string())
+}
+
 fn anthropic(content: &[Value], reason: &str) -> Answer {
     let usage = json!({ "input_tokens": 90, "output_tokens": 9 });
-    let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "content": content, "stop_reason": reason, "usage": usage });
+    let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "adder", "content": content, "stop_reason": reason, "stop_sequence": null, "usage": usage });
     Answer::ok(message.to_string())
 }
 
@@ -147,12 +164,12 @@ pub(super) fn last_result(format: &str, body: &Value) -> Option<String> {
 
 /// Asserts that a request is one that the provider takes.
 pub(super) fn assert_valid(format: &str, request: &Request, is_streamed: bool, key: &str) {
-    let (path, header, value, schema) = match format {
-        "openai" => ("/chat/completions".to_owned(), "authorization", format!("Bearer {key}"), openai_request()),
-        "anthropic" => ("/messages".to_owned(), "x-api-key", key.to_owned(), anthropic_request()),
+    let (path, header, value) = match format {
+        "openai" => ("/chat/completions".to_owned(), "authorization", format!("Bearer {key}")),
+        "anthropic" => ("/messages".to_owned(), "x-api-key", key.to_owned()),
         _ => {
             let method = if is_streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
-            (format!("/models/adder:{method}"), "x-goog-api-key", key.to_owned(), gemini_request())
+            (format!("/models/adder:{method}"), "x-goog-api-key", key.to_owned())
         }
     };
     assert_eq!(request.path, path);
@@ -164,105 +181,17 @@ pub(super) fn assert_valid(format: &str, request: &Request, is_streamed: bool, k
     if format != "gemini" {
         assert_eq!(request.body["stream"] == true, is_streamed);
     }
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let wrong: Vec<String> =
-        validator.iter_errors(&request.body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let wrong = mistakes(format, &request.body);
     assert!(wrong.is_empty(), "{format}: {wrong:#?}\n{:#}", request.body);
 }
 
-/// An object with these members and no others, of which these must be there.
-fn closed(properties: &Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
-
-fn openai_request() -> Value {
-    let text = json!({ "type": "string" });
-    let function = closed(&json!({ "name": text, "arguments": text }), &["name", "arguments"]);
-    let call = closed(
-        &json!({ "id": text, "type": { "const": "function" }, "function": function }),
-        &["id", "type", "function"],
-    );
-    let message = json!({ "oneOf": [
-        closed(&json!({ "role": { "enum": ["system", "user"] }, "content": text }), &["role", "content"]),
-        closed(
-            &json!({ "role": { "const": "assistant" }, "content": { "type": ["string", "null"] }, "tool_calls": { "type": "array", "items": call, "minItems": 1 } }),
-            &["role"],
-        ),
-        closed(&json!({ "role": { "const": "tool" }, "tool_call_id": { "const": "call_1" }, "content": text }), &["role", "tool_call_id", "content"]),
-    ] });
-    let declared = closed(
-        &json!({ "name": { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" }, "description": text, "parameters": { "type": "object" } }),
-        &["name"],
-    );
-    let tool = closed(&json!({ "type": { "const": "function" }, "function": declared }), &["type", "function"]);
-    closed(
-        &json!({
-            "model": { "const": "adder" },
-            "messages": { "type": "array", "items": message, "minItems": 2 },
-            "tools": { "type": "array", "items": tool, "minItems": 1, "maxItems": 128 },
-            "max_completion_tokens": { "type": "integer" },
-            "stream": { "type": "boolean" },
-            "stream_options": closed(&json!({ "include_usage": { "type": "boolean" } }), &[]),
-        }),
-        &["model", "messages"],
-    )
-}
-
-fn anthropic_request() -> Value {
-    let text = json!({ "type": "string" });
-    let block = json!({ "oneOf": [
-        closed(&json!({ "type": { "const": "text" }, "text": { "type": "string", "minLength": 1 } }), &["type", "text"]),
-        closed(&json!({ "type": { "const": "tool_use" }, "id": text, "name": text, "input": { "type": "object" } }), &["type", "id", "name", "input"]),
-        closed(
-            &json!({ "type": { "const": "tool_result" }, "tool_use_id": { "const": "toolu_1" }, "content": text, "is_error": { "type": "boolean" } }),
-            &["type", "tool_use_id"],
-        ),
-    ] });
-    let content = json!({ "oneOf": [text, { "type": "array", "items": block, "minItems": 1 }] });
-    let message =
-        closed(&json!({ "role": { "enum": ["user", "assistant"] }, "content": content }), &["role", "content"]);
-    let tool = closed(
-        &json!({ "name": { "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,128}$" }, "description": text, "input_schema": { "type": "object", "required": ["type"] } }),
-        &["name", "input_schema"],
-    );
-    closed(
-        &json!({
-            "model": { "const": "adder" },
-            "max_tokens": { "type": "integer", "minimum": 1 },
-            "system": text,
-            "messages": { "type": "array", "items": message, "minItems": 1 },
-            "tools": { "type": "array", "items": tool },
-            "stream": { "type": "boolean" },
-        }),
-        &["model", "max_tokens", "messages"],
-    )
-}
-
-fn gemini_request() -> Value {
-    let text = json!({ "type": "string" });
-    let call = closed(&json!({ "id": text, "name": text, "args": { "type": "object" } }), &["name"]);
-    let response =
-        closed(&json!({ "id": text, "name": text, "response": { "type": "object" } }), &["name", "response"]);
-    let part = closed(
-        &json!({ "text": text, "functionCall": call, "functionResponse": response, "thoughtSignature": text }),
-        &[],
-    );
-    let content = closed(
-        &json!({ "role": { "enum": ["user", "model"] }, "parts": { "type": "array", "items": part, "minItems": 1 } }),
-        &["parts"],
-    );
-    let declaration = closed(
-        &json!({ "name": text, "description": text, "parametersJsonSchema": { "type": "object" } }),
-        &["name", "description"],
-    );
-    let tool = closed(&json!({ "functionDeclarations": { "type": "array", "items": declaration } }), &[]);
-    closed(
-        &json!({
-            "contents": { "type": "array", "items": content, "minItems": 1 },
-            "systemInstruction": content,
-            "tools": { "type": "array", "items": tool },
-            "generationConfig": closed(&json!({ "maxOutputTokens": { "type": "integer" } }), &[]),
-        }),
-        &["contents"],
-    )
+/// Why a provider would refuse a request.
+pub(super) fn mistakes(format: &str, body: &Value) -> Vec<String> {
+    let schema = match format {
+        "openai" => include_str!("shapes/openai.json"),
+        "anthropic" => include_str!("shapes/anthropic.json"),
+        _ => include_str!("shapes/gemini.json"),
+    };
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }

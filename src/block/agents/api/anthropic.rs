@@ -4,8 +4,11 @@
 
 use serde_json::{Value, json};
 
-use super::{ApiCall, ApiRequest};
+use super::{ApiCall, ApiRequest, cut_by};
 use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+
+/// The reasons for which a complete answer ends.
+const DONE: [&str; 3] = ["end_turn", "stop_sequence", "tool_use"];
 
 /// The version of the API.
 const VERSION: &str = "2023-06-01";
@@ -59,8 +62,20 @@ pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
             read: answer["usage"]["input_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["output_tokens"].as_u64().unwrap_or_default(),
         },
-        raw: answer["content"].clone(),
+        cut: cut_by(&answer["stop_reason"], &DONE),
+        raw: blocks.iter().map(with_object_input).collect::<Vec<_>>().into(),
     })
+}
+
+/// A block as it is sent back: an input that is no JSON object would be refused.
+///
+/// <https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming>
+fn with_object_input(block: &Value) -> Value {
+    let mut block = block.clone();
+    if block["type"] == "tool_use" && !block["input"].is_object() {
+        block["input"] = json!({ "INVALID_JSON": block["input"] });
+    }
+    block
 }
 
 pub(super) fn assemble(events: &[Value]) -> Option<Value> {
@@ -68,11 +83,15 @@ pub(super) fn assemble(events: &[Value]) -> Option<Value> {
         return None;
     }
     let (mut blocks, mut inputs, mut usage) = (Vec::<Value>::new(), Vec::<String>::new(), json!({}));
+    let mut reason = Value::Null;
     for event in events {
         let at = event["index"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
         match event["type"].as_str() {
             Some("message_start") => usage["input_tokens"] = event["message"]["usage"]["input_tokens"].clone(),
-            Some("message_delta") => usage["output_tokens"] = event["usage"]["output_tokens"].clone(),
+            Some("message_delta") => {
+                usage["output_tokens"] = event["usage"]["output_tokens"].clone();
+                reason = event["delta"]["stop_reason"].clone();
+            }
             Some("content_block_start") => {
                 blocks.push(event["content_block"].clone());
                 inputs.push(String::new());
@@ -95,5 +114,5 @@ pub(super) fn assemble(events: &[Value]) -> Option<Value> {
             block["input"] = serde_json::from_str(&input).unwrap_or(Value::String(input));
         }
     }
-    Some(json!({ "content": blocks, "usage": usage }))
+    Some(json!({ "content": blocks, "stop_reason": reason, "usage": usage }))
 }

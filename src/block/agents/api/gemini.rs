@@ -4,8 +4,11 @@
 
 use serde_json::{Value, json};
 
-use super::{ApiCall, ApiRequest};
+use super::{ApiCall, ApiRequest, cut_by};
 use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+
+/// The reasons for which a complete answer ends.
+const DONE: [&str; 2] = ["STOP", "FINISH_REASON_UNSPECIFIED"];
 
 pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     let told = call.told;
@@ -13,7 +16,7 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     for PastTurn { turn, results } in told.past {
         contents.push(json!({ "role": "model", "parts": turn.raw }));
         let parts = turn.calls.iter().zip(results).map(|(made, result)| {
-            let member = if result.is_error { "error" } else { "result" };
+            let member = if result.is_error { "error" } else { "output" };
             let mut response = json!({ "name": made.name, "response": { member: result.text } });
             if !made.id.is_empty() {
                 response["id"] = made.id.clone().into();
@@ -40,7 +43,10 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
 }
 
 pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
-    let candidate = answer["candidates"].get(0)?;
+    let Some(candidate) = answer["candidates"].get(0) else {
+        let why = answer["promptFeedback"]["blockReason"].as_str()?;
+        return Some(ModelTurn { cut: Some(why.to_owned()), ..ModelTurn::default() });
+    };
     let parts = candidate["content"]["parts"].as_array().cloned().unwrap_or_default();
     let calls = parts.iter().filter_map(|part| part.get("functionCall")).map(|call| {
         let arguments = call.get("args").map_or_else(|| ToolArguments::of(&json!({})), ToolArguments::of);
@@ -57,16 +63,19 @@ pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
             read: tokens(["promptTokenCount", "toolUsePromptTokenCount"]),
             written: tokens(["candidatesTokenCount", "thoughtsTokenCount"]),
         },
+        cut: cut_by(&candidate["finishReason"], &DONE),
         raw: parts.into(),
     })
 }
 
 pub(super) fn assemble(events: &[Value]) -> Option<Value> {
-    if !events.iter().any(|event| event["candidates"][0]["finishReason"].is_string()) {
-        return None;
+    if let Some(blocked) = events.iter().find(|event| event["promptFeedback"]["blockReason"].is_string()) {
+        return Some(blocked.clone());
     }
+    let reason = events.iter().find_map(|event| event["candidates"][0]["finishReason"].as_str())?;
     let parts = events.iter().filter_map(|event| event["candidates"][0]["content"]["parts"].as_array()).flatten();
     let parts: Vec<Value> = parts.cloned().collect();
     let usage = events.iter().rev().find_map(|event| event.get("usageMetadata")).cloned().unwrap_or_default();
-    Some(json!({ "candidates": [{ "content": { "role": "model", "parts": parts } }], "usageMetadata": usage }))
+    let candidate = json!({ "content": { "role": "model", "parts": parts }, "finishReason": reason });
+    Some(json!({ "candidates": [candidate], "usageMetadata": usage }))
 }

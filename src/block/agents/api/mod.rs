@@ -14,6 +14,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 use tokio::time::sleep;
 
+use super::price::{PRICE, Price};
 use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
@@ -38,7 +39,10 @@ pub(super) static API: Object = Object {
     keys: &[&[
         required(
             "model",
-            Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]),
+            Shape::Either(&[
+                Shape::Text,
+                Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&MODEL)]))),
+            ]),
             "The model, by the provider's name for it; with a list, the agent is a case for each of them.",
         ),
         key(
@@ -59,6 +63,15 @@ pub(super) static API: Object = Object {
         ),
         key("stream", Shape::Flag, "Whether answers are read as a stream.").default("false"),
         key("max_tokens", Shape::Range(1, 1_000_000), "The most tokens of one answer.").default("4096"),
+    ]],
+};
+
+static MODEL: Object = Object {
+    name: "a model",
+    doc: "One of several models, with a price of its own.",
+    keys: &[&[
+        required("name", Shape::Text, "The provider's name for it."),
+        key("price", Shape::Object(&PRICE), "What its tokens cost."),
     ]],
 };
 
@@ -145,12 +158,17 @@ pub(super) struct ApiProvider {
     max_tokens: u64,
 }
 
+/// A model, and its price where it has one of its own.
+pub(super) struct PricedModel {
+    pub(super) api: ApiProvider,
+    pub(super) price: Option<Price>,
+}
+
 impl ApiProvider {
     /// One for each model that is named.
-    pub(super) fn read_all(format: ApiFormat, node: &Node) -> Vec<Self> {
+    pub(super) fn read_all(format: ApiFormat, node: &Node) -> Vec<PricedModel> {
         let written = node.get("model");
-        let one = written.and_then(Node::text).map(str::to_owned);
-        let several = written.map(Node::items).unwrap_or_default().iter().filter_map(Node::text).map(str::to_owned);
+        let several = written.map(Node::items).unwrap_or_default();
         let of_model = |model: String| Self {
             format,
             model,
@@ -159,7 +177,12 @@ impl ApiProvider {
             is_streamed: node.get("stream").and_then(Node::flag).unwrap_or(false),
             max_tokens: API.whole(node, "max_tokens").unwrap_or_default(),
         };
-        one.into_iter().chain(several).map(of_model).collect()
+        let named = written.filter(|written| written.text().is_some()).into_iter().chain(several);
+        let models = named.filter_map(|named| {
+            let model = named.text().or_else(|| named.get("name")?.text())?;
+            Some(PricedModel { api: of_model(model.to_owned()), price: Price::read(named) })
+        });
+        models.collect()
     }
 
     pub(super) fn model(&self) -> &str {
@@ -357,6 +380,11 @@ impl ApiModel {
         failed.found = failed.found.with_evidence("answer", shown(body));
         failed
     }
+}
+
+/// Why a model stopped, unless it was done.
+fn cut_by(reason: &Value, done: &[&str]) -> Option<String> {
+    reason.as_str().filter(|reason| !done.contains(reason)).map(str::to_owned)
 }
 
 fn shown(text: &str) -> String {

@@ -4,8 +4,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ApiCall, ApiRequest};
+use super::{ApiCall, ApiRequest, cut_by};
 use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+
+/// The reasons for which a complete answer ends.
+const DONE: [&str; 3] = ["stop", "tool_calls", "function_call"];
 
 pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     let told = call.told;
@@ -39,7 +42,8 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
 }
 
 pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
-    let message = answer["choices"].get(0)?.get("message")?;
+    let choice = answer["choices"].get(0)?;
+    let message = choice.get("message")?;
     let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
         let function = &call["function"];
         let written = function["arguments"].as_str().unwrap_or_default();
@@ -60,6 +64,7 @@ pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
             read: answer["usage"]["prompt_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["completion_tokens"].as_u64().unwrap_or_default(),
         },
+        cut: cut_by(&choice["finish_reason"], &DONE),
         raw: Value::Object(raw),
     })
 }
@@ -69,11 +74,16 @@ pub(super) fn assemble(events: &[Value]) -> Option<Value> {
         return None;
     }
     let (mut text, mut calls, mut usage) = (String::new(), Vec::<Value>::new(), Value::Null);
+    let mut reason = Value::Null;
     for event in events {
         if event["usage"].is_object() {
             usage = event["usage"].clone();
         }
-        let delta = &event["choices"][0]["delta"];
+        let choice = &event["choices"][0];
+        if choice["finish_reason"].is_string() {
+            reason = choice["finish_reason"].clone();
+        }
+        let delta = &choice["delta"];
         text.push_str(delta["content"].as_str().unwrap_or_default());
         for part in delta["tool_calls"].as_array().into_iter().flatten() {
             let at = usize::try_from(part["index"].as_u64()?).ok()?;
@@ -95,5 +105,5 @@ pub(super) fn assemble(events: &[Value]) -> Option<Value> {
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
-    Some(json!({ "choices": [{ "message": message }], "usage": usage }))
+    Some(json!({ "choices": [{ "message": message, "finish_reason": reason }], "usage": usage }))
 }

@@ -25,8 +25,8 @@ impl Selection {
     }
 }
 
-/// A share with its interval: `67 % (21 % to 94 %)`.
+/// A share with its interval: `67% (21% to 94%)`.
 pub(in crate::block::agents) fn share_text(interval: Interval) -> String {
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let percent = |share: f64| format!("{:.0}%", share * 100.0);
     format!("{} ({} to {})", percent(interval.share), percent(interval.low), percent(interval.high))
 }

@@ -1,0 +1,62 @@
+//! `price:`, what the tokens of a model cost; the suite says it, since prices change.
+
+use super::provider::Tokens;
+use crate::source::Node;
+use crate::source::grammar::{Object, Shape, required};
+
+/// So many tokens have a price.
+const TOKENS: f64 = 1_000_000.0;
+
+/// How many figures of a cost are shown.
+const FIGURES: i32 = 3;
+
+pub(super) static PRICE: Object = Object {
+    name: "a price",
+    doc: "What a million tokens cost, in any money.",
+    keys: &[&[
+        required("input", Shape::Amount, "A million tokens that the model reads."),
+        required("output", Shape::Amount, "A million tokens that it writes."),
+    ]],
+};
+
+/// What a million tokens cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Price {
+    input: f64,
+    output: f64,
+}
+
+impl Price {
+    /// The price under the key of a provider or a model.
+    pub(super) fn read(node: &Node) -> Option<Self> {
+        let written = node.get("price")?;
+        let part = |key| written.get(key)?.to_json().as_f64();
+        Some(Self { input: part("input")?, output: part("output")? })
+    }
+
+    /// What so many tokens cost.
+    #[expect(clippy::cast_precision_loss, reason = "a cost is shown with three figures")]
+    pub(super) fn of(self, tokens: Tokens) -> f64 {
+        (self.input * tokens.read as f64 + self.output * tokens.written as f64) / TOKENS
+    }
+}
+
+/// A cost in figures: `0.00123`, `12.5`.
+pub(super) fn cost_text(cost: f64) -> String {
+    let before = if cost > 0.0 { cost.log10().floor() } else { 0.0 };
+    #[expect(clippy::cast_possible_truncation, reason = "logarithms of finite numbers are small")]
+    let decimals = (FIGURES - 1 - before as i32).clamp(0, 12);
+    let text = format!("{cost:.*}", usize::try_from(decimals).unwrap_or_default());
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_have_few_figures() {
+        let texts = [0.0, 0.001_234_5, 0.05, 12.0, 12.345, 1234.5].map(cost_text);
+        assert_eq!(texts, ["0", "0.00123", "0.05", "12", "12.3", "1234"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! `repeat:`, how often an agent runs, and how reliable it must be.
+//!
+//! pass^k is the chance that each of `k` runs passes, as in <https://arxiv.org/abs/2406.12045>.
+
+use serde_json::{Value, json};
+
+use super::judge::share_text;
+use crate::reliability::Interval;
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::{Diagnostic, Node};
+
+/// The most runs of an agent.
+const MOST_RUNS: u64 = 1000;
+
+pub(super) const REPEAT: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&REPEATED_RUNS)]);
+
+static REPEATED_RUNS: Object = Object {
+    name: "repeated runs",
+    doc: "Several runs of one agent.",
+    keys: &[&[
+        required("runs", Shape::Range(1, MOST_RUNS), "How many runs are made."),
+        key("at_least", Shape::Share, "The share of them that must pass; by default all, or what `pass` asks for."),
+        key(
+            "pass",
+            Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&PASS_POWER)]))),
+            "pass^k, the chance that each of `k` runs passes, is reported for these `k`.",
+        ),
+    ]],
+};
+
+static PASS_POWER: Object = Object {
+    name: "runs in a row",
+    doc: "The chance that each of `k` runs passes.",
+    keys: &[&[
+        required("k", Shape::Range(1, MOST_RUNS), "How many runs; no more than are made."),
+        required("at_least", Shape::Share, "The least chance, as it is estimated from all runs."),
+    ]],
+};
+
+/// How often an agent runs, and how many runs must pass.
+#[derive(Debug, Clone)]
+pub(super) struct Repeat {
+    pub(super) runs: usize,
+    at_least: f64,
+    powers: Vec<PassPower>,
+}
+
+/// A pass^k that is reported.
+#[derive(Debug, Clone, Copy)]
+struct PassPower {
+    k: u64,
+    at_least: f64,
+}
+
+/// How many runs passed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PassedRuns {
+    pub(super) passed: usize,
+    pub(super) runs: usize,
+}
+
+/// A pass^k of the runs that were made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PassEstimate {
+    pub(super) k: u64,
+    pub(super) interval: Interval,
+    /// The least chance that is asked for.
+    pub(super) at_least: f64,
+}
+
+impl Repeat {
+    /// The runs under the key of an agent.
+    pub(super) fn read(agent: &Node, found: &mut Vec<Diagnostic>) -> Self {
+        let written = agent.get("repeat");
+        let runs = written.and_then(|written| written.whole().or_else(|| written.get("runs")?.whole())).unwrap_or(1);
+        let listed = written.and_then(|written| written.get("pass")).map(Node::items).unwrap_or_default();
+        let share = |node: &Node| node.get("at_least").and_then(|share| share.to_json().as_f64());
+        let mut powers = Vec::new();
+        for item in listed {
+            let Some(k) = item.whole().or_else(|| item.get("k")?.whole()) else { continue };
+            if k > runs {
+                let message = format!("`k` must be at most the number of runs, {runs}, not {k}");
+                found.push(Diagnostic::error("bad-number", message, item.get("k").map_or(item.span, |k| k.span)));
+            }
+            powers.push(PassPower { k, at_least: share(item).unwrap_or_default() });
+        }
+        let asks = powers.iter().any(|power| power.at_least > 0.0);
+        let at_least = written.and_then(share).unwrap_or(if asks { 0.0 } else { 1.0 });
+        Self { runs: usize::try_from(runs).unwrap_or(1).max(1), at_least, powers }
+    }
+
+    /// Whether so many runs are enough; without any that passed they are not.
+    pub(super) fn is_met(&self, runs: PassedRuns) -> bool {
+        runs.passed > 0 && runs.interval().share >= self.at_least && self.estimates(runs).all(PassEstimate::is_met)
+    }
+
+    /// Each pass^k that the suite asks for.
+    pub(super) fn estimates(&self, runs: PassedRuns) -> impl Iterator<Item = PassEstimate> {
+        self.powers.iter().map(move |power| runs.power(*power))
+    }
+}
+
+impl PassedRuns {
+    /// In words, with the interval.
+    pub(super) fn text(self) -> String {
+        format!("{} of {} runs passed, {}", self.passed, self.runs, share_text(self.interval()))
+    }
+
+    pub(super) fn interval(self) -> Interval {
+        Interval::wilson(self.passed as u64, self.runs as u64)
+    }
+
+    /// The share of those among all choices of `k` runs that have only passed ones, C(passed, k) / C(runs, k), which is
+    /// unbiased; its interval is that of one run, to the power of `k`.
+    #[expect(clippy::cast_precision_loss, reason = "runs are few")]
+    fn power(self, power: PassPower) -> PassEstimate {
+        let PassPower { k, at_least } = power;
+        let (passed, runs) = (self.passed as u64, self.runs as u64);
+        let share = (0..k).map(|at| passed.saturating_sub(at) as f64 / runs.saturating_sub(at).max(1) as f64).product();
+        let one = self.interval();
+        let to_power = |chance: f64| chance.powi(i32::try_from(k).unwrap_or(i32::MAX));
+        let interval = Interval { share, low: to_power(one.low).min(share), high: to_power(one.high).max(share) };
+        PassEstimate { k, interval, at_least }
+    }
+}
+
+impl PassEstimate {
+    fn is_met(self) -> bool {
+        // A product of quotients may be off in its last bit.
+        self.interval.share + f64::EPSILON >= self.at_least
+    }
+
+    /// For programs.
+    pub(super) fn json(self) -> Value {
+        json!({ "k": self.k, "share": self.interval.share, "low": self.interval.low, "high": self.interval.high })
+    }
+
+    /// `pass^3`.
+    pub(super) fn name(self) -> String {
+        format!("pass^{}", self.k)
+    }
+
+    /// Its share, with what is asked for where that is missed.
+    pub(super) fn text(self) -> String {
+        let text = share_text(self.interval);
+        if self.is_met() { text } else { format!("{text}, below {:.0}%", self.at_least * 100.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(passed: usize, runs: usize, k: u64) -> f64 {
+        PassedRuns { passed, runs }.power(PassPower { k, at_least: 0.0 }).interval.share
+    }
+
+    /// Counts the choices of `k` runs one by one.
+    fn counted(passed: usize, runs: usize, k: u64) -> f64 {
+        let chosen = (0u32..1 << runs).filter(|chosen| u64::from(chosen.count_ones()) == k);
+        let (all, good) =
+            chosen.fold((0u32, 0u32), |(all, good), chosen| (all + 1, good + u32::from(chosen >> passed == 0)));
+        f64::from(good) / f64::from(all)
+    }
+
+    #[test]
+    fn pass_powers_are_the_share_of_choices_with_passed_runs_only() {
+        for runs in 1..=8 {
+            for passed in 0..=runs {
+                for k in 1..=runs as u64 {
+                    let (estimated, counted) = (share(passed, runs, k), counted(passed, runs, k));
+                    assert!((estimated - counted).abs() < 1e-12, "{passed} of {runs}, {k}: {estimated}, {counted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_interval_holds_its_estimate() {
+        for passed in 0..=10 {
+            for k in 1..=10 {
+                let PassEstimate { interval, .. } =
+                    PassedRuns { passed, runs: 10 }.power(PassPower { k, at_least: 0.0 });
+                assert!(
+                    interval.low <= interval.share && interval.share <= interval.high,
+                    "{passed}, {k}: {interval:?}"
+                );
+            }
+        }
+    }
+}
