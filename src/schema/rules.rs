@@ -25,7 +25,7 @@ pub(crate) struct ContainsRule {
 }
 
 /// `if`, `then` and `else`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ConditionRule {
     pub(crate) when: SchemaId,
     pub(crate) then: Option<SchemaId>,
