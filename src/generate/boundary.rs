@@ -7,8 +7,8 @@ use serde_json::{Number, Value, json};
 use super::GeneratorLimits;
 use super::make::{self, SAFE, Variety, text_of_length, whole_value, with};
 use super::rng::Rng;
-use super::shape::{Graph, Items, LARGEST, MemberRules, MergedRules, NodeId, Shape, whole_bounds};
-use crate::schema::{NumberLimit, TypeSet, token, written};
+use super::shape::{Graph, Items, LARGEST, MemberRules, NodeId, Shape};
+use crate::schema::{MergedRules, NumberLimit, TypeSet, token, whole_bounds, written};
 
 /// How many boundaries are made.
 const MOST: usize = 400;

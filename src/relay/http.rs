@@ -101,6 +101,11 @@ where
         }
         None => StatusCode::OK.into_response(),
     };
+    let LiveRequest { scope, head, .. } = &exchange.live.request;
+    let ends_session = !scope.is_empty() && head.as_ref().is_some_and(|head| head.verb == "DELETE");
+    if ends_session && response.status().is_success() {
+        relay.interrupted.give_up_session(scope);
+    }
     if response.headers().contains_key(header::CONTENT_ENCODING) {
         relay.note_once("the server compresses answers although nobody asked for it: they pass unread");
         return response;
@@ -371,9 +376,11 @@ impl StreamRewriter {
     /// Ends with the stream of the correct server, which is dropped as soon as the client is gone.
     async fn run(mut self, chunks: BodyDataStream, pushed: mpsc::UnboundedReceiver<Vec<u8>>) {
         let sender = self.sender.clone();
+        // Dropped last: a server that sees the client gone may rely on it that the relay knows, too.
+        let mut chunks = pin!(chunks);
         tokio::select! {
             () = sender.closed() => {}
-            _ = self.pass(chunks, pushed) => {}
+            _ = self.pass(chunks.as_mut(), pushed) => {}
         }
         let is_awaited = self.exchange.live.request.kind() == MessageKind::Request && !self.has_answered;
         if let Some(last_event) = self.last_event.take().filter(|_| is_awaited) {
@@ -410,10 +417,9 @@ impl StreamRewriter {
 
     async fn pass(
         &mut self,
-        chunks: BodyDataStream,
+        mut chunks: Pin<&mut BodyDataStream>,
         mut pushed: mpsc::UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), ClientGone> {
-        let mut chunks = pin!(chunks);
         let mut splitter = SseSplitter::default();
         // A stream that was opened with GET has no answer of its own.
         let mut around = ChangedMessage::default();

@@ -10,7 +10,7 @@ use super::locked;
 use super::traffic::RelayedExchange;
 
 /// How many requests are remembered; of more, the oldest ones count as unanswered.
-const MOST_KEPT: usize = 10_000;
+const MOST_KEPT: usize = 1000;
 
 /// The requests that wait for a client to resume their stream.
 #[derive(Default)]
@@ -79,6 +79,17 @@ impl InterruptedRequests {
         for request in locked(&self.0).iter_mut().filter(|request| request.goes_on_in(stream)) {
             last_event.clone_into(&mut request.last_event);
         }
+    }
+
+    /// Gives up those of a session that has ended.
+    pub(super) fn give_up_session(&self, scope: &str) {
+        let mut kept = locked(&self.0);
+        let all = std::mem::take(&mut *kept);
+        let (ended, left): (VecDeque<_>, _) =
+            all.into_iter().partition(|request| request.exchange.live.request.scope == scope);
+        *kept = left;
+        drop(kept);
+        drop(ended);
     }
 
     /// Gives up all that is left.

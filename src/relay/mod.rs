@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
 
 pub use self::metrics::RelayMetrics;
-pub use self::relayed_server::RelayedServer;
+pub use self::relayed_server::{EXIT_TIMEOUT, RelayedServer};
 pub use self::traffic::{MessageChange, MessageDirection, RelayWatcher, RelayedCall};
 pub use self::upstream::{Upstream, UpstreamAddress};
 

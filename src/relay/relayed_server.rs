@@ -11,13 +11,12 @@ use tokio::time::timeout;
 
 use crate::fault::ServerEnd;
 
-/// How long a server may go on after it closed its output.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server may go on after it closed its output, or after its client has gone.
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A server that runs; it and all that it started is killed when this is dropped.
+/// A server that runs; what is left of it and of all that it started is killed when this is dropped.
 pub struct RelayedServer {
     child: Box<dyn ChildWrapper>,
-    has_ended: bool,
 }
 
 impl RelayedServer {
@@ -32,7 +31,7 @@ impl RelayedServer {
         });
         let mut child = command.wrap(ProcessGroup::leader()).spawn()?;
         match (child.stdout().take(), child.stdin().take()) {
-            (Some(output), Some(input)) => Ok((Self { child, has_ended: false }, (output, input))),
+            (Some(output), Some(input)) => Ok((Self { child }, (output, input))),
             (None, _) | (_, None) => Err(io::Error::other("its standard streams are missing")),
         }
     }
@@ -48,11 +47,9 @@ impl RelayedServer {
         let _ = self.child.start_kill();
     }
 
-    /// Waits for the end of the server itself; what it started may outlive it.
+    /// Waits for the end of the server itself; what it started may still write.
     pub async fn wait(&mut self) -> ServerEnd {
-        let status = self.child.inner_mut().wait().await;
-        self.has_ended = true;
-        status.map_or(ServerEnd::Closed, end_of)
+        self.child.inner_mut().wait().await.map_or(ServerEnd::Closed, end_of)
     }
 
     /// Waits for the end of a server whose output is closed already, or kills it after a while.
@@ -67,9 +64,7 @@ impl RelayedServer {
 
 impl Drop for RelayedServer {
     fn drop(&mut self) {
-        if !self.has_ended {
-            self.kill();
-        }
+        self.kill();
     }
 }
 

@@ -22,6 +22,9 @@ use super::connection::{ConnectionReset, ResettableListener};
 use super::http::RequestPlace;
 use super::{Relay, RelayStop, http};
 
+/// How many connections to the server are kept for later requests.
+const MOST_IDLE: usize = 64;
+
 /// Headers that are about one connection, and not about the message.
 const OF_CONNECTIONS: [&str; 9] = [
     "connection",
@@ -97,7 +100,8 @@ impl Upstream {
     pub fn new(address: UpstreamAddress, relay: Arc<Relay>) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        Self { address, client: Client::builder(TokioExecutor::new()).build(connector), relay }
+        let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(MOST_IDLE).build(connector);
+        Self { address, client, relay }
     }
 
     /// Relays until the future is dropped, or a fault or an error ends the relay.

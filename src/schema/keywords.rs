@@ -13,8 +13,21 @@ pub(crate) struct Keyword {
     pub(crate) concerns: Option<TypeSet>,
     /// The first draft that knows it; `None` for keywords that every draft knows.
     pub(crate) since: Option<Draft>,
+    /// The kind of its limit; `None` for keywords that are none.
+    pub(crate) limit: Option<KeywordLimit>,
     /// Whether a draft defines it, rather than a program that reads schemas.
     pub(crate) is_standard: bool,
+}
+
+/// How a limit restricts values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeywordLimit {
+    /// The higher, the fewer values.
+    Low,
+    /// The lower, the fewer values.
+    High,
+    /// A multiple of another allows fewer values.
+    Step,
 }
 
 /// The value of a keyword.
@@ -40,6 +53,7 @@ pub(crate) enum KeywordValue {
 
 /// The keywords, those first that are written most; subschemas are visited in this order.
 pub(crate) static KEYWORDS: &[Keyword] = {
+    use KeywordLimit::{High, Low, Step};
     use KeywordValue::{Annotation, Definitions, List, Location, Named, Plain, Reference, Schema};
     &[
         any("type", Plain),
@@ -50,15 +64,15 @@ pub(crate) static KEYWORDS: &[Keyword] = {
         array("items", Schema),
         text("pattern"),
         any("format", Plain),
-        text("minLength"),
-        text("maxLength"),
-        number("minimum"),
-        number("maximum"),
-        number("exclusiveMinimum"),
-        number("exclusiveMaximum"),
-        number("multipleOf"),
-        array("minItems", Plain),
-        array("maxItems", Plain),
+        text("minLength").limits(Low),
+        text("maxLength").limits(High),
+        number("minimum").limits(Low),
+        number("maximum").limits(High),
+        number("exclusiveMinimum").limits(Low),
+        number("exclusiveMaximum").limits(High),
+        number("multipleOf").limits(Step),
+        array("minItems", Plain).limits(Low),
+        array("maxItems", Plain).limits(High),
         array("uniqueItems", Plain),
         object("patternProperties", Named),
         object("dependentSchemas", Named).since(Draft::Draft201909),
@@ -100,10 +114,10 @@ pub(crate) static KEYWORDS: &[Keyword] = {
         any("contentMediaType", Annotation),
         any("enumNames", Annotation).of_programs(),
         any("markdownDescription", Annotation).of_programs(),
-        array("minContains", Plain).since(Draft::Draft201909),
-        array("maxContains", Plain).since(Draft::Draft201909),
-        object("minProperties", Plain),
-        object("maxProperties", Plain),
+        array("minContains", Plain).limits(Low).since(Draft::Draft201909),
+        array("maxContains", Plain).limits(High).since(Draft::Draft201909),
+        object("minProperties", Plain).limits(Low),
+        object("maxProperties", Plain).limits(High),
         object("dependentRequired", Plain).since(Draft::Draft201909),
         any("dependencies", Plain),
         any("contentSchema", Plain),
@@ -127,6 +141,10 @@ impl Keyword {
         Self { since: Some(draft), ..self }
     }
 
+    const fn limits(self, limit: KeywordLimit) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
     const fn of_programs(self) -> Self {
         Self { is_standard: false, ..self }
     }
@@ -141,7 +159,7 @@ impl KeywordValue {
 }
 
 const fn any(name: &'static str, holds: KeywordValue) -> Keyword {
-    Keyword { name, holds, concerns: None, since: None, is_standard: true }
+    Keyword { name, holds, concerns: None, since: None, limit: None, is_standard: true }
 }
 
 const fn object(name: &'static str, holds: KeywordValue) -> Keyword {

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::{ContainsRule, NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet};
+use super::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet};
 
 impl Schemas {
     /// A subschema that takes what another refuses.
@@ -126,7 +126,13 @@ impl Schemas {
         for inner in rules.not.iter().chain(&rules.reject) {
             ways.push(SchemaRules { all: vec![*inner], ..SchemaRules::default() });
         }
-        if !rules.one.is_empty() || rules.condition.is_some() {
+        if let Some(ConditionRule { when, then, otherwise }) = rules.condition {
+            let mut branches = Vec::new();
+            branches.extend(then.map(|then| vec![when, self.negate(then)]));
+            branches.extend(otherwise.map(|otherwise| vec![self.negate(when), self.negate(otherwise)]));
+            ways.extend(branches.into_iter().map(|all| SchemaRules { all, ..SchemaRules::default() }));
+        }
+        if !rules.one.is_empty() {
             ways.push(SchemaRules { reject: Some(id), ..SchemaRules::default() });
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct ContainsRule {
 }
 
 /// `if`, `then` and `else`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ConditionRule {
     pub(crate) when: SchemaId,
     pub(crate) then: Option<SchemaId>,
@@ -100,7 +100,7 @@ impl SchemaRules {
 
     /// The kinds that its keywords talk about.
     pub(crate) fn talks_of(&self) -> TypeSet {
-        let mut kinds = TypeSet::ALL.but(TypeSet::ALL);
+        let mut kinds = TypeSet::NONE;
         if self.says_of_objects() {
             kinds = kinds.or(TypeSet::OBJECT);
         }

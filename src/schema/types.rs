@@ -13,6 +13,7 @@ impl Default for TypeSet {
 }
 
 impl TypeSet {
+    pub(crate) const NONE: Self = Self(0);
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
     pub(crate) const INTEGER: Self = Self(4);
@@ -37,14 +38,26 @@ impl TypeSet {
             "string" => Self::TEXT,
             "array" => Self::ARRAY,
             "object" => Self::OBJECT,
-            _ => Self(0),
+            _ => Self::NONE,
         }
     }
 
-    /// The narrowest name of one kind in `type`.
-    pub(crate) fn name(self) -> &'static str {
-        let names = ["null", "boolean", "integer", "number", "string", "array"];
-        names.into_iter().find(|name| Self::named(name).has(self)).unwrap_or("object")
+    /// The kinds that a name or a list of names in `type` stands for.
+    pub(crate) fn listed(names: &Value) -> Self {
+        let name = |name: &Value| name.as_str().map_or(Self::NONE, Self::named);
+        names.as_array().map_or_else(|| name(names), |names| names.iter().map(name).fold(Self::NONE, Self::or))
+    }
+
+    /// The kinds that a schema names; all where it has no `type`.
+    pub(crate) fn of_schema(schema: &Value) -> Self {
+        schema.get("type").map_or(Self::ALL, Self::listed)
+    }
+
+    /// The fewest names that stand for these kinds, in the order of the alphabet.
+    pub(crate) fn names(self) -> Vec<&'static str> {
+        let number = if self.has(Self::FRACTION) { "number" } else { "integer" };
+        let names = ["array", "boolean", number, "null", "object", "string"];
+        names.into_iter().filter(|name| Self::named(name).has(self)).collect()
     }
 
     /// The kind of a value.

@@ -14,14 +14,14 @@ use tokio::time::sleep;
 use super::parsing::duration;
 use super::relay_log::RelayLog;
 use super::relay_signals::RelaySignals;
-use super::relay_streams::ClientStreams;
+use super::relay_streams::{ClientStreams, client_gone};
 use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
 use crate::fault::{self, Fault, ServerEnd};
 use crate::relay::streams::{self, StreamsEnd};
-use crate::relay::{Relay, RelayStop, RelayedServer, Upstream, UpstreamAddress};
+use crate::relay::{EXIT_TIMEOUT, Relay, RelayStop, RelayedServer, Upstream, UpstreamAddress};
 use crate::source::file::WRITTEN;
 
 /// How long the rest of the output may take once the server is gone.
@@ -204,7 +204,12 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
     let client = ClientStreams::open();
     let client_streams = (client.input, client.output);
     let mut relaying = std::pin::pin!(streams::run(Arc::clone(&ready.relay), client_streams, server));
-    let mut is_over = false;
+    // A server whose client died may wait for something else than its input, and write nothing that would show it.
+    let mut abandoned = std::pin::pin!(async {
+        client_gone().await;
+        sleep(EXIT_TIMEOUT).await;
+    });
+    let (mut is_over, mut is_abandoned) = (false, false);
     let end = loop {
         tokio::select! {
             end = &mut relaying => break end,
@@ -216,6 +221,10 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
                 process.signal(signal);
             }
             _ = process.wait(), if !is_over => is_over = true,
+            () = &mut abandoned, if !is_abandoned => {
+                is_abandoned = true;
+                process.kill();
+            }
             // A process that the server left behind may hold its output open for ever.
             () = sleep(DRAIN_TIME), if is_over => {
                 if !ready.relay.has_late_messages() {

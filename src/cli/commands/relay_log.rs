@@ -55,6 +55,22 @@ struct LogState {
 struct EventFile {
     path: PathBuf,
     file: File,
+    /// How many bytes of whole events it holds.
+    length: u64,
+}
+
+impl EventFile {
+    /// Writes one event, or nothing of it.
+    fn write(&mut self, event: &Value) -> io::Result<()> {
+        let line = format!("{event}\n");
+        let written = self.file.write_all(line.as_bytes());
+        match written {
+            Ok(()) => self.length += line.len() as u64,
+            // Half a line stays only where the file is none that can be cut.
+            Err(_) => drop(self.file.set_len(self.length)),
+        }
+        written
+    }
 }
 
 impl RelayLog {
@@ -72,7 +88,7 @@ impl RelayLog {
         let mut events = None;
         if let Some(path) = &settings.events {
             let file = File::create(path).map_err(|error| unwritten(path, &error))?;
-            events = Some(EventFile { path: path.clone(), file });
+            events = Some(EventFile { path: path.clone(), file, length: 0 });
         }
         let log = Self {
             console: console.clone(),
@@ -98,8 +114,7 @@ impl RelayLog {
             "started_unix_ms": u64::try_from(started).unwrap_or_default(),
         });
         if let Some(events) = &mut log.state().events {
-            let EventFile { path, file } = events;
-            file.write_all(format!("{first}\n").as_bytes()).map_err(|error| unwritten(path, &error))?;
+            events.write(&first).map_err(|error| unwritten(&events.path, &error))?;
         }
         Ok(log)
     }
@@ -126,7 +141,7 @@ impl RelayLog {
         let Some(events) = &mut state.events else { return Ok(()) };
         let at = self.begun.elapsed().as_secs_f64() * 1000.0;
         event["at_ms"] = ((at * 1000.0).round() / 1000.0).into();
-        let Err(error) = events.file.write_all(format!("{event}\n").as_bytes()) else { return Ok(()) };
+        let Err(error) = events.write(&event) else { return Ok(()) };
         let problem = format!("cannot write the events to `{}`: {error}", events.path.display());
         state.events = None;
         state.problem = Some(problem.clone());

@@ -31,6 +31,23 @@ impl ClientStreams {
     }
 }
 
+/// Waits until the client has closed both of its ends, as the system closes those of a client that was killed.
+#[cfg(target_os = "linux")]
+pub(super) async fn client_gone() {
+    use std::io::{stdin, stdout};
+    use std::os::fd::AsFd;
+
+    use tokio::io::{Interest, Ready};
+    waiting::closed(stdin().as_fd(), Interest::READABLE, Ready::is_read_closed).await;
+    waiting::closed(stdout().as_fd(), Interest::WRITABLE, Ready::is_write_closed).await;
+}
+
+/// Nothing tells of it but the next write.
+#[cfg(not(target_os = "linux"))]
+pub(super) async fn client_gone() {
+    std::future::pending().await
+}
+
 /// A socket that others may still use when the relay is over.
 #[cfg(target_os = "linux")]
 struct BlockingAgain(std::os::unix::net::UnixStream);
@@ -46,12 +63,14 @@ impl Drop for BlockingAgain {
 #[cfg(target_os = "linux")]
 mod waiting {
     use std::fs;
+    use std::future::pending;
     use std::io;
     use std::os::fd::{AsFd, BorrowedFd};
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     use std::os::unix::net::UnixStream;
 
-    use tokio::io::{AsyncRead, AsyncWrite};
+    use tokio::io::unix::AsyncFd;
+    use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready};
     use tokio::net::unix::pipe;
 
     use super::BlockingAgain;
@@ -67,6 +86,19 @@ mod waiting {
         match kind(1)? {
             StreamKind::Pipe => Some(Box::new(pipe::OpenOptions::new().open_sender("/proc/self/fd/1").ok()?)),
             StreamKind::Socket => Some(Box::new(socket(io::stdout().as_fd(), blocking)?)),
+        }
+    }
+
+    /// Waits until the other side of a stream is closed; what nobody can wait for, such as a file, stays open.
+    pub(super) async fn closed(stream: BorrowedFd<'_>, interest: Interest, is_closed: fn(Ready) -> bool) {
+        #[expect(deprecated, reason = "unsound for descriptors that others may close, and this one is owned")]
+        let watch = stream.try_clone_to_owned().and_then(|stream| AsyncFd::with_interest(stream, interest));
+        let Ok(watch) = watch else { return pending().await };
+        while let Ok(mut guard) = watch.ready(interest).await {
+            if is_closed(guard.ready()) {
+                return;
+            }
+            guard.clear_ready();
         }
     }
 

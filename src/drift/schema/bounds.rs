@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use serde_json::Number;
 
 use crate::drift::Versions;
-use crate::schema::compare;
+use crate::schema::KeywordLimit::{High, Low, Step};
+use crate::schema::{KEYWORDS, Keyword, compare};
 
 /// From here on, every quotient of fractions is a whole number.
 const LARGEST: f64 = 1e15;
@@ -21,66 +22,30 @@ pub(super) enum SchemaEffect {
     Unclear,
 }
 
-/// A keyword, and how to tell what a change of it does.
-#[derive(Debug)]
-pub(super) struct BoundKeyword {
-    pub(super) keyword: &'static str,
-    kind: BoundKind,
-}
+/// Keywords that are restrictions where they are there, and cannot be compared with another.
+const RESTRICTIONS: [&str; 4] = ["uniqueItems", "pattern", "format", "propertyNames"];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BoundKind {
-    /// The higher, the fewer values.
-    Low,
-    /// The lower, the fewer values.
-    High,
-    /// A multiple of the other allows fewer values.
-    Step,
-    /// It is a restriction where it is there, and cannot be compared with another.
-    There,
-}
-
-/// The keywords.
-pub(super) static BOUNDS: &[BoundKeyword] = &[
-    bound("minimum", BoundKind::Low),
-    bound("exclusiveMinimum", BoundKind::Low),
-    bound("minLength", BoundKind::Low),
-    bound("minItems", BoundKind::Low),
-    bound("minProperties", BoundKind::Low),
-    bound("minContains", BoundKind::Low),
-    bound("maximum", BoundKind::High),
-    bound("exclusiveMaximum", BoundKind::High),
-    bound("maxLength", BoundKind::High),
-    bound("maxItems", BoundKind::High),
-    bound("maxProperties", BoundKind::High),
-    bound("maxContains", BoundKind::High),
-    bound("multipleOf", BoundKind::Step),
-    bound("uniqueItems", BoundKind::There),
-    bound("pattern", BoundKind::There),
-    bound("format", BoundKind::There),
-    bound("propertyNames", BoundKind::There),
-];
-
-const fn bound(keyword: &'static str, kind: BoundKind) -> BoundKeyword {
-    BoundKeyword { keyword, kind }
+/// The keywords that allow fewer values where they are there.
+pub(super) fn bounds() -> impl Iterator<Item = &'static Keyword> {
+    KEYWORDS.iter().filter(|keyword| keyword.limit.is_some() || RESTRICTIONS.contains(&keyword.name))
 }
 
 /// The effect of a changed keyword.
-pub(super) fn effect(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
-    let (was, is) = match (old.get(bound.keyword), new.get(bound.keyword)) {
+pub(super) fn effect(bound: &Keyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
+    let (was, is) = match (old.get(bound.name), new.get(bound.name)) {
         (None, _) => return moved(bound, Versions { old, new }).unwrap_or(SchemaEffect::Narrowed),
         (_, None) => return moved(bound, Versions { old: new, new: old }).map_or(SchemaEffect::Widened, other_way),
         (Some(was), Some(is)) => (was, is),
     };
     let (Some(was), Some(is)) = (was.as_number(), is.as_number()) else { return SchemaEffect::Unclear };
-    match (bound.kind, compare(is, was)) {
+    match (bound.limit, compare(is, was)) {
         // They are written differently, and too large to be told apart.
-        (BoundKind::Low | BoundKind::High, Ordering::Equal) => SchemaEffect::Unclear,
-        (BoundKind::Low, Ordering::Greater) | (BoundKind::High, Ordering::Less) => SchemaEffect::Narrowed,
-        (BoundKind::Low | BoundKind::High, _) => SchemaEffect::Widened,
-        (BoundKind::Step, _) if is_multiple(is, was) => SchemaEffect::Narrowed,
-        (BoundKind::Step, _) if is_multiple(was, is) => SchemaEffect::Widened,
-        (BoundKind::Step | BoundKind::There, _) => SchemaEffect::Unclear,
+        (Some(Low | High), Ordering::Equal) => SchemaEffect::Unclear,
+        (Some(Low), Ordering::Greater) | (Some(High), Ordering::Less) => SchemaEffect::Narrowed,
+        (Some(Low | High), _) => SchemaEffect::Widened,
+        (Some(Step), _) if is_multiple(is, was) => SchemaEffect::Narrowed,
+        (Some(Step), _) if is_multiple(was, is) => SchemaEffect::Widened,
+        (Some(Step) | None, _) => SchemaEffect::Unclear,
     }
 }
 
@@ -93,8 +58,8 @@ fn is_multiple(one: &Number, of: &Number) -> bool {
 }
 
 /// The effect of a limit that replaces its exclusive or inclusive counterpart: `minimum: 1` in place of `exclusiveMinimum: 0`.
-fn moved(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> Option<SchemaEffect> {
-    let twin = match bound.keyword {
+fn moved(bound: &Keyword, Versions { old, new }: Versions<'_>) -> Option<SchemaEffect> {
+    let twin = match bound.name {
         "minimum" => "exclusiveMinimum",
         "exclusiveMinimum" => "minimum",
         "maximum" => "exclusiveMaximum",
@@ -105,12 +70,9 @@ fn moved(bound: &BoundKeyword, Versions { old, new }: Versions<'_>) -> Option<Sc
     if new.get(twin).is_some() {
         return None;
     }
-    let order = compare(new.get(bound.keyword)?.as_number()?, old.get(twin)?.as_number()?);
-    let is_exclusive = bound.keyword.starts_with("exclusive");
-    let narrows = match bound.kind {
-        BoundKind::Low => order.is_gt() || is_exclusive && order.is_ge(),
-        BoundKind::High | BoundKind::Step | BoundKind::There => order.is_lt() || is_exclusive && order.is_le(),
-    };
+    let order = compare(new.get(bound.name)?.as_number()?, old.get(twin)?.as_number()?);
+    let is_exclusive = bound.name.starts_with("exclusive");
+    let narrows = if bound.limit == Some(Low) { order.is_gt() } else { order.is_lt() } || is_exclusive && order.is_eq();
     Some(if narrows { SchemaEffect::Narrowed } else { SchemaEffect::Widened })
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::canonical::{RECURSIVE, says_nothing};
 use super::document::UNRESOLVED_REF;
-use crate::schema::{compare, written};
+use crate::schema::{Keyword, KeywordLimit, TypeSet, compare, written};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
 pub(super) fn merged(whole: Value, part: Value) -> Value {
@@ -21,13 +21,7 @@ pub(super) fn merged(whole: Value, part: Value) -> Value {
         taken.extend(whole);
         return Value::Object(taken);
     }
-    let mut rest = Map::new();
-    let part = if closes(&whole, &part) || closes(&part, &whole) {
-        rest = part;
-        Map::new()
-    } else {
-        part
-    };
+    let (part, mut rest) = if interfere(&whole, &part) { (Map::new(), part) } else { (part, Map::new()) };
     for (key, value) in part {
         match whole.get(&key).cloned() {
             None => drop(whole.insert(key, value)),
@@ -47,26 +41,31 @@ pub(super) fn merged(whole: Value, part: Value) -> Value {
     Value::Object(whole)
 }
 
-/// Whether one is closed and the other names properties: `additionalProperties` looks at what stands beside it only.
-fn closes(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    let is_closed = ["additionalProperties", "unevaluatedProperties"].iter().any(|key| one.contains_key(*key));
-    is_closed && ["properties", "patternProperties"].iter().any(|key| other.contains_key(*key))
+/// Keywords that look at what stands beside them.
+const TOGETHER: [&[&str]; 3] = [
+    &["contains", "minContains", "maxContains"],
+    &["if", "then", "else"],
+    &["prefixItems", "items", "unevaluatedItems"],
+];
+
+/// Whether keywords of one would look at what the other says, once both are one schema.
+fn interfere(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let has = |schema: &Map<String, Value>, keys: &[&str]| keys.iter().any(|key| schema.contains_key(*key));
+    let closes = |one, other| {
+        has(one, &["additionalProperties", "unevaluatedProperties"]) && has(other, &["properties", "patternProperties"])
+    };
+    let differ = |keys: &[&str]| keys.iter().any(|key| one.get(*key) != other.get(*key));
+    // `items` alone looks at nothing else.
+    let looks = |keys: &[&str]| keys[1] != "items" || has(one, &[keys[0], keys[2]]) || has(other, &[keys[0], keys[2]]);
+    closes(one, other)
+        || closes(other, one)
+        || TOGETHER.iter().any(|keys| has(one, keys) && has(other, keys) && differ(keys) && looks(keys))
 }
 
 fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
     match key {
         "required" | "allOf" => union(own, other),
-        "type" => {
-            let (own, other) = (own.as_array()?, other.as_array()?);
-            let holds = |name: &&Value| {
-                other.contains(name) || **name == "integer" && other.iter().any(|other| other == "number")
-            };
-            let mut kept: Vec<Value> = own.iter().filter(holds).cloned().collect();
-            if own.iter().any(|name| name == "number") && other.iter().any(|name| name == "integer") {
-                kept.push("integer".into());
-            }
-            Some(Value::Array(kept))
-        }
+        "type" => Some(json!(TypeSet::listed(own).and(TypeSet::listed(other)).names())),
         "enum" => {
             let (own, other) = (own.as_array()?, other.as_array()?);
             let others: BTreeSet<String> = other.iter().map(written).collect();
@@ -81,16 +80,16 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
             Some(Value::Object(properties))
         }
         "items" | "propertyNames" => Some(merged(own.clone(), other.clone())),
-        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            let is_higher = compare(own.as_number()?, other.as_number()?).is_ge();
-            Some(if is_higher { own.clone() } else { other.clone() })
-        }
-        "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            let is_lower = compare(own.as_number()?, other.as_number()?).is_le();
-            Some(if is_lower { own.clone() } else { other.clone() })
-        }
         "uniqueItems" => Some(Value::Bool(true)),
-        _ => None,
+        _ => {
+            let order = compare(own.as_number()?, other.as_number()?);
+            let is_stricter = match Keyword::named(key)?.limit? {
+                KeywordLimit::Low => order.is_ge(),
+                KeywordLimit::High => order.is_le(),
+                KeywordLimit::Step => return None,
+            };
+            Some(if is_stricter { own.clone() } else { other.clone() })
+        }
     }
 }
 
@@ -106,46 +105,33 @@ pub(super) fn add_types(branches: &[Value]) -> Option<Value> {
         let fields = branch.as_object()?.iter().filter(|(key, _)| !says_nothing(key));
         Some(fields.map(|(key, value)| (key.clone(), value.clone())).collect())
     };
-    let mut types: Vec<Value> = Vec::new();
+    let mut types = TypeSet::NONE;
     let mut fuller = None;
     for branch in branches {
         let fields = bare(branch)?;
-        let named = fields.get("type")?.as_array()?;
+        let named = TypeSet::listed(fields.get("type")?);
         let names_null = fields.get("enum").is_some_and(|values| *values == json!([null]));
         if fields.len() == 1 || names_null {
-            types.extend(named.iter().cloned());
+            types = types.or(named);
         } else if fuller.replace(branch).is_some() {
             return None;
         }
     }
-    let Some(fuller) = fuller else { return Some(json!({"type": sorted(types)})) };
-    let own = fuller["type"].as_array()?;
-    let is_disjoint =
-        |name: &Value| !own.contains(name) && (*name != "number" && *name != "integer" || !has_numbers(own));
+    let Some(fuller) = fuller else { return Some(json!({"type": types.names()})) };
+    let own = TypeSet::of_schema(fuller);
     let has_more = ["anyOf", "oneOf", "allOf", "not", "if", UNRESOLVED_REF, RECURSIVE]
         .iter()
         .any(|key| fuller.get(*key).is_some());
-    if has_more || !types.iter().all(is_disjoint) {
+    if has_more || own.has(types) {
         return None;
     }
     let mut whole = fuller.clone();
     if let Some(values) = whole.get_mut("enum").and_then(Value::as_array_mut) {
-        if types != [json!("null")] {
+        if types != TypeSet::NULL {
             return None;
         }
         values.push(Value::Null);
     }
-    types.extend(own.iter().cloned());
-    whole["type"] = sorted(types);
+    whole["type"] = json!(types.or(own).names());
     Some(whole)
-}
-
-fn has_numbers(types: &[Value]) -> bool {
-    types.iter().any(|name| name == "number" || name == "integer")
-}
-
-fn sorted(mut names: Vec<Value>) -> Value {
-    names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
-    names.dedup();
-    Value::Array(names)
 }

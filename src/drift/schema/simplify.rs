@@ -6,8 +6,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::canonical::says_nothing;
 use super::merge::{add_types, merged};
-use super::walk::types;
-use crate::schema::{Keyword, TypeSet, compare, written};
+use crate::schema::{Keyword, TypeSet, are_disjoint, compare, written};
 
 /// The keywords of older drafts in the words of 2020-12.
 pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
@@ -57,6 +56,14 @@ pub(super) fn simplified(mut fields: Map<String, Value>) -> Value {
         names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
         names.dedup();
     }
+    if fields.contains_key("contains") {
+        fields.entry("minContains").or_insert_with(|| 1.into());
+    } else {
+        fields.retain(|key, _| key != "minContains" && key != "maxContains");
+    }
+    if !fields.contains_key("if") || !fields.contains_key("then") && !fields.contains_key("else") {
+        fields.retain(|key, _| !["if", "then", "else"].contains(&key.as_str()));
+    }
     fields.retain(|key, value| !is_idle(key, value));
     let unions: Vec<_> =
         ["anyOf", "oneOf"].into_iter().filter_map(|key| Some((key, fields.shift_remove(key)?))).collect();
@@ -92,39 +99,26 @@ fn takes_anything(schema: &Value) -> bool {
 pub(super) fn settled(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else { return schema };
     let is_whole = fields.get("multipleOf").is_some_and(|step| step.as_u64().is_some_and(|step| step > 0));
-    if let Some(Value::Array(names)) = fields.get_mut("type") {
-        let has_numbers = names.iter().any(|name| name == "number");
-        if has_numbers && is_whole {
-            names.retain(|name| name != "number" && name != "integer");
-            names.push("integer".into());
-        } else if has_numbers {
-            names.retain(|name| name != "integer");
+    if let Some(names) = fields.get_mut("type") {
+        let kinds = TypeSet::listed(names);
+        if !kinds.is_empty() {
+            *names = json!(if is_whole { kinds.but(TypeSet::FRACTION) } else { kinds }.names());
         }
-        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
     }
     if holds_whole_numbers(&fields) && fields.get("multipleOf").is_some_and(|step| step.as_u64() == Some(1)) {
         fields.shift_remove("multipleOf");
     }
     limited(&mut fields, "minimum", "exclusiveMinimum", 1);
     limited(&mut fields, "maximum", "exclusiveMaximum", -1);
-    if fields.contains_key("contains") {
-        fields.entry("minContains").or_insert_with(|| 1.into());
-    } else {
-        fields.retain(|key, _| key != "minContains" && key != "maxContains");
-    }
-    if !fields.contains_key("if") || !fields.contains_key("then") && !fields.contains_key("else") {
-        fields.retain(|key, _| !["if", "then", "else"].contains(&key.as_str()));
-    }
-    if let Some(Value::Array(names)) = fields.get("type").cloned() {
-        let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-        fields.retain(|key, _| concerns(key, &names));
+    if let Some(kinds) = fields.get("type").map(TypeSet::listed) {
+        fields.retain(|key, _| concerns(key, kinds));
     }
     Value::Object(fields)
 }
 
 fn holds_whole_numbers(fields: &Map<String, Value>) -> bool {
-    let names = fields.get("type").and_then(Value::as_array);
-    names.is_some_and(|names| names.iter().any(|name| name == "integer") && !names.iter().any(|name| name == "number"))
+    let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::listed);
+    kinds.has(TypeSet::INTEGER) && !kinds.has(TypeSet::FRACTION)
 }
 
 /// Of two limits, the one that says more; `step` leads from a whole number to the next that an exclusive limit allows.
@@ -146,10 +140,9 @@ fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: 
     }
 }
 
-/// Whether a keyword can refuse values of one of these types.
-pub(super) fn concerns(keyword: &str, types: &[&str]) -> bool {
-    let concerned = Keyword::named(keyword).and_then(|keyword| keyword.concerns);
-    concerned.is_none_or(|concerned| types.iter().any(|name| concerned.has(TypeSet::named(name))))
+/// Whether a keyword can refuse values of one of these kinds.
+pub(super) fn concerns(keyword: &str, kinds: TypeSet) -> bool {
+    Keyword::named(keyword).and_then(|keyword| keyword.concerns).is_none_or(|concerned| concerned.has(kinds))
 }
 
 /// A value with one spelling for numbers that are the same: `1.0` is `1`.
@@ -169,17 +162,11 @@ pub(super) fn numbered(value: &Value) -> Value {
 
 /// An enumeration says the types; what its type forbids is not in it.
 fn enumerated(fields: &mut Map<String, Value>) {
-    let types = fields.get("type").cloned();
+    let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::listed);
     let Some(Value::Array(values)) = fields.get_mut("enum") else { return };
-    if let Some(Value::Array(types)) = &types {
-        let is_allowed = |value: &Value| types.iter().filter_map(Value::as_str).any(|name| is_of(value, name));
-        values.retain(is_allowed);
-    }
-    let mut names: Vec<&str> = values.iter().map(|value| TypeSet::of(value).name()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let names = json!(names);
-    fields.insert("type".to_owned(), names);
+    values.retain(|value| kinds.has(TypeSet::of(value)));
+    let kinds = values.iter().map(TypeSet::of).fold(TypeSet::NONE, TypeSet::or);
+    fields.insert("type".to_owned(), json!(kinds.names()));
 }
 
 /// Whether a keyword with that value holds for every value.
@@ -199,57 +186,4 @@ fn is_idle(key: &str, value: &Value) -> bool {
         "uniqueItems" => *value == Value::Bool(false),
         _ => false,
     }
-}
-
-/// Whether a value is of the type of that name.
-pub(super) fn is_of(value: &Value, name: &str) -> bool {
-    TypeSet::named(name).has(TypeSet::of(value))
-}
-
-/// How many branches are held against each other.
-const MOST_BRANCHES: usize = 200;
-
-/// Whether no value satisfies two of the branches, by their types or by values that are fixed.
-fn are_disjoint(branches: &[Value]) -> bool {
-    let fixed: Option<Vec<&Vec<Value>>> = branches.iter().map(|branch| branch["enum"].as_array()).collect();
-    if let Some(fixed) = fixed {
-        let mut met = BTreeSet::new();
-        return fixed.into_iter().all(|values| {
-            let own: BTreeSet<String> = values.iter().map(written).collect();
-            own.into_iter().all(|value| met.insert(value))
-        });
-    }
-    let rest = |at: usize| branches.iter().skip(at + 1);
-    branches.len() <= MOST_BRANCHES
-        && branches.iter().enumerate().all(|(at, one)| rest(at).all(|other| is_disjoint(one, other)))
-}
-
-fn is_disjoint(one: &Value, other: &Value) -> bool {
-    if one.is_boolean() || other.is_boolean() {
-        return true;
-    }
-    let (own, others) = (types(one), types(other));
-    let is_number = |name: &str| name == "integer" || name == "number";
-    let meets = |name: &&str| others.iter().any(|other| other == name || is_number(name) && is_number(other));
-    !own.iter().any(meets) || has_other_values(one, other) || has_other_marks(one, other)
-}
-
-fn has_other_values(one: &Value, other: &Value) -> bool {
-    let values =
-        |schema: &Value| -> Option<BTreeSet<String>> { Some(schema["enum"].as_array()?.iter().map(written).collect()) };
-    matches!((values(one), values(other)), (Some(one), Some(other)) if one.is_disjoint(&other))
-}
-
-/// Whether a property that one of them requires has other values in the other, and values without properties are not
-/// in both.
-fn has_other_marks(one: &Value, other: &Value) -> bool {
-    let is_required = |schema: &Value, name: &str| {
-        schema["required"].as_array().is_some_and(|names| names.iter().any(|known| known == name))
-    };
-    let tells = |(name, schema): (&String, &Value)| {
-        (is_required(one, name) || is_required(other, name))
-            && other["properties"].get(name).is_some_and(|twin| has_other_values(schema, twin))
-    };
-    [one, other].iter().any(|schema| types(schema) == ["object"])
-        && one["properties"].as_object().is_some_and(|properties| properties.iter().any(tells))
 }

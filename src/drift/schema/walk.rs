@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::bounds::{BOUNDS, SchemaEffect, effect};
+use super::bounds::{SchemaEffect, bounds, effect};
 use super::canonical::{NormalizeMode, RECURSIVE, canonical};
 use super::counterexample::Effort;
 use super::document::UNRESOLVED_REF;
-use super::simplify::{concerns, is_of};
+use super::simplify::concerns;
 use super::union::branches;
 use super::{SchemaDirection, ServerChange};
 use crate::drift::{ChangeLevel, Versions};
-use crate::schema::{KEYWORDS, Keyword, KeywordValue, written};
+use crate::schema::{KEYWORDS, Keyword, KeywordValue, TypeSet, written};
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
@@ -151,11 +151,11 @@ impl SchemaWalk {
     /// Compares what both say about the types that both have: that one of them has more was told.
     fn keywords(&mut self, old: &Value, new: &Value, at: &str) {
         self.choices(old, new, at);
-        let types = [old, new].map(types);
-        let matters = |keyword: &str| types.iter().all(|types| concerns(keyword, types));
-        for bound in BOUNDS.iter().filter(|bound| matters(bound.keyword)) {
-            if old.get(bound.keyword) != new.get(bound.keyword) {
-                self.keyword(effect(bound, Versions { old, new }), bound.keyword, at, Versions { old, new });
+        let kinds = [old, new].map(TypeSet::of_schema);
+        let matters = |keyword: &str| kinds.iter().all(|kinds| concerns(keyword, *kinds));
+        for bound in bounds().filter(|bound| matters(bound.name)) {
+            if old.get(bound.name) != new.get(bound.name) {
+                self.keyword(effect(bound, Versions { old, new }), bound.name, at, Versions { old, new });
             }
         }
         if matters("properties") {
@@ -291,32 +291,33 @@ impl SchemaWalk {
 
     /// Compares types; true where nothing else is left to compare.
     fn types(&mut self, old: &Value, new: &Value, at: &str) -> bool {
-        let (was, is) = (types(old), types(new));
-        let holds = |set: &[&str], name: &str| set.contains(&name) || name == "integer" && set.contains(&"number");
-        let lost = was.iter().any(|name| !holds(&is, name));
-        let gained = is.iter().any(|name| !holds(&was, name));
-        let words = |set: &[&str], schema: &Value| {
-            if schema.get("type").is_some() { set.join(" or ") } else { "anything".to_owned() }
+        let (was, is) = (TypeSet::of_schema(old), TypeSet::of_schema(new));
+        let (lost, gained) = (!was.but(is).is_empty(), !is.but(was).is_empty());
+        let words = |schema: &Value| {
+            let names = schema["type"].as_array().map(|names| names.iter().filter_map(Value::as_str));
+            names.map_or("anything".to_owned(), |names| names.collect::<Vec<_>>().join(" or "))
         };
-        let says = format!("its type changed from {} to {}", words(&was, old), words(&is, new));
-        let alone = |schema: &Value, types: &[&str]| {
-            if schema.get("type").is_some() { json!({"type": types}) } else { json!({}) }
+        let says = format!("its type changed from {} to {}", words(old), words(new));
+        let alone = |schema: &Value| schema.get("type").map_or(json!({}), |names| json!({"type": names}));
+        let pair = Versions { old: &alone(old), new: &alone(new) };
+        let is_unknown = |schema: &Value| {
+            schema["type"].as_array().is_some_and(|names| names.iter().any(|name| TypeSet::listed(name).is_empty()))
         };
-        let pair = Versions { old: &alone(old, &was), new: &alone(new, &is) };
         let effect = match (lost, gained) {
+            _ if old["type"] != new["type"] && (is_unknown(old) || is_unknown(new)) => SchemaEffect::Unclear,
             (false, false) => return false,
             (true, true) => SchemaEffect::Unclear,
             (true, false) => SchemaEffect::Narrowed,
             (false, true) => SchemaEffect::Widened,
         };
         self.report(effect, at, says, pair);
-        !was.iter().any(|name| holds(&is, name)) && !is.iter().any(|name| holds(&was, name))
+        !was.has(is)
     }
 
     /// Compares enumerations, as far as types do not say it all.
     fn choices(&mut self, old: &Value, new: &Value, at: &str) {
         let [was, is] = [old, new].map(|schema| schema["enum"].as_array());
-        let fits = |value: &Value, schema: &Value| types(schema).iter().any(|name| is_of(value, name));
+        let fits = |value: &Value, schema: &Value| TypeSet::of_schema(schema).has(TypeSet::of(value));
         let missing = |values: &[Value], other: &Value, others: &[Value]| -> Vec<Value> {
             let others: BTreeSet<String> = others.iter().map(written).collect();
             let is_missing = |value: &&Value| fits(value, other) && !others.contains(&written(value));
@@ -363,14 +364,6 @@ impl SchemaWalk {
             self.pair(was, is, &format!("{at}/[{place}]"));
         }
         self.pair(rest_was, rest_is, &format!("{at}/[]"));
-    }
-}
-
-/// The types of a schema by name; every type where it names none.
-pub(super) fn types(schema: &Value) -> Vec<&str> {
-    match schema["type"].as_array() {
-        Some(names) => names.iter().filter_map(Value::as_str).collect(),
-        None => vec!["array", "boolean", "null", "number", "object", "string"],
     }
 }
 

@@ -89,6 +89,35 @@ pub(super) const REFERENCES: &[Line] = &[
     ),
 ];
 
+/// Keywords that look at what stands beside them, in both parts of one schema.
+pub(super) const TOGETHER: &[Line] = &[
+    (
+        r#"{"contains":{"const":1},"allOf":[{"contains":{"const":2},"minContains":2}]}"#,
+        r#"{"contains":{"const":1},"minContains":2,"allOf":[{"contains":{"const":2},"minContains":2}]}"#,
+        BREAKS,
+        FINE,
+    ),
+    (
+        r#"{"if":{"required":["a"]},"then":{"required":["b"]},"allOf":[{"if":{"required":["c"]},"else":{"minProperties":3}}]}"#,
+        r#"{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"minProperties":3},"allOf":[{"if":{"required":["c"]},"else":{"minProperties":3}}]}"#,
+        BREAKS,
+        FINE,
+    ),
+    (
+        r#"{"prefixItems":[{"type":"string"}],"items":{"minLength":2}}"#,
+        r#"{"prefixItems":[{"type":"string"}],"allOf":[{"items":{"minLength":2}}]}"#,
+        BREAKS,
+        BREAKS,
+    ),
+    (
+        r#"{"items":{"type":"string"},"allOf":[{"items":{"minLength":2}}]}"#,
+        r#"{"items":{"type":"string","minLength":2}}"#,
+        SAME,
+        SAME,
+    ),
+    (r#"{"contains":{"const":1},"allOf":[{"contains":{"const":1}}]}"#, r#"{"contains":{"const":1}}"#, SAME, SAME),
+];
+
 pub(super) const PATTERNS: &[Line] = &[
     (
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#,
@@ -159,6 +188,24 @@ pub(super) const PATTERNS: &[Line] = &[
 ];
 
 pub(super) const ONE_OF: &[Line] = &[
+    (
+        r#"{"oneOf":[{"type":"integer","minimum":10},{"type":"integer","maximum":5}]}"#,
+        r#"{"anyOf":[{"type":"integer","minimum":10},{"type":"integer","maximum":5}]}"#,
+        SAME,
+        SAME,
+    ),
+    (
+        r#"{"oneOf":[{"type":"integer","minimum":5},{"type":"integer","maximum":5}]}"#,
+        r#"{"anyOf":[{"type":"integer","minimum":5},{"type":"integer","maximum":5}]}"#,
+        FINE,
+        BREAKS,
+    ),
+    (
+        r#"{"oneOf":[{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}},{"type":"object","required":["a"],"properties":{"a":{"type":"null"}}}]}"#,
+        r#"{"anyOf":[{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}},{"type":"object","required":["a"],"properties":{"a":{"type":"null"}}}]}"#,
+        SAME,
+        SAME,
+    ),
     (
         r#"{"oneOf":[{"type":"string"},{"type":"integer"}]}"#,
         r#"{"oneOf":[{"type":"string"},{"type":"integer"},{"type":"number"}]}"#,

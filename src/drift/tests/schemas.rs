@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pairs::{LIMITS, ONE_OF, PATTERNS, REFERENCES};
+use super::pairs::{LIMITS, ONE_OF, PATTERNS, REFERENCES, TOGETHER};
 use crate::drift::{ChangeLevel, SchemaDirection, ServerChange, compare_schemas, counterexample};
 
 /// The schema before, the schema after, the worst change for who sends it, and for who reads it.
@@ -155,7 +155,9 @@ const LISTS_AND_UNIONS: &[Line] = &[
 fn every_change_has_the_level_that_callers_give_it() {
     let mut wrong = Vec::new();
     let plain = PROPERTIES.iter().chain(VALUES).chain(LISTS_AND_UNIONS);
-    for (before, after, sent, read) in plain.chain(REFERENCES).chain(PATTERNS).chain(ONE_OF).chain(LIMITS) {
+    for (before, after, sent, read) in
+        plain.chain(REFERENCES).chain(TOGETHER).chain(PATTERNS).chain(ONE_OF).chain(LIMITS)
+    {
         let [before, after] = [before, after].map(|text| serde_json::from_str::<Value>(text).unwrap());
         for (direction, expected) in [(SchemaDirection::Sent, sent), (SchemaDirection::Read, read)] {
             let found = compare_schemas(direction, &before, &after, "");

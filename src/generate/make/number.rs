@@ -3,8 +3,7 @@
 use serde_json::{Number, Value, json};
 
 use crate::generate::rng::Rng;
-use crate::generate::shape::{MergedRules, whole_bounds};
-use crate::schema::{above, beneath, is_multiple};
+use crate::schema::{MergedRules, above, beneath, is_multiple, whole_bounds};
 
 use super::Variety;
 

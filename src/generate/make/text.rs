@@ -2,7 +2,7 @@
 
 use crate::generate::GeneratorLimits;
 use crate::generate::rng::Rng;
-use crate::generate::shape::MergedRules;
+use crate::schema::MergedRules;
 
 use super::format;
 

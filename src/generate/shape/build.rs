@@ -1,9 +1,9 @@
 //! Builds nodes: their shapes, and the nodes of what is inside.
 
-use crate::schema::{ContainsRule, SchemaId, SchemaRules, TypeSet};
+use crate::schema::{ContainsRule, MergedRules, SchemaId, SchemaRules, TypeSet};
 
 use super::search::COMBINATIONS;
-use super::{Contained, Graph, Items, MemberRules, MergedRules, Node, NodeId, Shape};
+use super::{Contained, Graph, Items, MemberRules, Node, NodeId, Shape};
 
 /// How many nodes a graph may have; what comes later is made as if anything were allowed, and checked.
 const MOST_NODES: usize = 3_000;

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::generate::make;
 use crate::generate::rng::Rng;
-use crate::schema::{SchemaId, SchemaRules, TypeSet};
+use crate::schema::{MergedRules, SchemaId, SchemaRules, TypeSet};
 
-use super::{Graph, MemberRule, MemberRules, MergedRules};
+use super::{Graph, MemberRule, MemberRules};
 
 /// Names that no schema lists, for objects that take any.
 const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref", "🙂"];
@@ -40,18 +40,9 @@ impl Graph {
         MemberRules { known, extra, open, min, max, dependent, size: super::ENDLESS }
     }
 
-    /// The subschemas that judge a member.
-    pub(super) fn child_ids(&self, flat: &[SchemaId], name: &str) -> Vec<SchemaId> {
-        let mut ids: Vec<SchemaId> = crate::schema::child_ids(&self.schemas, flat, name);
-        if ids.is_empty() {
-            ids.extend(flat.iter().filter_map(|id| self.schemas.rules(*id).unevaluated_properties));
-        }
-        ids
-    }
-
     /// A member with a name; `None` where the name is forbidden and not required.
     fn member(&mut self, flat: &[SchemaId], name: String, required: bool) -> Option<MemberRule> {
-        let mut ids = self.child_ids(flat, &name);
+        let mut ids = self.schemas.member_ids(flat, &name);
         if !self.takes_name(flat, &name) {
             if !required {
                 return None;
@@ -85,8 +76,8 @@ impl Graph {
             if taken || !self.takes_name(flat, &name) {
                 continue;
             }
-            let ids = self.child_ids(flat, &name);
-            if MergedRules::of(&self.schemas, &self.without_choices(&ids)).is_ok() {
+            let ids = self.schemas.member_ids(flat, &name);
+            if MergedRules::of(&self.schemas, &self.schemas.without_choices(&ids)).is_ok() {
                 let node = self.node_of(ids);
                 members.push(MemberRule { name, node, required: false });
             }

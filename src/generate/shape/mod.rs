@@ -5,7 +5,6 @@
 
 mod build;
 mod members;
-mod merge;
 mod search;
 mod size;
 
@@ -14,9 +13,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::GeneratorLimits;
-use crate::schema::{SchemaId, Schemas, TypeSet};
+use crate::schema::{MergedRules, SchemaId, Schemas, TypeSet};
 
-pub(super) use merge::{MergedRules, whole_bounds};
 pub(super) use size::{ENDLESS, LARGEST};
 
 /// A node of the graph.

@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use crate::schema::{SchemaId, SchemaRules, TypeSet};
+use crate::schema::{SchemaId, SchemaRules};
 
 use super::Graph;
-use super::merge::{MergedRules, place};
 
 /// How many combinations of a node are kept, unless one choice alone has more.
 pub(super) const COMBINATIONS: usize = 48;
@@ -84,7 +83,7 @@ impl Graph {
             return;
         }
         let before = self.schemas.spent();
-        let conflict = self.conflict(&partial.flat);
+        let conflict = self.schemas.conflict(&partial.flat);
         search.pay(1 + partial.flat.len() / HEAVY + (self.schemas.spent() - before) / COSTLY);
         if let Some(why) = conflict {
             search.why.get_or_insert(why);
@@ -169,53 +168,10 @@ impl Graph {
     fn only(&mut self, members: &[SchemaId], at: usize) -> Vec<SchemaId> {
         let mut way = vec![members[at]];
         for (other, member) in members.iter().enumerate() {
-            if other != at && !self.exclude_each_other(members[at], *member) {
+            if other != at && !self.schemas.exclude_each_other(members[at], *member) {
                 way.push(self.schemas.negate(*member));
             }
         }
         way
-    }
-}
-
-impl Graph {
-    /// Why subschemas exclude each other; `None` where that is not seen at once.
-    pub(super) fn conflict(&self, flat: &[SchemaId]) -> Option<String> {
-        self.schemas.charge(flat.len());
-        let plain = match MergedRules::of(&self.schemas, flat) {
-            Ok(plain) => plain,
-            Err(why) => return Some(why),
-        };
-        let only_objects = plain.kinds.but(TypeSet::OBJECT).is_empty();
-        if !only_objects || plain.values.is_some() {
-            return None;
-        }
-        let required = flat.iter().flat_map(|id| &self.schemas.rules(*id).required);
-        required.into_iter().find_map(|name| {
-            self.schemas.charge(1 + flat.len() / 8);
-            let below: Vec<SchemaId> = self.child_ids(flat, name);
-            let below = self.without_choices(&below);
-            let why = MergedRules::of(&self.schemas, &below).err()?;
-            let at = flat.iter().find(|id| self.schemas.rules(**id).required.contains(name));
-            let at = at.map_or("", |id| self.schemas.rules(*id).at.as_str());
-            Some(format!("`required` {} asks for `{name}`, for which {why}", place(at)))
-        })
-    }
-
-    /// Whether two subschemas can be seen to have no value in common.
-    pub(super) fn exclude_each_other(&self, one: SchemaId, other: SchemaId) -> bool {
-        self.conflict(&self.without_choices(&[one, other])).is_some()
-    }
-
-    /// Subschemas with what they include without a choice.
-    pub(super) fn without_choices(&self, ids: &[SchemaId]) -> Vec<SchemaId> {
-        let mut todo: Vec<SchemaId> = ids.iter().rev().copied().collect();
-        let mut flat = Vec::new();
-        while let Some(id) = todo.pop() {
-            if !flat.contains(&id) {
-                flat.push(id);
-                todo.extend(self.schemas.rules(id).all.iter().rev());
-            }
-        }
-        flat
     }
 }

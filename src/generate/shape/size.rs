@@ -1,9 +1,9 @@
 //! How many values the smallest value of each shape holds; what has no end, or one too far away, is dropped.
 
-use crate::schema::TypeSet;
+use crate::schema::{MergedRules, TypeSet};
 
 use super::members::MOST_NAMELESS;
-use super::{Graph, Items, MemberRules, MergedRules, NodeId, Shape};
+use super::{Graph, Items, MemberRules, NodeId, Shape};
 
 /// The size of what has no smallest value.
 pub(in crate::generate) const ENDLESS: u64 = u64::MAX;

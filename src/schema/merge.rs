@@ -1,39 +1,44 @@
-//! Several subschemas as one: everything about a value that is no matter of its items or members.
+//! Several subschemas as one: everything about a value that is no matter of its items or members; and which of them
+//! exclude each other.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
-use crate::schema::{NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, StringPattern, TypeSet, compare, is_multiple};
+use super::{
+    NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, StringPattern, TypeSet, child_ids, compare, is_multiple,
+    written,
+};
 
 /// How many values are kept of an enumeration.
 const MOST_VALUES: usize = 2_000;
 
 /// Several subschemas merged.
 #[derive(Clone, Debug, Default)]
-pub(in crate::generate) struct MergedRules {
-    pub(in crate::generate) kinds: TypeSet,
-    pub(in crate::generate) values: Option<Vec<Value>>,
-    pub(in crate::generate) low: Option<NumberLimit>,
-    pub(in crate::generate) high: Option<NumberLimit>,
-    pub(in crate::generate) steps: Vec<Number>,
-    pub(in crate::generate) min_length: usize,
-    pub(in crate::generate) max_length: Option<usize>,
-    pub(in crate::generate) patterns: Vec<Arc<StringPattern>>,
-    pub(in crate::generate) format: Option<String>,
-    pub(in crate::generate) min_items: usize,
-    pub(in crate::generate) max_items: Option<usize>,
-    pub(in crate::generate) unique: bool,
-    pub(in crate::generate) min_properties: usize,
-    pub(in crate::generate) max_properties: Option<usize>,
+pub(crate) struct MergedRules {
+    pub(crate) kinds: TypeSet,
+    pub(crate) values: Option<Vec<Value>>,
+    pub(crate) low: Option<NumberLimit>,
+    pub(crate) high: Option<NumberLimit>,
+    pub(crate) steps: Vec<Number>,
+    pub(crate) min_length: usize,
+    pub(crate) max_length: Option<usize>,
+    pub(crate) patterns: Vec<Arc<StringPattern>>,
+    pub(crate) format: Option<String>,
+    pub(crate) min_items: usize,
+    pub(crate) max_items: Option<usize>,
+    pub(crate) unique: bool,
+    pub(crate) min_properties: usize,
+    pub(crate) max_properties: Option<usize>,
     /// Why the last kind went.
     why: Option<String>,
 }
 
 impl MergedRules {
     /// Merges several subschemas, or says why they exclude each other.
-    pub(super) fn of(schemas: &Schemas, flat: &[SchemaId]) -> Result<Self, String> {
+    pub(crate) fn of(schemas: &Schemas, flat: &[SchemaId]) -> Result<Self, String> {
         let rules: Vec<&SchemaRules> = flat.iter().map(|id| &**schemas.rules(*id)).collect();
         if let Some(never) = rules.iter().find(|rules| rules.never) {
             return Err(format!("nothing is allowed {}", place(&never.at)));
@@ -154,8 +159,81 @@ impl MergedRules {
     }
 }
 
+impl Schemas {
+    /// Why subschemas exclude each other; `None` where that is not seen at once.
+    pub(crate) fn conflict(&self, flat: &[SchemaId]) -> Option<String> {
+        self.charge(flat.len());
+        let plain = match MergedRules::of(self, flat) {
+            Ok(plain) => plain,
+            Err(why) => return Some(why),
+        };
+        let only_objects = plain.kinds.but(TypeSet::OBJECT).is_empty();
+        if !only_objects || plain.values.is_some() {
+            return None;
+        }
+        let required = flat.iter().flat_map(|id| &self.rules(*id).required);
+        required.into_iter().find_map(|name| {
+            self.charge(1 + flat.len() / 8);
+            let below = self.without_choices(&self.member_ids(flat, name));
+            let why = MergedRules::of(self, &below).err()?;
+            let at = flat.iter().find(|id| self.rules(**id).required.contains(name));
+            let at = at.map_or("", |id| self.rules(*id).at.as_str());
+            Some(format!("`required` {} asks for `{name}`, for which {why}", place(at)))
+        })
+    }
+
+    /// Whether two subschemas can be seen to have no value in common.
+    pub(crate) fn exclude_each_other(&self, one: SchemaId, other: SchemaId) -> bool {
+        self.conflict(&self.without_choices(&[one, other])).is_some()
+    }
+
+    /// Subschemas with what they include without a choice.
+    pub(crate) fn without_choices(&self, ids: &[SchemaId]) -> Vec<SchemaId> {
+        let mut todo: Vec<SchemaId> = ids.iter().rev().copied().collect();
+        let mut flat = Vec::new();
+        while let Some(id) = todo.pop() {
+            if !flat.contains(&id) {
+                flat.push(id);
+                todo.extend(self.rules(id).all.iter().rev());
+            }
+        }
+        flat
+    }
+
+    /// The subschemas that judge a member, those of members that nothing else looks at included.
+    pub(crate) fn member_ids(&self, flat: &[SchemaId], name: &str) -> Vec<SchemaId> {
+        let mut ids = child_ids(self, flat, name);
+        if ids.is_empty() {
+            ids.extend(flat.iter().filter_map(|id| self.rules(*id).unevaluated_properties));
+        }
+        ids
+    }
+}
+
+/// How many schemas are held against each other.
+const MOST_COMPARED: usize = 200;
+
+/// Whether no value satisfies two of several schemas, as far as that is seen at once.
+pub(crate) fn are_disjoint(branches: &[Value]) -> bool {
+    let fixed: Option<Vec<&Vec<Value>>> = branches.iter().map(|branch| branch["enum"].as_array()).collect();
+    if let Some(fixed) = fixed {
+        let mut met = BTreeSet::new();
+        return fixed.into_iter().all(|values| {
+            let own: BTreeSet<String> = values.iter().map(written).collect();
+            own.into_iter().all(|value| met.insert(value))
+        });
+    }
+    if branches.len() > MOST_COMPARED {
+        return false;
+    }
+    let schemas = Schemas::read(&json!({"anyOf": branches}));
+    let ids = &schemas.rules(schemas.root()).any;
+    let excludes = |one, other| schemas.spent() < STEPS && schemas.exclude_each_other(one, other);
+    ids.iter().enumerate().all(|(at, one)| ids[at + 1..].iter().all(|other| excludes(*one, *other)))
+}
+
 /// The whole numbers between the bounds; far out where there are none.
-pub(in crate::generate) fn whole_bounds(plain: &MergedRules) -> (i128, i128) {
+pub(crate) fn whole_bounds(plain: &MergedRules) -> (i128, i128) {
     const FAR: i128 = 1 << 120;
     let exact = |bound: &NumberLimit, up: bool| {
         if let Some(number) = bound.number.as_i128() {
@@ -193,6 +271,6 @@ fn smaller(one: Option<usize>, other: Option<usize>) -> Option<usize> {
 }
 
 /// Where a subschema stands, in words.
-pub(super) fn place(at: &str) -> String {
+fn place(at: &str) -> String {
     if at.is_empty() { "at the top".to_owned() } else { format!("at `{at}`") }
 }
