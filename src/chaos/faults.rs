@@ -167,7 +167,7 @@ impl<'a> SeedFaults<'a> {
         Self { draws, model, fan_out, struck, slow: server_chains(&draws.slow, model.slow, SLOW_TASKS) }
     }
 
-    /// What an attempt meets.
+    /// The fault that an attempt meets.
     pub(super) fn reply(&self, attempt: SimulatedAttempt) -> Reply {
         let content = if self.is_error(attempt) {
             ReplyKind::Error

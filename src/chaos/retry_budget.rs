@@ -10,7 +10,7 @@ pub(super) struct RetryBudget {
 
 /// The tokens at the start, which are the most, in tenths.
 const FULL: u32 = 100;
-/// What a failed attempt takes, in tenths.
+/// The cost of a failed attempt, in tenths.
 const COST: u32 = 10;
 
 impl Default for RetryBudget {

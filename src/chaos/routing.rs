@@ -2,7 +2,7 @@
 
 use super::{DEADLINE_MS, SERVERS, TOOLS};
 
-/// What a client remembers of the latency of each tool at each server.
+/// The latency of each tool at each server, as a client remembers it.
 #[derive(Debug, Default)]
 pub(super) struct Router {
     seen: [[Option<Observation>; SERVERS.len()]; TOOLS.len()],

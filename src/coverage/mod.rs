@@ -34,7 +34,7 @@ pub struct Planned {
     pub settings: BTreeSet<(String, String)>,
 }
 
-/// What somebody says is checked, without anything that shows it.
+/// Claims that something is checked, without anything that shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
     /// The probes that `--probe` says run elsewhere.

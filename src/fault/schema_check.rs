@@ -160,7 +160,7 @@ pub(super) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
     }
 }
 
-/// What a tool writes, by its name.
+/// The things that a tool writes, by its name.
 fn writes(tool: &Tool) -> Vec<String> {
     if tool.only_reads() { Vec::new() } else { things(&tool.name) }
 }

@@ -59,7 +59,7 @@ fn bracket(text: &str, at: usize) -> Result<(PathStep, usize), String> {
     Ok((step, at + 1 + length + 1))
 }
 
-/// What is wrong with a text in brackets.
+/// The mistake in a text in brackets.
 pub(crate) fn no_index(text: &str) -> String {
     format!("`[{}]` is neither a whole number nor a quoted name such as `[\"a.b\"]`", told(text))
 }

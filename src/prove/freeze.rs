@@ -28,7 +28,7 @@ pub(super) fn frozen(plan: &Plan, recording: &RunRecording) -> Plan {
     Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
 }
 
-/// What a recorded server offered.
+/// The offer of a recorded server.
 #[derive(Default)]
 struct RecordedOffer {
     catalog: Catalog,

@@ -222,7 +222,7 @@ impl MutationRunner<'_> {
     }
 }
 
-/// What the change of all entries of a list shows about each of them.
+/// The verdict on each entry of a list, as far as the change of all of them shows it.
 enum Entries {
     /// The same.
     Same(MutantVerdict),

@@ -52,7 +52,7 @@ pub(super) fn targets<'a>(recording: &'a RunRecording, plan: &Plan) -> Vec<Recor
         .collect()
 }
 
-/// What an exchange is about: a tool, or else a method.
+/// The subject of an exchange: a tool, or else a method.
 fn place_of(exchange: &MessageExchange) -> (String, String) {
     let method = exchange.method().unwrap_or_default().to_owned();
     (method, exchange.tool().unwrap_or_default().to_owned())

@@ -43,7 +43,7 @@ fn start_trials(result: &MutantResult) -> IndexMap<FaultSite<'_>, Vec<&PlantedMu
     changes
 }
 
-/// What an operator changed about the start of a target, one thing at a time.
+/// The changes of an operator to the start of a target, one thing at a time.
 struct StartTrial<'a> {
     changes: Vec<&'a PlantedMutant>,
 }

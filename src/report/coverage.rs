@@ -23,7 +23,7 @@ pub struct FaultCoverage {
     pub suites: Vec<SuiteDeclaration>,
 }
 
-/// What one suite declares.
+/// The declarations of one suite.
 #[derive(Debug, Serialize)]
 pub struct SuiteDeclaration {
     /// The suite's file.
@@ -101,7 +101,7 @@ fn with_unclaimed(score: &Score, figure: fn(&Figures) -> f64, missed: Option<f64
     }
 }
 
-/// What a score is about.
+/// The subject of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// One suite on one server.

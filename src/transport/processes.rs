@@ -18,7 +18,7 @@ struct Growth {
     times: AtomicU64,
 }
 
-/// What the processes of a server hold at some time.
+/// The resources of a server's processes at some time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessUsage {
     /// Their number.
@@ -40,7 +40,7 @@ impl ServerProcesses {
         Self { growth: Some(Arc::new(Growth { each_time, times: AtomicU64::new(0) })), ..self }
     }
 
-    /// What they hold now; nothing where the system does not tell, or none is left.
+    /// Their resources now; nothing where the system does not tell, or none is left.
     pub fn usage(&self) -> Option<ProcessUsage> {
         let held = self.held()?;
         Some(match &self.growth {
@@ -90,7 +90,7 @@ fn group(id: u32) -> Option<u32> {
     behind_name.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// What one process holds (proc(5), `/proc/PID/fd` and `VmRSS` of `/proc/PID/status`).
+/// The resources of one process (proc(5), `/proc/PID/fd` and `VmRSS` of `/proc/PID/status`).
 #[cfg(target_os = "linux")]
 fn usage(id: u32) -> Option<ProcessUsage> {
     let files = std::fs::read_dir(format!("/proc/{id}/fd")).ok()?.count();

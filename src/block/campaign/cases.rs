@@ -14,7 +14,7 @@ use crate::wire::{Catalog, Tool};
 /// The variants that cases of a nature judge.
 pub(super) const JUDGES: [&str; 3] = ["CONFIG-IDEMPOTENT-HINT", "CONFIG-READONLY-HINT", "STATE-LOST-UPDATE"];
 
-/// What reads must withstand, as a control: nothing may change.
+/// The faults that reads must withstand, as a control: nothing may change.
 const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateRequest];
 
 /// How many sets of faults are tried together at each tool.

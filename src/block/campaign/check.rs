@@ -126,7 +126,7 @@ fn on_server(test: Value, context: &CheckContext<'_>) -> Value {
     test
 }
 
-/// What a case has found out for the table.
+/// The row of a case in the table.
 #[derive(Debug, Default)]
 struct CampaignTried {
     effect: Option<EffectCount>,

@@ -1,4 +1,4 @@
-//! What a call does without faults: the states before it, after it, and after the same call once more.
+//! The effect of a call without faults: the states before it, after it, and after the same call once more.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,7 +18,7 @@ pub(super) const REMOVED: &str = "-";
 /// The list of an answer that is a message, and no data.
 const BLOCKS: &str = "content";
 
-/// What clean runs agree on, before a call and after it.
+/// The states before a call and after it on which clean runs agree.
 #[derive(Debug, Clone)]
 pub(super) struct StatePatterns {
     before: StatePattern,
@@ -134,18 +134,18 @@ impl StateComparison {
         differences
     }
 
-    /// What is there before a call.
+    /// The state before a call.
     pub(super) fn before(&self, path: &[PathStep]) -> Option<&StatePattern> {
         self.patterns.before.at(path)
     }
 
-    /// What is there after one.
+    /// The state after one.
     pub(super) fn once(&self, path: &[PathStep]) -> Option<&StatePattern> {
         self.patterns.once.at(path)
     }
 }
 
-/// What became of a value: the items that came into a list and left it, how far a number moved, a new value instead of an
+/// The change of a value: the items that came into a list and left it, how far a number moved, a new value instead of an
 /// old one, and null where nothing changed.
 pub(super) fn change(before: &Value, after: &Value) -> Value {
     match (before, after) {

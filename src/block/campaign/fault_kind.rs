@@ -47,7 +47,7 @@ pub(super) struct StruckCall<'a> {
     pub(super) is_counted_across_sessions: bool,
 }
 
-/// What the client sees of a struck call.
+/// The outcome of a struck call, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StruckEnding {
     /// No answer in time.

@@ -1,4 +1,4 @@
-//! What the cases of a campaign found out, and the section that tells it.
+//! The results of the cases of a campaign, and the section that tells them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ pub(super) struct CampaignRow {
 #[derive(Debug, Clone)]
 pub(super) struct CampaignVerdict {
     outcome: Outcome,
-    /// What is wrong, as a code.
+    /// The code of the finding.
     code: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What two clean runs have in common: everything that differs between them, such as clocks and identifiers, may be
+//! The common part of two clean runs: everything that differs between them, such as clocks and identifiers, may be
 //! anything.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(super) struct PatternDifference {
     pub(super) actual: Option<Value>,
 }
 
-/// What a pattern asks of a part.
+/// The expectation of a pattern for a part.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ExpectedPart {
     /// This value.
@@ -104,7 +104,7 @@ impl ExpectedPart {
 }
 
 impl StatePattern {
-    /// What two values have in common.
+    /// The common part of two values.
     pub(super) fn common(one: &Value, other: &Value) -> Self {
         match (one, other) {
             (Value::Array(some), Value::Array(others)) if some.len() == others.len() => {

@@ -14,7 +14,7 @@ use crate::source::template::Names;
 use crate::suite::{Awaited, Step, Test};
 use crate::wire::{Catalog, Tool};
 
-/// What a tool says of repeated calls.
+/// The hint of a tool about repeated calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolNature {
     /// It changes nothing.
@@ -59,7 +59,7 @@ pub(super) struct CampaignSubject {
     shows: Vec<Step>,
     /// How many calls of the tool come before it in every session of the suite.
     pub(super) earlier_calls: usize,
-    /// What the call does without faults, once that is known.
+    /// The effect of the call without faults, once that is known.
     pub(super) clean: OnceCell<Result<CleanStates, TrialEnd>>,
     /// Whether that is still there when the server has been started again, once that is known.
     pub(super) outlives: OnceCell<Result<bool, TrialEnd>>,

@@ -72,7 +72,7 @@ pub(super) struct CampaignTrial<'a> {
     exchanges: Vec<Exchange>,
     frames: Vec<u32>,
     protocol_revision: String,
-    /// What the steps of the last session have captured, for the teardown.
+    /// The captures of the last session, for the teardown.
     captured: Names,
 }
 
@@ -120,7 +120,7 @@ impl StruckEnd {
     }
 }
 
-/// What came of calls that were struck.
+/// The outcomes of calls that were struck.
 #[derive(Debug)]
 pub(super) struct StruckRun {
     pub(super) state: ShownState,
@@ -134,7 +134,7 @@ pub(super) struct StruckRun {
     pub(super) is_sound: bool,
     /// The time from the end of the faults to the first answer; `None` where none came.
     pub(super) recovered: Option<Duration>,
-    /// What the faults did, one line each.
+    /// The changes by the faults, one line each.
     pub(super) strikes: Vec<String>,
     /// The names of faults that changed nothing, since a cancelled call was not answered.
     pub(super) idle: BTreeSet<String>,
@@ -156,7 +156,7 @@ impl<'a> CampaignTrial<'a> {
         }
     }
 
-    /// What the call does without faults, which is found out once for each tool.
+    /// The effect of the call without faults, which is found out once for each tool.
     pub(super) async fn clean(&mut self) -> Result<&'a CleanStates, TrialEnd> {
         let subject = self.subject;
         let known = subject.clean.get_or_init(|| CleanStates::learn(self)).await;
@@ -600,7 +600,7 @@ fn unusable(found: &Finding) -> TrialEnd {
     TrialEnd::Inconclusive(format!("without any fault: {}", found.message))
 }
 
-/// What faults did, one line each.
+/// The changes by faults, one line each.
 fn strikes(player: &FaultPlayer) -> Vec<String> {
     player.strikes().iter().map(|strike| format!("{}: {}", strike.fault, strike.changes.join("; "))).collect()
 }

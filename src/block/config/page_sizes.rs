@@ -220,7 +220,7 @@ impl Pages<'_> {
         ))
     }
 
-    /// What follows where no list keeps to the sizes that were asked for.
+    /// The result where no list keeps to the sizes that were asked for.
     async fn exceeded(&mut self, all: &Lengths, pages: &[(u64, Lengths)]) -> Unjudged {
         let PageSizeCheck { tool, size, .. } = self.check;
         let only = all.keys().next().filter(|_| all.len() == 1).cloned();

@@ -52,7 +52,7 @@ pub(in crate::block) struct ShownStateReader {
 /// The state that a server showed at one time.
 #[derive(Debug, Clone, Default)]
 pub(in crate::block) struct ShownState {
-    /// What is compared, by place.
+    /// The compared values, by place.
     values: BTreeMap<String, Value>,
     /// The same as it came, and how it was asked for.
     answers: BTreeMap<String, ShownAnswer>,

@@ -90,7 +90,7 @@ struct LoadCalls {
     slowest: Option<SessionReply>,
     refusal: Option<SessionReply>,
     failure: Option<CallFailure>,
-    /// What the processes of the server held before and after; nothing where nobody can tell.
+    /// The resources of the server's processes before and after; nothing where nobody can tell.
     growth: Option<Growth>,
 }
 

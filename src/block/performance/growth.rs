@@ -1,4 +1,4 @@
-//! What the processes of a server hold before and after many calls, and how much more that may be.
+//! The resources of a server's processes before and after many calls, and the bounds on their growth.
 
 use crate::event::Finding;
 use crate::source::Node;
@@ -15,7 +15,7 @@ pub(super) struct GrowthBounds {
     processes: Option<u64>,
 }
 
-/// What was held before and after so many calls.
+/// The resources before and after so many calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Growth {
     pub(super) before: ProcessUsage,

@@ -41,7 +41,7 @@ impl Check for ExhaustionCheck {
     }
 }
 
-/// What a call did to the server.
+/// The effect of a call on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExhaustionEffect {
     /// Neither the call nor a later ping is answered.
@@ -59,7 +59,7 @@ impl ExhaustionEffect {
         }
     }
 
-    /// What one call of the tool does.
+    /// The effect of one call of the tool.
     fn sentence(self, tool: &str) -> String {
         match self {
             Self::Silence => format!("after one call of `{tool}`, the server answers nobody any more"),

@@ -44,7 +44,7 @@ const YAML_WORDS: [&str; 3] = ["yaml", "yml", "manifest"];
 /// of some length.
 const PATTERNS: [&str; 3] = ["(a+)+$", "^(.+)+\\x00$", "^(\\w+\\s?)*\\x00$"];
 
-/// What nested quantifiers of a schema's pattern may be about.
+/// The characters that nested quantifiers of a schema's pattern may be about.
 const REPEATABLE: [&str; 4] = ["a", "0", " ", "a."];
 
 /// Arguments of a call, and what is heavy about them.
@@ -52,7 +52,7 @@ const REPEATABLE: [&str; 4] = ["a", "0", " ", "a."];
 pub(super) struct HeavyArguments {
     /// The parameter; `None` for one that the schema does not have.
     pub(super) parameter: Option<String>,
-    /// What it is: `a text of 1048576 characters`.
+    /// Its description: `a text of 1048576 characters`.
     pub(super) kind: String,
     /// All arguments, as JSON.
     pub(super) text: String,

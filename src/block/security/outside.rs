@@ -155,7 +155,7 @@ impl OutsideFolder {
         Ok(Self { folder, file, relative: format!("../{sibling}"), link: None, secrets })
     }
 
-    /// What an answer shows of the folder, or what happened in it, in words.
+    /// The traces of the folder in an answer, or the changes in it, in words.
     pub(super) fn effect(&self, answer: Option<&Value>) -> Option<String> {
         let shown = answer.and_then(|answer| self.shown_in(&answer.to_string()));
         match shown {

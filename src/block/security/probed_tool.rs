@@ -50,7 +50,7 @@ struct ProvenFinding {
     reply: Option<SessionReply>,
 }
 
-/// What comes of a heavy call.
+/// The outcome of a heavy call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeavyReply {
     /// An answer; a refusal of the whole message counts as one.

@@ -24,7 +24,7 @@ pub(super) struct Leak {
     pub(super) place: String,
 }
 
-/// What the suite says of the isolation, and what the server can know of its clients.
+/// The promises of the suite about isolation, and the knowledge of the server about its clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
     pub(super) isolation: IsolationKind,

@@ -99,7 +99,7 @@ struct SeenUpdate {
     text: String,
 }
 
-/// What came in the sessions of one round.
+/// The messages in the sessions of one round.
 #[derive(Default)]
 struct SeenUpdates {
     /// How many resources were subscribed to.

@@ -1,4 +1,4 @@
-//! What is sent in a session, and everything that it shows.
+//! The requests in a session, and everything that it shows.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -101,7 +101,7 @@ impl IdProbe<'_> {
 }
 
 impl WrongIdAnswers {
-    /// What is wrong with them; `again` are those in another session, so that nothing is an accident.
+    /// The findings about them; `again` are those in another session, so that nothing is an accident.
     pub(super) fn findings(&self, again: &Self, revision: Revision) -> Vec<Finding> {
         let mut found = Vec::new();
         if let (Some(first), Some(again)) = (self.ended, again.ended)
@@ -119,7 +119,7 @@ impl WrongIdAnswers {
         found
     }
 
-    /// What was seen where nothing is wrong.
+    /// The note where nothing is wrong.
     pub(super) fn note(&self) -> String {
         let ended = match self.ended {
             Some(answer) => format!("an ended one is answered with {}", answer.status),

@@ -496,7 +496,7 @@ struct PostedCall {
     line: Vec<u8>,
 }
 
-/// What became of the calls of a worker.
+/// The results of the calls of a worker.
 struct Worked<T> {
     judged: Vec<T>,
     /// The call that ended the case.

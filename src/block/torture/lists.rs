@@ -189,7 +189,7 @@ fn message(kind: ListKind) -> String {
     format!("`{}` gives other items when several clients walk its pages at the same time", kind.method())
 }
 
-/// What became of a walk; `Err` where the server is gone or hangs.
+/// The result of a walk; `Err` where the server is gone or hangs.
 fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Walk, Halt> {
     match reply {
         Ok(reply) => Ok(match reply.message["result"][kind.member()].as_array() {
@@ -213,7 +213,7 @@ fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Wa
     }
 }
 
-/// What tells an item from others of its list.
+/// The key that tells an item from others of its list.
 fn name_of(item: &Value) -> String {
     let name = ["uri", "uriTemplate", "name"].iter().find_map(|member| item[*member].as_str());
     name.map_or_else(|| item.to_string(), str::to_owned)

@@ -223,7 +223,7 @@ impl<'a> SlowReaderTrial<'a> {
     }
 }
 
-/// What is wrong with the answers to a burst.
+/// The finding about the answers to a burst.
 fn stream_fault(burst: &Burst, tool: &str, calls: usize) -> Option<SlowReaderFault> {
     let missing = || {
         let message = format!("`{tool}` leaves calls without an answer when a client reads its answers late");

@@ -32,7 +32,7 @@ pub(super) struct UnreadPosts<'a> {
     pub(super) patience: Duration,
 }
 
-/// What a round shows.
+/// The result of a round.
 pub(super) struct UnreadRound {
     pub(super) responses: usize,
     /// The bytes of each response.

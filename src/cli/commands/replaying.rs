@@ -167,7 +167,7 @@ impl FindingPlayer {
     }
 }
 
-/// What is done in a replay, for those who wait for it.
+/// The progress of a replay, for those who wait for it.
 fn doing(stored: &Stored, sequence: &Reproduction) -> String {
     let how = match &sequence.check {
         ReproductionCheck::Block(block) => format!("runs its block again with {} calls at most", block.calls),

@@ -1,6 +1,6 @@
 //! A proxy in front of a real server that applies a fault to live exchanges.
 //!
-//! What the mutant is not about travels on at once and byte by byte; without a mutant everything does.
+//! All other messages travel on at once and byte by byte; without a mutant every message does.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +18,10 @@ use crate::transport::relay::{Interceptor, Passed};
 use crate::transport::{Incoming, Outgoing, OutgoingMessage, Scheduled, TransportKind};
 use crate::wire::{HttpHead, RpcMessage as Meaning, classify, messages_in};
 
-/// What a mutant knows of a server before it stands in front of it.
+/// The knowledge of a mutant about its server, before it stands in front of it.
 #[derive(Debug, Clone)]
 pub(super) struct FaultContext {
-    /// What it does; nothing in a baseline run.
+    /// Its fault; nothing in a baseline run.
     pub(super) fault: Option<Fault>,
     pub(super) recorded: Arc<RecordedConversation>,
     /// The sessions of the run so far: a fault may give one the answers of another.
@@ -122,7 +122,7 @@ impl FaultInjector {
         freed
     }
 
-    /// What waited for the answer to a request that is cancelled: there may be none.
+    /// The items that waited for the answer to a request that is cancelled: there may be none.
     fn freed_by(&mut self, said: &ClientMessage) -> Vec<Scheduled> {
         let ClientMessage::Message { id: None, method, params } = said else { return Vec::new() };
         if method != "notifications/cancelled" {
@@ -250,7 +250,7 @@ impl FaultInjector {
 }
 
 impl PendingRequest {
-    /// What waited for the answer.
+    /// The items that waited for the answer.
     fn free(&mut self) -> Vec<Scheduled> {
         self.holds = false;
         self.held.drain(..).map(Scheduled::at_once).collect()

@@ -128,7 +128,7 @@ struct InjectedMutant<'a> {
 struct LiveRunner<'a> {
     runner: &'a MutationRunner<'a>,
     runtime: Runtime,
-    /// What the run without any mutant showed; nothing before it.
+    /// The results of the run without any mutant; nothing before it.
     baseline: Option<BaselineRun>,
 }
 

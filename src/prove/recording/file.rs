@@ -13,7 +13,7 @@ use crate::source::{FNV, fnv};
 /// The version of this format.
 const FORMAT: u64 = 2;
 
-/// What begins the seal of a line.
+/// The beginning of the seal of a line.
 const SEAL: &str = ",\"seal\":\"";
 
 /// A line after the first one; exchanges belong to the target above them.
@@ -31,7 +31,7 @@ enum RecordingLine<'a> {
 pub struct RecordingHeader {
     /// The suite files as they were typed.
     pub suites: Vec<String>,
-    /// What all their texts come to.
+    /// The hash of all their texts.
     pub fingerprint: String,
 }
 
@@ -161,7 +161,7 @@ fn sealed_with(seal: u64, body: &str) -> u64 {
     fnv(FNV ^ seal.rotate_left(17), body.as_bytes())
 }
 
-/// What texts come to, whatever their files are called.
+/// The hash of texts, whatever their files are called.
 pub fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let of_text = |hash: u64, text: &str| fnv(fnv(hash, &(text.len() as u64).to_le_bytes()), text.as_bytes());
     format!("{:016x}", texts.fold(FNV, of_text))

@@ -1,4 +1,4 @@
-//! What makes two messages of the client the same, whenever and in whatever order they are sent.
+//! Keys by which two messages of the client are the same, whenever and in whatever order they are sent.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(in crate::prove) struct ExchangeKey {
     pub(in crate::prove) request: RequestKey,
 }
 
-/// What is said, apart from ids.
+/// The message apart from its ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::prove) enum RequestKey {
     /// A message: its method, and its parameters in their canonical form.
@@ -83,7 +83,7 @@ pub(in crate::prove) fn read_message(bytes: &[u8]) -> Option<ClientMessage> {
     asked(&serde_json::from_slice(bytes).ok()?)
 }
 
-/// What a message of the client asks; `None` for answers to the server.
+/// The request or notification in a message of the client; `None` for answers to the server.
 pub(in crate::prove) fn asked(message: &Value) -> Option<ClientMessage> {
     match classify(message) {
         RpcMessage::Request { id, method, params } => Some(ClientMessage::Message {

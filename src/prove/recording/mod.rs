@@ -27,7 +27,7 @@ pub use self::recorder::RunRecorder;
 /// A run as it can be played back.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunRecording {
-    /// What travelled, by lane: `file@server/revision`.
+    /// The messages by lane: `file@server/revision`.
     pub lanes: BTreeMap<String, TargetRecording>,
     /// How the cases ended, in the order in which they did.
     pub cases: Vec<RecordedCase>,
@@ -44,7 +44,7 @@ pub struct TargetRecording {
     pub transport: TransportKind,
     /// The revision that was spoken.
     pub revision: String,
-    /// What travelled, session by session, in the order in which it was asked.
+    /// The exchanges, session by session, in the order in which they were begun.
     #[serde(skip)]
     pub exchanges: Vec<MessageExchange>,
     /// The cases of which something cannot be played back, with the reason.
@@ -114,7 +114,7 @@ fn redact_reply(reply: &mut ServerReply, redactor: &Redactor) {
 }
 
 impl TargetRecording {
-    /// What the server offered when it was asked first.
+    /// The offer of the server when it was first asked.
     pub fn catalog(&self) -> Catalog {
         let listed = |kind: ListKind| -> Vec<Value> {
             let pages = self.discovery().filter(|exchange| exchange.method() == Some(kind.method()));
@@ -132,7 +132,7 @@ impl TargetRecording {
         }
     }
 
-    /// What the server declared that it can do.
+    /// The capabilities that the server declared.
     pub fn capabilities(&self) -> Value {
         let mut declared = self.discovery().filter_map(|exchange| {
             let answer = answer(exchange)?;
@@ -162,7 +162,7 @@ fn items(page: &MessageExchange, kind: ListKind) -> Vec<Value> {
     answer(page).and_then(|answer| answer["result"][kind.member()].as_array().cloned()).unwrap_or_default()
 }
 
-/// What was in a few words: `tools/call get_user`.
+/// A request in a few words: `tools/call get_user`.
 pub(super) fn title(exchange: &MessageExchange) -> String {
     match &exchange.sent {
         ClientMessage::Raw(_) => "a raw message".to_owned(),

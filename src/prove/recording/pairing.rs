@@ -15,7 +15,7 @@ use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, classify};
 /// Why a case is not played back of which something was left out.
 const NOT_WHOLE: &str = "its session was too long to be kept whole";
 
-/// What a session comes to.
+/// The exchanges of a session.
 pub(super) struct SessionExchanges {
     /// In the order in which they were asked; sessions and occurrences are not counted yet.
     pub(super) exchanges: Vec<MessageExchange>,
@@ -52,7 +52,7 @@ fn owners(session: &SessionFrames) -> BTreeMap<u32, &str> {
 
 struct FramePairing<'a> {
     owners: BTreeMap<u32, &'a str>,
-    /// What came before anything was asked.
+    /// Messages that came before anything was asked.
     early: Vec<ServerReply>,
     /// Requests that have no answer yet, as indices.
     open: Vec<usize>,
@@ -121,7 +121,7 @@ impl FramePairing<'_> {
         self.dialogue.exchanges.iter().rposition(has)
     }
 
-    /// What a case is waiting for, or asked last.
+    /// The request that a case is waiting for, or made last.
     fn of_owner(&self, owner: Option<&str>) -> Option<usize> {
         let owner = owner?;
         let is_its = |index: &usize| self.dialogue.exchanges[*index].owner == owner;

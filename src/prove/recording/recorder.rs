@@ -48,7 +48,7 @@ impl RunRecorder {
         lane.unplayable.append(&mut told.unplayable);
     }
 
-    /// What was kept.
+    /// The kept recording.
     pub fn finish(self) -> RunRecording {
         self.recording
     }

@@ -63,7 +63,7 @@ impl ExchangeIndex {
     }
 }
 
-/// What the sessions of one replayed run share.
+/// The server that the sessions of one replayed run share.
 #[derive(Debug)]
 pub(super) struct ReplayServer {
     indexed: Arc<IndexedRecording>,
@@ -103,7 +103,7 @@ impl ReplayServer {
         replay::connect(transport, ReplaySession::new(Arc::clone(self), lane, transport))
     }
 
-    /// What happened so far.
+    /// The log so far.
     pub(super) fn log(&self) -> ReplayLog {
         self.lock().clone()
     }

@@ -13,7 +13,7 @@ use crate::transport::OutgoingMessage;
 use crate::transport::replay::RecordedServer;
 use crate::transport::{Scheduled, TransportKind};
 
-/// What a request gets that the recording does not know.
+/// The answer to a request that the recording does not know.
 const NOT_RECORDED: &str = "the recording holds no answer to this";
 
 pub(super) struct ReplaySession {
@@ -28,7 +28,7 @@ pub(super) struct ReplaySession {
     has_struck_the_start: bool,
 }
 
-/// What is left of the server.
+/// The state of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ServerState {
     Serving,
@@ -53,7 +53,7 @@ impl ReplaySession {
         self.server.indexed.recording.lanes.get(&self.lane)
     }
 
-    /// What comes for a message of the client.
+    /// The replies to a message of the client.
     fn answer(&mut self, owner: &str, said: &ClientMessage, context: RequestContext) -> Vec<Scheduled> {
         match self.state {
             ServerState::Serving => {}

@@ -33,7 +33,7 @@ pub(super) enum AnswerKind {
 }
 
 impl ExchangeAnswer {
-    /// What came for an exchange; `None` where nothing that could be looked at did.
+    /// The answer to an exchange; `None` where nothing came that could be looked at.
     pub(super) fn of(asked: &ClientMessage, replies: &[ServerReply]) -> Option<Self> {
         let id = match asked {
             ClientMessage::Message { id, .. } => id.clone()?,
@@ -99,7 +99,7 @@ pub(super) fn elsewhere(
     others.filter(|answer| answer.kind() == like).collect()
 }
 
-/// What is needed to judge an expectation without a run.
+/// Everything that judging an expectation takes without a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectationChecker<'a> {
     pub(super) method: &'a str,

@@ -11,9 +11,9 @@ const MOST: usize = 48;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Difference {
     pub(super) path: DottedPath,
-    /// What the server said; `None` where only the changed answer has something.
+    /// The value of the server; `None` where only the changed answer has one.
     pub(super) healthy: Option<Value>,
-    /// What the mutant made of it; `None` where it took it away.
+    /// The value of the mutant; `None` where it took it away.
     pub(super) changed: Option<Value>,
 }
 

@@ -12,11 +12,11 @@ use crate::wire::ListKind;
 /// An expectation, and what it is about.
 #[derive(Debug, Clone)]
 pub(super) struct CandidateExpectation {
-    /// What must hold.
+    /// The matcher that must hold.
     pub(super) item: Value,
-    /// What it looks at, in a few words.
+    /// Its subject in a few words.
     pub(super) about: String,
-    /// What the server could do otherwise: `answer with another …`.
+    /// The thing that the server could do otherwise: `answer with another …`.
     pub(super) could: String,
     /// Whether it says what was recorded although that may depend on what was done before.
     pub(super) may_depend_on_state: bool,
@@ -54,7 +54,7 @@ pub(super) struct SuggestionContext<'a> {
     pub(super) survivor: &'a Survivor<'a>,
     pub(super) healthy: &'a ExchangeAnswer,
     pub(super) changed: &'a ExchangeAnswer,
-    /// What the healthy server answered to the same elsewhere.
+    /// The answers of the healthy server to the same elsewhere.
     pub(super) others: &'a [ExchangeAnswer],
     /// Values that earlier steps find out.
     pub(super) known: &'a [KnownValue],
@@ -97,7 +97,7 @@ pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpect
     found
 }
 
-/// What differs in how the request ended.
+/// The difference in how the request ended.
 fn endings(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let (was, is) = (context.healthy.kind(), context.changed.kind());
     if was == is {
@@ -126,7 +126,7 @@ fn endings(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     found
 }
 
-/// What differs in an error.
+/// The difference between errors.
 fn errors(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let (was, is) = (&context.healthy.message, &context.changed.message);
     let mut found = Vec::new();

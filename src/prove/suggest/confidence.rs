@@ -92,7 +92,7 @@ pub(in crate::prove) fn is_volatile(field: &str, value: &Value) -> bool {
     confidence(&path, value, CallEffect::Reads) == Confidence::Volatile
 }
 
-/// What can be said of any value like this one, as matchers, the most telling first.
+/// Matchers that hold of any value like this one, the most telling first.
 pub(super) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
     let mut found = Vec::new();
     if let Value::String(text) = value {

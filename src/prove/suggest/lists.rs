@@ -140,7 +140,7 @@ fn raw(catalog: &Catalog, kind: ListKind) -> Vec<Value> {
     }
 }
 
-/// What an entry is known by.
+/// The key by which an entry is known.
 fn key(kind: ListKind) -> &'static str {
     match kind {
         ListKind::Tools | ListKind::Prompts => "name",

@@ -34,11 +34,11 @@ pub(super) struct Survivor<'a> {
     pub(super) lane: &'a TargetRecording,
     /// How many servers the suite has; with several, tests say on which they run.
     pub(super) lane_count: usize,
-    /// What the healthy server offers.
+    /// The offer of the healthy server.
     pub(super) catalog: &'a Catalog,
     /// The exchange as it was recorded.
     pub(super) exchange: &'a MessageExchange,
-    /// What came with the mutant.
+    /// The replies with the mutant.
     pub(super) changed: &'a [ServerReply],
     /// The fault that the mutant imitates.
     pub(super) variant: &'a str,

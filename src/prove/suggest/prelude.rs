@@ -1,4 +1,4 @@
-//! What was done before a call in the same session of the same case, as steps that can be done again.
+//! The requests before a call in the same session of the same case, as steps that can be done again.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ pub(super) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &Mess
     Some(Prelude { earlier: steps.into_iter().map(Value::Object).collect(), step, known: known(last), is_cut })
 }
 
-/// What was said before in the session, and whether that is not all of it.
+/// The earlier requests of the session, and whether some are missing.
 fn before<'a>(
     lane: &'a TargetRecording,
     catalog: &Catalog,
@@ -134,7 +134,7 @@ pub(super) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
     }
 }
 
-/// What earlier answers tell and later requests use.
+/// The values that earlier answers tell and later requests use.
 fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
     let mut captures: Vec<CapturedValue> = Vec::new();
     for (at, (exchange, _)) in told.iter().enumerate() {

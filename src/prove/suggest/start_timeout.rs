@@ -13,7 +13,7 @@ use crate::source::duration_text;
 /// Times in seconds that a start may be given; the first is what most servers need many times over.
 const LIMITS: [u64; 6] = [10, 5, 3, 20, 30, 60];
 
-/// What a suite says of the time for a start; `None` where the change is no delay of a handshake.
+/// The setting of a suite for the time of a start; `None` where the change is no delay of a handshake.
 pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let exchange = survivor.exchange;
     let is_handshake = matches!(exchange.method(), Some("initialize" | "server/discover"));

@@ -11,7 +11,7 @@ use crate::wire::ListKind;
 /// The placeholder for secrets in recordings.
 const SECRET: &str = "[redacted]";
 
-/// What a session adds to the parameters by itself.
+/// The parameters that a session adds by itself.
 const ADDED: [&str; 3] = ["inputResponses", "requestState", "_meta"];
 
 /// The step that says the same; `None` where no step could, or where it takes a secret.

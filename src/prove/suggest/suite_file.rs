@@ -206,7 +206,7 @@ fn last_expect(test: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     step.get_mut("expect")?.as_array_mut()
 }
 
-/// What two names have in common: all of it, or what stands before what each is about.
+/// The common part of two names: all of it, or the part before the subject of each.
 fn shared(one: &str, other: &str) -> String {
     let what = one.rfind(": ").map_or(one, |at| &one[..at]);
     if one != other && other.starts_with(what) { what.to_owned() } else { one.to_owned() }

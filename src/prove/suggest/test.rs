@@ -16,14 +16,14 @@ use crate::wire::ListKind;
 /// How long the name of a test may be.
 const LONGEST_NAME: usize = 70;
 
-/// What a suite should say.
+/// A test that a suite should have.
 #[derive(Debug)]
 pub(super) struct SuggestedTest {
-    /// What the server could do, without the end of the sentence.
+    /// The thing that the server could do, without the end of the sentence.
     pub(super) could: String,
     /// A list with a test, or a part of a suite.
     pub(super) value: Value,
-    /// What whoever reads it should know.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ fn named(name: &str) -> String {
     name.trim().to_owned()
 }
 
-/// What is asked, in a few words.
+/// The request in a few words.
 fn title(exchange: &MessageExchange) -> String {
     let params = exchange.params();
     let text = |name: &str| params[name].as_str().unwrap_or_default().to_owned();

@@ -14,7 +14,7 @@ use crate::path::{DottedPath, PathStep, json_of_text};
 /// How long a text may be to stand in a suite as a whole.
 const SHORT: usize = 60;
 
-/// What a server does wrong that changes a value.
+/// The mistake of a server that changes a value.
 const DIFFERENTLY: &str = "answer with another";
 
 /// How good an expectation is: what is firm is better than what may depend on the state, telling better than vague.
@@ -40,7 +40,7 @@ pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpect
     found.into_iter().map(|(_, _, candidate)| candidate).collect()
 }
 
-/// What a reader cares about comes first.
+/// The values that a reader cares about come first.
 fn rank(path: &DottedPath) -> usize {
     let names: Vec<&str> = path.names().take(2).collect();
     match names.as_slice() {
@@ -274,7 +274,7 @@ fn exact(context: &SuggestionContext<'_>, value: &Value, other: &Value) -> Vec<V
     }
 }
 
-/// What can be said of a list that has other elements.
+/// Matchers of a list that has other elements.
 fn elements(context: &SuggestionContext<'_>, items: &[Value], other: &Value) -> Vec<Value> {
     let others = other.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut found = Vec::new();

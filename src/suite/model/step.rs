@@ -84,7 +84,7 @@ const fn always(path: &'static str, kind: &'static str) -> GuaranteedValue {
     GuaranteedValue { path, kind: Some(kind) }
 }
 
-/// What is known of every request that was taken back.
+/// The facts about every request that was cancelled.
 fn of_cancelled() -> [GuaranteedValue; 5] {
     [
         always("cancelled", "boolean"),
