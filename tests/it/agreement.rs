@@ -54,6 +54,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("missing-key", "takes a server with two users", "the servers of the suite"),
     ("missing-key", "the fault changes nothing", "a key beside any of six others"),
     ("missing-key", "the hint", "hints whose names end in `_tool`"),
+    ("missing-server", "`from` takes the only server", "names of other parts of the suite"),
     ("missing-snapshot", "", "other files"),
     ("no-boundary", "", "the servers of a flow's steps"),
     ("template-not-filled", "", "templates in texts and within values of any shape"),

@@ -52,7 +52,9 @@ impl Check for AgentCheck {
             let mut runs = Vec::new();
             for number in 1..=self.agent.repeat.runs {
                 match run(&self.agent, &context, number).await {
-                    Ok(AgentRun { end: AgentEnd::Unavailable(found), .. }) => return without_model(found),
+                    Ok(AgentRun { end: AgentEnd::Unavailable(found), .. }) => {
+                        return self.without_model(found, &context);
+                    }
                     Ok(run) => runs.push(self.judge(run, &context)),
                     Err(HostFailure::Unavailable(found)) => return CheckResult::unavailable(found),
                     Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
@@ -73,8 +75,17 @@ impl AgentCheck {
         let view = JudgedView { context, equal: &self.agent.equal };
         let mut found: Vec<Finding> =
             self.ended_early(&run, context).into_iter().chain(self.of_servers(&run, context)).collect();
+        found.extend(self.agent.distractors.as_ref().and_then(|distractors| distractors.unoffered(&run, context)));
         found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
         JudgedRun { run, found }
+    }
+
+    /// The result where the model could not be asked: an error, since it says nothing about the servers.
+    fn without_model(&self, found: Finding, context: &CheckContext<'_>) -> CheckResult {
+        let reason = Reason::ServerUnavailable(found.message.clone());
+        let quote =
+            found.quote.or_else(|| Some(Quote::new(context.sources, self.agent.provider_span, "this provider")));
+        CheckResult { findings: vec![Finding { quote, ..found }], ..CheckResult::because(Outcome::Errored, reason) }
     }
 
     /// Hands on what the model said, where that is to be recorded.
@@ -249,12 +260,6 @@ fn pictures(runs: &[JudgedRun], shown: usize) -> Vec<(String, String)> {
         (name, picture::lines(&judged.run).join("\n"))
     });
     drawn.collect()
-}
-
-/// The result where the model could not be asked: an error, since it says nothing about the servers.
-fn without_model(found: Finding) -> CheckResult {
-    let reason = Reason::ServerUnavailable(found.message.clone());
-    CheckResult { findings: vec![found], ..CheckResult::because(Outcome::Errored, reason) }
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -3,9 +3,12 @@
 use serde_json::{Value, json};
 
 use super::host::{OfferedTool, ToolOrigin};
+use super::run::AgentRun;
+use crate::event::Finding;
 use crate::generate::Rng;
-use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Located, Node, Span};
+use crate::plan::CheckContext;
+use crate::source::grammar::{Object, Shape, alternative, key, required};
+use crate::source::{Located, Node, Quote, Span};
 
 /// The answer to a call of a tool that should be left alone.
 pub(super) const DECOY_ANSWER: &str = "this tool cannot do that";
@@ -14,9 +17,13 @@ pub(super) static DISTRACTORS: Object = Object {
     name: "distractors",
     doc: "Tools beside those of the servers, which the model must leave alone; the order in which all are offered is drawn.",
     keys: &[&[
-        key("count", Shape::Range(1, 1000), "How many are made up; each resembles a tool of the servers."),
-        key("tools", Shape::NonEmpty(&Shape::List(&Shape::Object(&DISTRACTOR))), "Tools that are offered as well."),
-        key("from", Shape::Text, "A server of the suite whose tools are offered as well."),
+        alternative("count", Shape::Range(1, 1000), "How many are made up; each resembles a tool of the servers."),
+        alternative(
+            "tools",
+            Shape::NonEmpty(&Shape::List(&Shape::Object(&DISTRACTOR))),
+            "Tools that are offered as well.",
+        ),
+        alternative("from", Shape::Text, "A server of the suite whose tools are offered as well."),
         key(
             "accuracy",
             Shape::Share,
@@ -85,6 +92,16 @@ impl Distractors {
             accuracy: DISTRACTORS.value(node, "accuracy").and_then(|share| share.to_json().as_f64()).unwrap_or(1.0),
             seed: DISTRACTORS.whole(node, "seed").unwrap_or_default(),
         }
+    }
+
+    /// The first one that has the name of a tool of the servers, so that it is not offered.
+    pub(super) fn unoffered(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
+        let is_listed = |name: &str| run.listed.iter().any(|listed| listed.tool.name == name);
+        let same = self.written.iter().find(|tool| is_listed(&tool.name))?;
+        let message = format!("the distractor `{}` is not offered, since a server has a tool of that name", same.name);
+        let quote = Some(Quote::new(context.sources, self.span, "these distractors"));
+        let help = Some("give it another name, or offer the tools of another server with `from`".to_owned());
+        Some(Finding { quote, help, ..Finding::new("distractor-not-offered", message) })
     }
 
     /// Adds them to the tools of the servers, and draws the order in which all are offered in that run.

@@ -81,7 +81,8 @@ static AGENT: Object = Object {
              `server__tool`.",
         ),
         alternative("trajectory", Shape::Object(&TRAJECTORY), "The calls that a run makes."),
-        alternative("golden_path", GOLDEN_PATH, "The shortest ways to the goal, of which a run must take one."),
+        alternative("golden_path", GOLDEN_PATH, "The shortest ways to the goal, of which a run must take one.")
+            .cure("write a list of calls for each way, such as `[[search_users, get_user]]`"),
         alternative("distractors", Shape::Object(&DISTRACTORS), "Tools that the model must leave alone."),
         alternative(
             "equal_function",
@@ -170,6 +171,8 @@ struct Agent {
     skip: Option<String>,
     tags: Vec<String>,
     provider: Arc<dyn ModelProvider>,
+    /// Where its provider is written.
+    provider_span: Span,
     /// What its tokens cost, where the suite says it.
     price: Option<Price>,
     prompt: Node,
@@ -317,6 +320,7 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
         skip: skip_reason(node.get("skip")),
         tags: texts(node.get("tags")).into_iter().map(|tag| tag.value).collect(),
         provider,
+        provider_span: node.get("provider")?.span,
         price,
         prompt: node.get("prompt")?.clone(),
         system: node.get("system").cloned(),
@@ -338,7 +342,8 @@ fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvide
         return provider.map(|provider| NamedProvider { model: None, provider, price }).into_iter().collect();
     }
     let named = ApiFormat::ALL.into_iter().find_map(|format| Some((format, node.get(format.as_str())?)));
-    let models = named.map(|(format, written)| ApiProvider::read_all(format, written)).unwrap_or_default();
+    let models =
+        named.map(|(format, written)| ApiProvider::read_all(format, written, reader.found())).unwrap_or_default();
     let is_matrix = models.len() > 1;
     let recording = named.and_then(|(_, written)| written.get("recording")).and_then(Node::located_text);
     let mut providers = Vec::new();
@@ -409,6 +414,11 @@ impl SuiteSettings for Agents {
                 Diagnostic::error("unknown-server", message, server.span)
                     .with_help(did_you_mean(&server.value, suite.servers.keys().map(String::as_str)))
             }));
+            if let Some(from) = from.filter(|from| agent.servers_of(suite).iter().all(|server| *server == from.value)) {
+                let message = "`from` takes the only server of the agent, so no other tool is left";
+                let help = "name a server whose tools the model must leave alone";
+                found.push(Diagnostic::error("missing-server", message, from.span).with_help(help.to_owned()));
+            }
         }
     }
 }

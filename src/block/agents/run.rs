@@ -19,8 +19,8 @@ use crate::diagnosis;
 use crate::event::{Exchange, Finding};
 use crate::fault::FaultPlayer;
 use crate::plan::CheckContext;
-use crate::source::duration_text;
-use crate::source::template::text_of;
+use crate::source::template::{fill, text_of};
+use crate::source::{Node, Quote, duration_text};
 
 /// Everything that an agent did in one run.
 #[derive(Debug)]
@@ -90,9 +90,14 @@ pub(super) enum CallTarget {
 
 /// Runs an agent once in servers of its own.
 pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize) -> Result<AgentRun, HostFailure> {
-    let unfilled =
-        || HostFailure::Unavailable(Finding::new("unfilled", "a template of the prompt cannot be filled in"));
-    let text = |node| (context.filled)(node).map(|value| text_of(&value)).ok_or_else(unfilled);
+    let text = |node: &Node| {
+        let filled = fill(node, context.names).map(|filled| text_of(&filled.to_json()));
+        filled.map_err(|unfilled| {
+            let message = format!("the prompt cannot be filled in: {}", unfilled.reason);
+            let quote = Some(Quote::new(context.sources, node.span, "this text"));
+            HostFailure::Unavailable(Finding { quote, ..Finding::new("unfilled", message) })
+        })
+    };
     let prompt = text(&agent.prompt)?;
     let system = agent.system.as_ref().map(text).transpose()?;
     let faults =

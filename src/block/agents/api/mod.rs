@@ -19,8 +19,8 @@ use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn}
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::template::{Names, fill, text_of};
-use crate::source::{Node, beginning, visible_line};
+use crate::source::template::{Names, fill, is_template, text_of};
+use crate::source::{Diagnostic, Node, beginning, visible_line};
 use crate::transport::http::{TrustedRoots, bare_client};
 use crate::wire::sse::{SseEvent, SseParser};
 
@@ -49,7 +49,8 @@ pub(super) static API: Object = Object {
             "key",
             Shape::Template,
             "The key, such as `\"{{ env.OPENAI_API_KEY }}\"`; it appears in no output. A model on this machine needs none.",
-        ),
+        )
+        .cure("write `\"{{ env.NAME }}\"` and set the variable `NAME`; whoever reads the suite would read the key"),
         key(
             "url",
             Shape::Text,
@@ -166,7 +167,17 @@ pub(super) struct PricedModel {
 
 impl ApiProvider {
     /// One for each model that is named.
-    pub(super) fn read_all(format: ApiFormat, node: &Node) -> Vec<PricedModel> {
+    pub(super) fn read_all(format: ApiFormat, node: &Node, found: &mut Vec<Diagnostic>) -> Vec<PricedModel> {
+        if let Some(url) = node.get("url")
+            && let Some(written) = url.text().filter(|written| !is_template(written))
+            && let Err(why) = address(written)
+        {
+            let help = format!("write it with its scheme, such as `{}`", format.usual_url());
+            found.push(
+                Diagnostic::error("bad-address", format!("`{written}` is no address of a provider: {why}"), url.span)
+                    .with_help(help),
+            );
+        }
         let written = node.get("model");
         let several = written.map(Node::items).unwrap_or_default();
         let of_model = |model: String| Self {
@@ -202,7 +213,7 @@ impl ApiProvider {
         let url = self.url.as_ref().map(|url| fill(url, "url")).transpose()?;
         let url = url.unwrap_or_else(|| self.format.usual_url().to_owned());
         let bad_url = |why: String| Finding::new("bad-address", format!("`{url}` is no address of a provider: {why}"));
-        let parsed = Url::parse(&url).map_err(|why| bad_url(why.to_string()))?;
+        let parsed = address(&url).map_err(bad_url)?;
         let client = bare_client(&TrustedRoots::System, parsed.scheme()).map_err(|why| bad_url(why.to_string()))?;
         Ok(ApiModel {
             format: self.format,
@@ -213,6 +224,15 @@ impl ApiProvider {
             max_tokens: self.max_tokens,
             client,
         })
+    }
+}
+
+/// The address of a provider; the sentence says why it is none.
+fn address(written: &str) -> Result<Url, String> {
+    let parsed = Url::parse(written).map_err(|why| why.to_string())?;
+    match parsed.scheme() {
+        "http" | "https" => Ok(parsed),
+        other => Err(format!("its scheme is `{other}`, not `http` or `https`")),
     }
 }
 

@@ -14,6 +14,7 @@ impl Judgement for EqualFunction {
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
+        let unknown = view.equal.0.iter().flatten().filter_map(|tool| view.unknown_tool(tool, run));
         let is_called = |name: &str| run.calls.iter().filter_map(|call| call.reached()).any(|(_, tool)| tool == name);
         let without_call = view.equal.0.iter().filter(|class| !class.iter().any(|tool| is_called(&tool.value)));
         let found = without_call.filter_map(|class| {
@@ -21,6 +22,6 @@ impl Judgement for EqualFunction {
             let message = format!("none of {} was called", names.join(", "));
             Some(view.finding("equal-function", message, class.first()?.span, "one of these"))
         });
-        found.collect()
+        unknown.chain(found).collect()
     }
 }

@@ -69,6 +69,10 @@ impl Judgement for GoldenPaths {
                 }]
             }
             None => {
+                let mut unknown = self.paths.iter().flatten().filter_map(|call| view.unknown_tool(&call.tool, run));
+                if let Some(unknown) = unknown.next() {
+                    return vec![unknown];
+                }
                 let missing = self.paths.iter().filter_map(|path| {
                     let missing = missing_in_order(path, &run.calls, view)?;
                     Some((missing.pattern, path))

@@ -18,7 +18,7 @@ use super::run::AgentRun;
 use crate::event::Finding;
 use crate::matching::Answer;
 use crate::plan::CheckContext;
-use crate::source::{Quote, Span};
+use crate::source::{Located, Quote, Span, did_you_mean};
 
 pub(super) use self::acceptance::Acceptance;
 pub(super) use self::answer::AnswerExpectations;
@@ -56,6 +56,17 @@ impl JudgedView<'_> {
     /// A finding that points at a place of the suite.
     fn finding(&self, code: &str, message: impl Into<String>, span: Span, label: &str) -> Finding {
         Finding { quote: Some(Quote::new(self.context.sources, span, label)), ..Finding::new(code, message) }
+    }
+
+    /// A tool that the suite names and no server has; patterns may fit nothing.
+    fn unknown_tool(&self, name: &Located<String>, run: &AgentRun) -> Option<Finding> {
+        let known = || run.listed.iter().map(|listed| listed.tool.name.as_str());
+        if name.value.contains('*') || known().any(|known| known == name.value) {
+            return None;
+        }
+        let message = format!("no server of the agent has a tool `{}`", name.value);
+        let found = self.finding("no-such-tool", message, name.span, "this tool");
+        Some(Finding { help: did_you_mean(&name.value, known()), ..found })
     }
 
     /// A value as something that expectations can look at.

@@ -70,6 +70,11 @@ impl Judgement for Trajectory {
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
+        let named = self.wanted.iter().flat_map(|wanted| &wanted.calls);
+        let unknown: Vec<Finding> = named.filter_map(|call| view.unknown_tool(&call.tool, run)).collect();
+        if !unknown.is_empty() {
+            return unknown;
+        }
         self.wanted.iter().filter_map(|wanted| wanted.judge(&run.calls, view)).collect()
     }
 }
