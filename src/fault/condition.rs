@@ -38,7 +38,7 @@ pub struct Match {
     pub(super) unless_after: Option<Box<RelatedExchange>>,
     pub(super) before: Option<Box<RelatedExchange>>,
     pub(super) chance: Option<Chance>,
-    pub(super) turn: Turn,
+    pub(super) turn: MatchTurn,
 }
 
 /// The conditions on a message of the client.
@@ -60,7 +60,7 @@ pub(super) struct MessageCondition {
 
 /// Which of those that match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct MatchTurn {
     pub(super) nth: Option<u64>,
     pub(super) from: Option<u64>,
     pub(super) of_server: bool,
@@ -143,7 +143,7 @@ impl MessageCondition {
     }
 }
 
-impl Turn {
+impl MatchTurn {
     /// Whether it is the turn of the one with that number.
     pub(super) fn comes(self, number: u64) -> bool {
         self.nth.is_none_or(|nth| nth == number) && self.from.is_none_or(|from| from <= number)

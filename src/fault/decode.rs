@@ -4,7 +4,7 @@
 //! again.
 
 use super::Fault;
-use super::condition::{Chance, Match, MessageCondition, RelatedExchange, Turn};
+use super::condition::{Chance, Match, MatchTurn, MessageCondition, RelatedExchange};
 use super::draw::greatest_burst_share;
 use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
@@ -180,7 +180,7 @@ impl FaultReader<'_> {
             unless_after: self.elsewhere(node.get("unless_after")),
             before: self.elsewhere(node.get("before")),
             chance: node.get("share").and_then(|share| self.chance(share)).map(|chance| self.burst(chance, node)),
-            turn: Turn {
+            turn: MatchTurn {
                 nth: number("nth"),
                 from: number("from"),
                 of_server: word(node, "per", CountScope::from_word) == Some(CountScope::Server),

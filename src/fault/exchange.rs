@@ -96,7 +96,7 @@ mod readable_bytes {
 
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum WrittenBytes {
         Text(String),
         Bytes(Vec<u8>),
     }
@@ -109,9 +109,9 @@ mod readable_bytes {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        Ok(match Written::deserialize(from)? {
-            Written::Text(text) => text.into_bytes(),
-            Written::Bytes(bytes) => bytes,
+        Ok(match WrittenBytes::deserialize(from)? {
+            WrittenBytes::Text(text) => text.into_bytes(),
+            WrittenBytes::Bytes(bytes) => bytes,
         })
     }
 }

@@ -199,7 +199,7 @@ impl Fault {
             }
             let whole = EffectContext::new(at, history);
             let names = whole.names().clone();
-            let sent = EffectContext::on_its_way((at, history), whole.parsed, vec![reply.clone()], names);
+            let sent = EffectContext::on_its_way(at, history, whole.parsed, vec![reply.clone()], names);
             replies.extend(self.changed(effects, sent)?);
         }
         Ok(replies)

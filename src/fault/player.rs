@@ -29,7 +29,7 @@ use crate::wire::{Catalog, HttpHead, Tool, canonical, is_served};
 #[derive(Debug)]
 pub struct FaultPlayer {
     faults: Vec<Fault>,
-    memory: Mutex<FaultMemory>,
+    memory: Mutex<PlayerMemory>,
     needs: Needs,
     is_healed: AtomicBool,
     has_ended: AtomicBool,
@@ -80,7 +80,7 @@ pub struct PassedCall {
 const MOST_KEPT: usize = 10_000;
 
 #[derive(Debug, Default)]
-struct FaultMemory {
+struct PlayerMemory {
     conversations: u64,
     /// How often the same was asked, by scope and in all.
     asked: BTreeMap<(String, u64), u32>,
@@ -663,7 +663,7 @@ impl FaultPlayer {
             let before = own.clone();
             let is_killed = fault.connection.kill == Some(KillMoment::Answered) && !own.is_empty();
             changed.loss = changed.loss.or(is_killed.then_some(AnswerLoss::Killed));
-            let mut work = EffectContext::on_its_way((at_this, &history), request.parsed(), own, names);
+            let mut work = EffectContext::on_its_way(at_this, &history, request.parsed(), own, names);
             for effect in &fault.answers {
                 let is_lost = *effect == FaultEffect::Plain(PlainEffect::Never);
                 changed.loss = changed.loss.or(is_lost.then_some(AnswerLoss::Never));
@@ -807,7 +807,7 @@ impl FaultPlayer {
         names
     }
 
-    fn memory(&self) -> MutexGuard<'_, FaultMemory> {
+    fn memory(&self) -> MutexGuard<'_, PlayerMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@ const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
 /// Splits bytes into events as they come.
 #[derive(Debug, Default)]
-pub(super) struct SseSplitter {
+pub(super) struct EventSplitter {
     rest: Vec<u8>,
     /// How much of the rest has no end of an event in it.
     scanned: usize,
@@ -13,7 +13,7 @@ pub(super) struct SseSplitter {
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct SseEvent {
+pub(super) struct RelayedEvent {
     pub(super) data: Vec<u8>,
     id: Option<String>,
     /// Its other lines.
@@ -22,19 +22,19 @@ pub(super) struct SseEvent {
     bytes: Option<Vec<u8>>,
 }
 
-impl SseSplitter {
+impl EventSplitter {
     /// The events that are complete with these bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<SseEvent> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<RelayedEvent> {
         self.rest.extend_from_slice(bytes);
         let mut events = Vec::new();
         while let Some(end) = self.next_end() {
             let block: Vec<u8> = self.rest.drain(..end).collect();
-            events.push(SseEvent::read(block));
+            events.push(RelayedEvent::read(block));
         }
         if self.rest.len() > LONGEST_EVENT {
             // It passes in pieces, and no fault sees it.
             self.scanned = 0;
-            events.push(SseEvent { bytes: Some(std::mem::take(&mut self.rest)), ..SseEvent::default() });
+            events.push(RelayedEvent { bytes: Some(std::mem::take(&mut self.rest)), ..RelayedEvent::default() });
         }
         events
     }
@@ -55,7 +55,7 @@ impl SseSplitter {
     }
 }
 
-impl SseEvent {
+impl RelayedEvent {
     /// The end of an event that was changed, behind its last line.
     pub(super) const END: &[u8] = b"\n\n";
 
@@ -134,10 +134,10 @@ mod tests {
             ": note\r\ndata:{}\r\nid:1\r\n\r\n",
             "data: a\r\rdata: b\r\r",
         ] {
-            let mut splitter = SseSplitter::default();
-            let mut events: Vec<SseEvent> = text.bytes().flat_map(|byte| splitter.push(&[byte])).collect();
+            let mut splitter = EventSplitter::default();
+            let mut events: Vec<RelayedEvent> = text.bytes().flat_map(|byte| splitter.push(&[byte])).collect();
             assert!(!events.is_empty() && splitter.rest().is_empty(), "{text:?}");
-            assert_eq!(events.iter().cloned().flat_map(SseEvent::write).collect::<Vec<_>>(), text.as_bytes());
+            assert_eq!(events.iter().cloned().flat_map(RelayedEvent::write).collect::<Vec<_>>(), text.as_bytes());
             // What is changed is written anew.
             let changed = events.remove(0).with(b"new".to_vec()).write();
             assert!(String::from_utf8_lossy(&changed).ends_with("data: new\n\n"));

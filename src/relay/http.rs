@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::connection::ConnectionReset;
-use super::events::{SseEvent, SseSplitter};
+use super::events::{EventSplitter, RelayedEvent};
 use super::interrupted::ResumedStream;
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
@@ -85,7 +85,7 @@ where
             let bytes = Bytes::from(bytes);
             let request = || {
                 let body = match heard.transfer {
-                    Some(time) => passing(bytes.to_vec(), time, BodyEnd::Whole),
+                    Some(time) => passing(bytes.to_vec(), time, ResponseEnd::Whole),
                     None => Body::from(bytes.clone()),
                 };
                 Request::from_parts(parts.clone(), body)
@@ -163,7 +163,7 @@ fn described(response: &Response) -> HttpHead {
 }
 
 /// Gives a response the head that faults left: what differs from the one that it had.
-fn put_head(response: &mut Response, (before, after): (&HttpHead, &HttpHead)) {
+fn put_head(response: &mut Response, before: &HttpHead, after: &HttpHead) {
     if let (true, Ok(status)) = (before.status != after.status, StatusCode::from_u16(after.status)) {
         *response.status_mut() = status;
     }
@@ -209,8 +209,8 @@ async fn rewrite_response(
     }
     sleep(changed.delay_before_transfer()).await;
     let (transfer, end) =
-        (changed.transfer, if changed.breaks_off() { BodyEnd::Broken(reset) } else { BodyEnd::Whole });
-    let is_whole = matches!(end, BodyEnd::Whole);
+        (changed.transfer, if changed.breaks_off() { ResponseEnd::Broken(reset) } else { ResponseEnd::Whole });
+    let is_whole = matches!(end, ResponseEnd::Whole);
     let new_head = changed.own.iter().find_map(|reply| reply.http.clone()).unwrap_or_else(|| Arc::clone(&head));
     let content_type = if changed.before.is_empty() && changed.after.is_empty() && changed.own.len() < 2 {
         let own = changed.own.pop().and_then(|reply| reply.content.bytes()).unwrap_or_default();
@@ -238,20 +238,20 @@ async fn rewrite_response(
     if let Some(content_type) = content_type {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
-    put_head(&mut response, (&head, &new_head));
+    put_head(&mut response, &head, &new_head);
     response
 }
 
 /// How a body ends.
-enum BodyEnd {
+enum ResponseEnd {
     Whole,
     /// In the middle, with its connection.
     Broken(Option<ConnectionReset>),
 }
 
 /// A body whose bytes take so long, and that may break off behind them.
-fn passing(bytes: Vec<u8>, time: Duration, end: BodyEnd) -> Body {
-    if time.is_zero() && matches!(end, BodyEnd::Whole) {
+fn passing(bytes: Vec<u8>, time: Duration, end: ResponseEnd) -> Body {
+    if time.is_zero() && matches!(end, ResponseEnd::Whole) {
         return Body::from(bytes);
     }
     let (sender, pieces) = mpsc::channel(1);
@@ -262,7 +262,7 @@ fn passing(bytes: Vec<u8>, time: Duration, end: BodyEnd) -> Body {
                 return;
             }
         }
-        if let BodyEnd::Broken(reset) = end {
+        if let ResponseEnd::Broken(reset) = end {
             break_off(&sender, reset.as_ref()).await;
         }
     });
@@ -304,14 +304,14 @@ fn all_events(relay: &Relay, exchange: &RelayedExchange, changed: ChangedMessage
     // A body that is empty is no message.
     let messages = changed.messages().filter(|message| !message.is_empty());
     let events = messages.zip(0..).map(|(message, number)| {
-        let mut event = SseEvent::message(message);
+        let mut event = RelayedEvent::message(message);
         renumber(relay, exchange, &mut event, number);
         event.write()
     });
     events.collect::<Vec<_>>().concat()
 }
 
-fn renumber(relay: &Relay, exchange: &RelayedExchange, event: &mut SseEvent, number: u64) {
+fn renumber(relay: &Relay, exchange: &RelayedExchange, event: &mut RelayedEvent, number: u64) {
     if let Some(id) = relay.player.event_id(&exchange.live, number) {
         event.put_id(id);
     }
@@ -345,7 +345,7 @@ fn rewrite_stream(
     tokio::spawn(feed.run(body.into_data_stream(), pushed));
     let mut response = Response::from_parts(parts, Body::from_stream(PiecesBody(events)));
     response.headers_mut().remove(header::CONTENT_LENGTH);
-    put_head(&mut response, (&described, &head));
+    put_head(&mut response, &described, &head);
     response
 }
 
@@ -407,7 +407,7 @@ impl StreamRewriter {
     }
 
     /// Notes the id of an event.
-    fn note(&mut self, event: &SseEvent) {
+    fn note(&mut self, event: &RelayedEvent) {
         let Some(id) = event.id() else { return };
         if self.is_listening {
             self.relay.interrupted.advance(&self.resumed(), id);
@@ -420,7 +420,7 @@ impl StreamRewriter {
         mut chunks: Pin<&mut BodyDataStream>,
         mut pushed: mpsc::UnboundedReceiver<Vec<u8>>,
     ) -> Result<(), ClientGone> {
-        let mut splitter = SseSplitter::default();
+        let mut splitter = EventSplitter::default();
         // A stream that was opened with GET has no answer of its own.
         let mut around = ChangedMessage::default();
         if self.is_listening {
@@ -432,7 +432,7 @@ impl StreamRewriter {
         self.send_all(std::mem::take(&mut around.before)).await?;
         loop {
             tokio::select! {
-                Some(message) = pushed.recv() => self.send(SseEvent::message(message)).await?,
+                Some(message) = pushed.recv() => self.send(RelayedEvent::message(message)).await?,
                 chunk = poll_fn(|context| chunks.as_mut().poll_next(context)) => match chunk {
                     Some(Ok(bytes)) => for event in splitter.push(&bytes) {
                         self.pass_on(event).await?;
@@ -449,7 +449,7 @@ impl StreamRewriter {
         self.send_all(after).await
     }
 
-    async fn pass_on(&mut self, event: SseEvent) -> Result<(), ClientGone> {
+    async fn pass_on(&mut self, event: RelayedEvent) -> Result<(), ClientGone> {
         self.note(&event);
         let reply = reply_of(&event.data, Some(Arc::clone(&self.http)));
         let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
@@ -490,7 +490,7 @@ impl StreamRewriter {
             let Some(bytes) = own.content.bytes() else { continue };
             let mut written = self.numbered(event.with(bytes));
             if is_torn {
-                written.truncate(written.len() - SseEvent::END.len());
+                written.truncate(written.len() - RelayedEvent::END.len());
             }
             let mut transfer = Transfer::new(written, changed.transfer);
             while let Some(part) = transfer.next().await {
@@ -506,18 +506,18 @@ impl StreamRewriter {
 
     async fn send_all(&mut self, messages: Vec<Vec<u8>>) -> Result<(), ClientGone> {
         for message in messages {
-            self.send(SseEvent::message(message)).await?;
+            self.send(RelayedEvent::message(message)).await?;
         }
         Ok(())
     }
 
-    async fn send(&mut self, event: SseEvent) -> Result<(), ClientGone> {
+    async fn send(&mut self, event: RelayedEvent) -> Result<(), ClientGone> {
         let written = self.numbered(event);
         self.sender.send(Ok(written.into())).await.map_err(|_| ClientGone)
     }
 
     /// The next event as it is written.
-    fn numbered(&mut self, mut event: SseEvent) -> Vec<u8> {
+    fn numbered(&mut self, mut event: RelayedEvent) -> Vec<u8> {
         renumber(&self.relay, &self.exchange, &mut event, self.number);
         self.number += 1;
         event.write()

@@ -39,7 +39,7 @@ pub struct Relay {
     has_faults: bool,
     watcher: Option<Arc<dyn RelayWatcher>>,
     is_strict: bool,
-    listening: Mutex<Vec<Listener>>,
+    listening: Mutex<Vec<ListeningStream>>,
     /// The numbers of sessions: their ids are secrets.
     sessions: Mutex<BTreeMap<String, u64>>,
     schemas: Mutex<OutputSchemas>,
@@ -69,7 +69,7 @@ pub enum RelayStop {
 const BATCH: &str = "lists of messages (batches) pass as they are: faults and figures do not look into them";
 
 /// A stream that a client opened with GET: the session, and where its messages go.
-type Listener = (String, mpsc::UnboundedSender<Vec<u8>>);
+type ListeningStream = (String, mpsc::UnboundedSender<Vec<u8>>);
 
 impl Relay {
     /// A relay that nobody watches.

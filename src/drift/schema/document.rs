@@ -24,7 +24,7 @@ pub(super) struct SchemaDocument<'a> {
 
 /// The schemas reachable from a place, in the order in which they are met; definitions are numbered, as their names mean nothing.
 #[derive(Default)]
-struct Reached {
+struct ReachableSchemas {
     numbers: BTreeMap<String, usize>,
     queue: Vec<String>,
     text: String,
@@ -85,7 +85,7 @@ impl<'a> SchemaDocument<'a> {
 
     /// A hash of the schemas reachable from a pointer; `None` where they are too many.
     fn reached(&mut self, pointer: &str) -> Option<String> {
-        let mut reached = Reached::default();
+        let mut reached = ReachableSchemas::default();
         reached.number(pointer);
         let mut next = 0;
         while let Some(pointer) = reached.queue.get(next).cloned() {
@@ -97,7 +97,7 @@ impl<'a> SchemaDocument<'a> {
         Some(hashed(&reached.text))
     }
 
-    fn write(&mut self, schema: &Value, at: &str, reached: &mut Reached) -> Option<()> {
+    fn write(&mut self, schema: &Value, at: &str, reached: &mut ReachableSchemas) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         let Value::Object(fields) = schema else {
             reached.text.push_str(if *schema == Value::Bool(false) { "false" } else { "true" });
@@ -133,7 +133,7 @@ impl<'a> SchemaDocument<'a> {
         Some(())
     }
 
-    fn write_all(&mut self, parts: &[Value], at: &str, reached: &mut Reached) -> Option<()> {
+    fn write_all(&mut self, parts: &[Value], at: &str, reached: &mut ReachableSchemas) -> Option<()> {
         reached.text.push('[');
         for (place, part) in parts.iter().enumerate() {
             self.write(part, &format!("{at}/{place}"), reached)?;
@@ -143,7 +143,7 @@ impl<'a> SchemaDocument<'a> {
         Some(())
     }
 
-    fn write_named(&mut self, named: &Map<String, Value>, at: &str, reached: &mut Reached) -> Option<()> {
+    fn write_named(&mut self, named: &Map<String, Value>, at: &str, reached: &mut ReachableSchemas) -> Option<()> {
         let sorted: BTreeMap<&String, &Value> = named.iter().collect();
         for (name, part) in sorted {
             reached.text.extend([&format!("{name:?}"), "="]);
@@ -158,7 +158,7 @@ impl<'a> SchemaDocument<'a> {
     }
 }
 
-impl Reached {
+impl ReachableSchemas {
     /// The number of a place; one that is new is still to be written.
     fn number(&mut self, pointer: &str) -> usize {
         let next = self.queue.len();

@@ -175,7 +175,8 @@ impl<'a> EffectContext<'a> {
 
     /// One message on its way, or none; `names` are those that templates can use.
     pub(super) fn on_its_way(
-        (at, history): (usize, &'a ExchangeHistory<'a>),
+        at: usize,
+        history: &'a ExchangeHistory<'a>,
         parsed: ParsedMessage<'a>,
         replies: Vec<ServerReply>,
         names: Names,

@@ -31,7 +31,7 @@ impl StringPattern {
 }
 
 /// A text that is being written.
-struct Written {
+struct WrittenText {
     letters: String,
     /// How many more pieces are written; pieces may be empty.
     steps: usize,
@@ -39,13 +39,13 @@ struct Written {
 
 impl PatternTree {
     fn text(&self, rng: &mut Rng, mut room: usize) -> String {
-        let mut text = Written { letters: String::new(), steps: LONGEST };
+        let mut text = WrittenText { letters: String::new(), steps: LONGEST };
         self.write(rng, &mut room, &mut text);
         text.letters
     }
 
     /// Writes a text; `room` is how many characters repetitions may add to come to a wanted length.
-    fn write(&self, rng: &mut Rng, room: &mut usize, text: &mut Written) {
+    fn write(&self, rng: &mut Rng, room: &mut usize, text: &mut WrittenText) {
         if text.letters.len() > LONGEST || text.steps == 0 {
             return;
         }
