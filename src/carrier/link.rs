@@ -1,4 +1,5 @@
-//! Faults on a link: every message between the client and its server passes through a [`FaultPlayer`].
+//! Faults on a link: of every message between the client and its server, a [`LinkPlayer`] decides what becomes of it. A
+//! [`FaultPlayer`] is one, as suites and plans have it; the mutants of live proofs are another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +18,20 @@ use crate::transport::{
 };
 use crate::wire::{Era, HttpHead, RpcMessage, classify, messages_in};
 
-/// The link with faults in its middle; its messages are counted together.
-pub fn on_link(link: Link, player: Arc<FaultPlayer>) -> Link {
+/// The link with the faults of a suite or a plan in its middle; its messages are counted together.
+pub fn on_link(link: Link, faults: Arc<FaultPlayer>) -> Link {
+    let is_http = link.transport.is_over_http();
+    let scope = faults.conversation();
+    play_on_link(link, PlayedFaults { faults, scope, is_http, calls: Vec::new() })
+}
+
+/// The link with somebody in its middle who decides what becomes of every message.
+pub fn play_on_link(link: Link, player: impl LinkPlayer) -> Link {
     let transport = link.transport;
-    let scope = player.conversation();
     let faults = LinkFaults {
         player,
-        scope,
         transport,
         pending: Vec::new(),
-        calls: Vec::new(),
         dropped: Vec::new(),
         has_session_id: false,
         unread_until: None,
@@ -36,14 +41,120 @@ pub fn on_link(link: Link, player: Arc<FaultPlayer>) -> Link {
     intercept(link, faults)
 }
 
-/// The faults on one link.
-struct LinkFaults {
-    player: Arc<FaultPlayer>,
+/// Decides what becomes of the messages on a link.
+pub trait LinkPlayer: Send + 'static {
+    /// A message of the client, as the player remembers it.
+    type Exchange: Send;
+
+    /// Takes in a message of the client.
+    fn begin(&mut self, said: SaidMessage<'_>) -> BegunExchange<Self::Exchange>;
+
+    /// The message as the server receives it.
+    fn hear(&mut self, exchange: &Self::Exchange, bytes: &[u8]) -> HeardMessage;
+
+    /// What the client gets for an answer, or for none: nothing is answered, or was delivered.
+    fn answer(&mut self, exchange: &Self::Exchange, answer: Option<ServerReply>) -> ChangedMessage;
+
+    /// What the client gets for a message that the server sends by itself, during an exchange if that is known.
+    fn sent(&mut self, exchange: Option<&Self::Exchange>, reply: ServerReply) -> ChangedMessage;
+
+    /// The messages that were held back for the answer, which will not come.
+    fn release(&mut self, exchange: &Self::Exchange) -> Vec<ServerReply> {
+        let _ = exchange;
+        Vec::new()
+    }
+
+    /// Notes that the client waits for the answer to a frame no longer.
+    fn give_up(&mut self, frame: u32) {
+        let _ = frame;
+    }
+}
+
+/// A message of the client on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct SaidMessage<'a> {
+    /// The message, or a line of a raw one.
+    pub bytes: &'a [u8],
+    /// The case that sends it; empty for handshakes and discovery.
+    pub owner: &'a str,
+    /// The headers of its request, over HTTP.
+    pub headers: &'a [(String, String)],
+    /// Its frame; zero for a raw message.
+    pub frame: u32,
+}
+
+/// A message of the client that was taken in.
+#[derive(Debug)]
+pub struct BegunExchange<E> {
+    /// As the player remembers it.
+    pub exchange: E,
+    /// Its id, if it can stand in an answer.
+    pub id: Option<Value>,
+    /// Its token for progress.
+    pub progress_token: Option<Value>,
+    /// The id of the request that it cancels.
+    pub cancels: Option<Value>,
+}
+
+/// The faults of a suite or a plan on one link.
+struct PlayedFaults {
+    faults: Arc<FaultPlayer>,
     scope: String,
-    transport: TransportKind,
-    pending: Vec<PendingRequest>,
+    is_http: bool,
     /// The frames of calls of tools, and which calls they are.
     calls: Vec<(u32, usize)>,
+}
+
+impl LinkPlayer for PlayedFaults {
+    type Exchange = LiveExchange;
+
+    fn begin(&mut self, said: SaidMessage<'_>) -> BegunExchange<LiveExchange> {
+        let head = self.is_http.then(|| RequestHead {
+            verb: "POST".to_owned(),
+            path: String::new(),
+            headers: said
+                .headers
+                .iter()
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.clone().into()))
+                .collect(),
+            query: Map::new(),
+        });
+        let request = LiveRequest::new(said.bytes, self.scope.clone(), head).of_case(said.owner);
+        let exchange = self.faults.match_request(request, true);
+        self.calls.extend(exchange.request.call().map(|call| (said.frame, call)));
+        BegunExchange {
+            id: exchange.request.id(),
+            progress_token: exchange.request.progress_token().cloned(),
+            // Nothing is held back.
+            cancels: None,
+            exchange,
+        }
+    }
+
+    fn hear(&mut self, exchange: &LiveExchange, bytes: &[u8]) -> HeardMessage {
+        self.faults.hear(exchange, bytes)
+    }
+
+    fn answer(&mut self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
+        self.faults.answer(exchange, answer)
+    }
+
+    fn sent(&mut self, exchange: Option<&LiveExchange>, reply: ServerReply) -> ChangedMessage {
+        self.faults.sent(exchange, &self.scope, reply)
+    }
+
+    fn give_up(&mut self, frame: u32) {
+        if let Some((_, call)) = self.calls.iter().rev().find(|(known, _)| *known == frame) {
+            self.faults.give_up(*call);
+        }
+    }
+}
+
+/// The faults on one link.
+struct LinkFaults<P: LinkPlayer> {
+    player: P,
+    transport: TransportKind,
+    pending: Vec<PendingRequest<P::Exchange>>,
     /// The ids of requests that the server hears twice: one answer of each is dropped.
     dropped: Vec<Value>,
     has_session_id: bool,
@@ -56,22 +167,23 @@ struct LinkFaults {
 }
 
 /// A request without an answer.
-struct PendingRequest {
+struct PendingRequest<E> {
     id: Value,
-    exchange: LiveExchange,
+    progress_token: Option<Value>,
+    exchange: E,
     context: RequestContext,
     /// Whether only half of it arrived: the server cannot know its id.
     is_garbled: bool,
 }
 
-impl LinkFaults {
+impl<P: LinkPlayer> LinkFaults<P> {
     fn sent(&mut self, message: OutgoingMessage) -> Passed {
         let context = RequestContext::of(&message, self.has_session_id);
-        let request = self.request(&message.bytes, &message.owner, &message.headers);
-        let exchange = self.player.match_request(request, true);
-        self.calls.extend(exchange.request.call().map(|call| (message.frame, call)));
+        let OutgoingMessage { bytes, owner, headers, frame, .. } = &message;
+        let begun = self.player.begin(SaidMessage { bytes, owner, headers, frame: *frame });
+        let BegunExchange { exchange, id, progress_token, cancels } = begun;
+        let freed = cancels.map(|id| self.released(|pending| pending.id == id)).unwrap_or_default();
         let heard = self.player.hear(&exchange, &message.bytes);
-        let id = exchange.request.id();
         let is_heard = heard.bytes.is_some();
         let is_garbled = heard.arrival == Some(Arrival::Truncate);
         if heard.arrival == Some(Arrival::Twice) {
@@ -79,11 +191,11 @@ impl LinkFaults {
         }
         let onward = self.onward(message, heard);
         if let Some(id) = id.filter(|_| is_heard) {
-            self.pending.push(PendingRequest { id, exchange, context, is_garbled });
-            return Passed { onward, back: Vec::new() };
+            self.pending.push(PendingRequest { id, progress_token, exchange, context, is_garbled });
+            return Passed { onward, back: freed };
         }
         let changed = self.player.answer(&exchange, None);
-        Passed { onward, back: self.encoded(changed, context) }
+        Passed { onward, back: freed.into_iter().chain(self.encoded(changed, context)).collect() }
     }
 
     /// The items for the server in the place of a message, in order.
@@ -123,11 +235,14 @@ impl LinkFaults {
         let bytes = pieces.concat();
         let (mut is_heard, mut back) = (true, Vec::new());
         for line in messages_in(&bytes) {
-            let exchange = self.player.match_request(self.request(line, &owner, &[]), true);
+            let begun = self.player.begin(SaidMessage { bytes: line, owner: &owner, headers: &[], frame: 0 });
+            let BegunExchange { exchange, id, progress_token, cancels } = begun;
+            back.extend(cancels.map(|id| self.released(|pending| pending.id == id)).unwrap_or_default());
             let is_line_heard = self.player.hear(&exchange, line).bytes.is_some();
             is_heard &= is_line_heard;
-            if let Some(id) = exchange.request.id().filter(|_| is_line_heard) {
-                self.pending.push(PendingRequest { id, exchange, context: RequestContext::RAW, is_garbled: false });
+            if let Some(id) = id.filter(|_| is_line_heard) {
+                let context = RequestContext::RAW;
+                self.pending.push(PendingRequest { id, progress_token, exchange, context, is_garbled: false });
                 continue;
             }
             let changed = self.player.answer(&exchange, None);
@@ -137,14 +252,14 @@ impl LinkFaults {
         Passed { onward, back }
     }
 
-    fn request(&self, bytes: &[u8], owner: &str, headers: &[(String, String)]) -> LiveRequest {
-        let head = self.transport.is_over_http().then(|| RequestHead {
-            verb: "POST".to_owned(),
-            path: String::new(),
-            headers: headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone().into())).collect(),
-            query: Map::new(),
-        });
-        LiveRequest::new(bytes, self.scope.clone(), head).of_case(owner)
+    /// The messages that were held back for the answers to some requests.
+    fn released(&mut self, of: impl Fn(&PendingRequest<P::Exchange>) -> bool) -> Vec<Scheduled> {
+        let mut released = Vec::new();
+        for pending in self.pending.iter().filter(|pending| of(pending)) {
+            let encoder = ReplyEncoder::new(self.transport, &[], pending.context);
+            released.extend(self.player.release(&pending.exchange).iter().flat_map(|reply| encoder.played(reply)));
+        }
+        released
     }
 
     /// The items that follow from a message of the server.
@@ -188,7 +303,7 @@ impl LinkFaults {
         let during = self.during(&json);
         let exchange = during.map(|at| &self.pending[at].exchange);
         let context = during.map_or(RequestContext::RAW, |at| self.pending[at].context);
-        let changed = self.player.sent(exchange, &self.scope, reply(json));
+        let changed = self.player.sent(exchange, reply(json));
         Passed::back(if changed.is_changed {
             self.encoded(changed, context)
         } else {
@@ -207,9 +322,8 @@ impl LinkFaults {
     /// answer.
     fn during(&self, json: &Value) -> Option<usize> {
         let token = json["params"].get("progressToken");
-        let named = token.and_then(|token| {
-            self.pending.iter().position(|pending| pending.exchange.request.progress_token() == Some(token))
-        });
+        let named = token
+            .and_then(|token| self.pending.iter().position(|pending| pending.progress_token.as_ref() == Some(token)));
         named.or(self.pending.len().checked_sub(1))
     }
 
@@ -218,9 +332,11 @@ impl LinkFaults {
         let Some(at) = self.pending.iter().position(|pending| pending.context.frame == frame) else {
             return Passed::back(vec![Scheduled::at_once(original)]);
         };
+        let mut back = self.released(|pending| pending.context.frame == frame);
         let pending = self.pending.remove(at);
         let changed = self.player.answer(&pending.exchange, None);
-        Passed::back(if changed.loss.is_some() { Vec::new() } else { vec![Scheduled::at_once(original)] })
+        back.extend(changed.loss.is_none().then(|| Scheduled::at_once(original)));
+        Passed::back(back)
     }
 
     /// The items that come over the transport.
@@ -269,7 +385,7 @@ fn changed_headers(headers: &[(String, String)], changes: Vec<(String, Option<St
     headers
 }
 
-impl Interceptor for LinkFaults {
+impl<P: LinkPlayer> Interceptor for LinkFaults<P> {
     fn on_sent(&mut self, outgoing: Outgoing) -> Passed {
         match outgoing {
             Outgoing::Message(message) if self.is_over => {
@@ -280,10 +396,8 @@ impl Interceptor for LinkFaults {
             Outgoing::Raw { .. } if self.is_over => Passed::default(),
             Outgoing::Raw { pieces, owner } => self.raw(pieces, owner),
             Outgoing::End | Outgoing::Abandon { .. } | Outgoing::Disruption(_) => {
-                if let Outgoing::Abandon { frame } = outgoing
-                    && let Some((_, call)) = self.calls.iter().rev().find(|(known, _)| *known == frame)
-                {
-                    self.player.give_up(*call);
+                if let Outgoing::Abandon { frame } = outgoing {
+                    self.player.give_up(frame);
                 }
                 Passed { onward: vec![outgoing], back: Vec::new() }
             }
@@ -301,15 +415,18 @@ impl Interceptor for LinkFaults {
                 self.received(&bytes, Some(&http), incoming)
             }
             Incoming::Undelivered { frame, .. } if !self.is_killed => self.undelivered(*frame, incoming),
+            Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => {
+                Passed::back(vec![Scheduled::at_once(incoming)])
+            }
             Incoming::Undelivered { .. }
-            | Incoming::Stderr(_)
-            | Incoming::Refused { .. }
-            | Incoming::Speaks(_)
             | Incoming::TornLine(_)
             | Incoming::EndlessLine
             | Incoming::Closed
             | Incoming::Lost(_)
-            | Incoming::Exited(_) => Passed::back(vec![Scheduled::at_once(incoming)]),
+            | Incoming::Exited(_) => {
+                let released = self.released(|_| true);
+                Passed::back(released.into_iter().chain([Scheduled::at_once(incoming)]).collect())
+            }
         };
         if let Some(until) = self.unread_until {
             let wait = until.saturating_duration_since(Instant::now());

@@ -7,4 +7,4 @@ mod link;
 
 pub use self::clock::clock;
 pub use self::encoder::{ReplyEncoder, RequestContext, asked_text};
-pub use self::link::on_link;
+pub use self::link::{BegunExchange, LinkPlayer, SaidMessage, on_link, play_on_link};

@@ -46,6 +46,8 @@ struct Needs {
     history: bool,
     /// The last request and answer of each method.
     earlier: bool,
+    /// The sessions in which the server fell silent.
+    stalls: bool,
 }
 
 /// The change of one message by a fault.
@@ -99,6 +101,8 @@ struct PlayerMemory {
     bursts: BTreeMap<usize, bool>,
     /// The last request and answer of each method, by scope.
     earlier: BTreeMap<String, Map<String, Value>>,
+    /// The scopes in which a fault had the server fall silent.
+    stalled: BTreeSet<String>,
 }
 
 /// A message of a client on its way to the server, or an HTTP request.
@@ -187,6 +191,11 @@ impl ChangedMessage {
     /// The message as it came.
     pub fn unchanged(reply: Option<ServerReply>) -> Self {
         Self { own: reply.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Nothing, for ever.
+    pub fn never() -> Self {
+        Self { loss: Some(AnswerLoss::Never), is_changed: true, ..Self::default() }
     }
 
     /// How long it takes.
@@ -331,6 +340,7 @@ impl FaultPlayer {
             counts: faults.iter().any(|fault| fault.on.counts_the_same()),
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
             earlier: faults.iter().any(|fault| fault.recalls),
+            stalls: faults.iter().any(|fault| fault.answers.contains(&FaultEffect::Plain(PlainEffect::Stall))),
         };
         let flag = || AtomicBool::new(false);
         Self {
@@ -452,6 +462,9 @@ impl FaultPlayer {
     /// The message as the server receives it.
     pub fn hear(&self, exchange: &LiveExchange, bytes: &[u8]) -> HeardMessage {
         let mut heard = HeardMessage::default();
+        if self.is_stalled(&exchange.request.scope) {
+            return heard;
+        }
         let mut struck = |fault: &Fault, changes: Vec<String>| {
             let is_new = !changes.is_empty() && !heard.faults.contains(&fault.name);
             heard.faults.extend(is_new.then(|| fault.name.clone()));
@@ -522,6 +535,9 @@ impl FaultPlayer {
 
     /// Changes an answer, which is `None` if there was none.
     pub fn answer(&self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
+        if self.is_stalled(&exchange.request.scope) {
+            return ChangedMessage::never();
+        }
         let replies: Vec<ServerReply> = answer.into_iter().collect();
         let is_confirmed = are_served(&replies);
         let hits: Vec<(usize, u64)> = exchange
@@ -554,6 +570,9 @@ impl FaultPlayer {
         let Some(method) = method.filter(|_| !self.is_healed.load(Ordering::Relaxed)) else {
             return ChangedMessage::unchanged(Some(reply));
         };
+        if self.is_stalled(scope) {
+            return ChangedMessage::never();
+        }
         let during = exchange.map(|exchange| &exchange.request);
         let parsed = during.map(|request| (request.parsed(), request.carrier()));
         let faults = self.faults.iter().enumerate();
@@ -691,6 +710,10 @@ impl FaultPlayer {
             }
             self.struck(fault, request, told);
         }
+        if changed.own.iter().any(|reply| reply.content == ReplyContent::Stalled) {
+            changed.loss = changed.loss.or(Some(AnswerLoss::Never));
+            self.memory().stalled.insert(request.scope.clone());
+        }
         let is_stream = request.carrier() == Carrier::Stream;
         let is_the_end = |reply: &ServerReply| match reply.content {
             ReplyContent::Ended(_) => true,
@@ -730,6 +753,11 @@ impl FaultPlayer {
             (call.is_served, call.is_confirmed) = (is_served, is_confirmed);
             call.answered = (!changed.own.is_empty()).then(|| (self.clock)() + changed.delay());
         }
+    }
+
+    /// Whether a fault had the server fall silent there; until the faults end.
+    fn is_stalled(&self, scope: &str) -> bool {
+        self.needs.stalls && !self.is_healed.load(Ordering::Relaxed) && self.memory().stalled.contains(scope)
     }
 
     /// Remembers that a fault changed something.

@@ -3,6 +3,7 @@
 mod draws;
 mod effects;
 mod matches;
+mod player;
 
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Runtime};
@@ -29,11 +29,11 @@ use super::placement::{Injection, Placement, RecordedTarget};
 use super::replay::ReplayLog;
 use super::run::{EventCapture, PlanRunner, RunResults, once};
 use super::verdict::{MutantVerdict, judge_run};
+use crate::carrier::play_on_link;
 use crate::event::{Control, Kill, MutantPlace, MutantResult, MutantSubject, PlantedMutant, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::{Bail, Options, Tamper};
-use crate::transport::relay::intercept;
 
 /// Tries the mutants that a recording cannot decide, one at a time; returns what the run without any mutant showed, or
 /// nothing where there was nothing to try.
@@ -251,42 +251,28 @@ impl LiveRunner<'_> {
     /// Runs cases with a proxy in front of their servers, which applies the mutant.
     fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>, bail: Bail) -> RunResults {
         let log: Arc<Mutex<ReplayLog>> = Arc::default();
-        let fault_context: BTreeMap<String, FaultContext> = self
-            .runner
-            .targets
-            .iter()
-            .map(|target| {
-                let mutant = mutant.filter(|mutant| mutant.target == target.name);
-                let expected = mutant.and_then(|mutant| mutant.injection);
-                let expected = expected.map(|injection| injection.replies.keys().copied().collect());
-                let (catalog, capabilities) = (target.catalog.clone(), target.capabilities.clone());
-                let redactor = self.runner.settings.concealing();
-                let recorded =
-                    RecordedConversation::new(catalog, capabilities, target.recorded.exchanges.clone(), redactor);
-                let fault = mutant.map(|mutant| mutant.fault.clone());
-                let fault_context = FaultContext::new(fault, recorded, expected.unwrap_or_default(), Arc::clone(&log));
-                (target.name.to_owned(), fault_context)
-            })
-            .collect();
-        let beside: BTreeMap<String, Arc<MutantBeside>> = fault_context
-            .iter()
-            .filter_map(|(target, context)| {
-                let fault = context.fault.clone()?;
-                let mutant = MutantBeside::new(fault, &context.recorded.catalog, Arc::clone(&log));
-                Some((target.clone(), Arc::new(mutant)))
-            })
-            .collect();
+        let target = mutant.and_then(|mutant| self.runner.targets.iter().find(|target| target.name == mutant.target));
+        let faulty = mutant.zip(target).map(|(mutant, target)| {
+            let expected = mutant.injection.map(|injection| injection.replies.keys().copied().collect());
+            let (catalog, capabilities) = (target.catalog.clone(), target.capabilities.clone());
+            let redactor = self.runner.settings.concealing();
+            let recorded =
+                RecordedConversation::new(catalog, capabilities, target.recorded.exchanges.clone(), redactor);
+            let beside = MutantBeside::new(mutant.fault.clone(), &recorded.catalog, Arc::clone(&log));
+            let context =
+                FaultContext::new(mutant.fault.clone(), recorded, expected.unwrap_or_default(), Arc::clone(&log));
+            (target.name.to_owned(), context, Arc::new(beside))
+        });
         let tamper = Tamper::new(
             |_, _| {},
-            move |lane, link| {
-                let Some(fault_context) = fault_context.get(lane) else { return link };
-                let transport = link.transport;
-                let mut link = intercept(link, FaultInjector::new(fault_context.clone(), lane, transport));
-                if let Some(mutant) = beside.get(lane) {
-                    let mutant = Arc::clone(mutant);
-                    link.endpoint = link.endpoint.map(|endpoint| endpoint.intercepted(mutant));
+            move |lane, link| match &faulty {
+                Some((target, context, beside)) if target == lane => {
+                    let mut link = play_on_link(link, FaultInjector::new(context.clone(), lane));
+                    let beside = Arc::clone(beside);
+                    link.endpoint = link.endpoint.map(|endpoint| endpoint.intercepted(beside));
+                    link
                 }
-                link
+                Some(_) | None => link,
             },
         );
         let results = self.run(plan, tamper, bail);
