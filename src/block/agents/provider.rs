@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::host::OfferedTool;
 use crate::event::Finding;
@@ -45,6 +46,8 @@ pub(super) struct ModelInput<'a> {
     pub(super) tools: &'a [OfferedTool],
     /// Its turns so far, each with the results of its calls.
     pub(super) past: &'a [PastTurn],
+    /// When the time of the run is over.
+    pub(super) deadline: Instant,
 }
 
 /// A turn that is over.

@@ -100,6 +100,14 @@ const BROKEN: &[Broken] = &[
         answer: |_, _| refusal(429, "slow down"),
         more: "",
     },
+    // Longer than the run may take, so that nobody waits for it.
+    Broken {
+        name: "429-long",
+        status: 3,
+        says: "allows no more requests",
+        answer: |_, _| Answer::new(429, "{}").with("retry-after", "3600"),
+        more: "",
+    },
     Broken { name: "500", status: 3, says: "is broken", answer: |_, _| refusal(500, "oops"), more: "" },
     Broken {
         name: "no-json",
@@ -162,7 +170,7 @@ const BROKEN: &[Broken] = &[
     Broken {
         name: "silent",
         status: 1,
-        says: "ended: the budget of [TIME] of time was spent",
+        says: "ended: over the budget of [TIME] of time, waiting for the model",
         answer: |_, _| Answer::never(),
         more: "",
     },
@@ -278,14 +286,14 @@ fn time_ends_a_silent_tool_and_an_endless_policy() {
     let told = [
         "budget-exceeded",
         "1 add {\"a\":2,\"b\":3} → error: no answer before the time was over",
-        "the budget of [TIME] of time was spent",
+        "over the budget of [TIME] of time",
     ];
     assert!(told.iter().all(|told| seen.text().contains(told)), "{}", seen.text());
     scene.assert_nothing_survives();
     scene.write("endless.yml", &format!("suite: Endless\nserver: {{ builtin: demo }}\n{}", agent("300ms")));
     let seen = scene.line("mcprove run endless.yml");
     assert_eq!(seen.status, 1, "{}", seen.text());
-    assert!(seen.text().contains("the budget of [TIME] of time was spent"), "{}", seen.text());
+    assert!(seen.text().contains("over the budget of [TIME] of time"), "{}", seen.text());
 }
 
 #[test]
