@@ -218,7 +218,8 @@ impl Agent {
     fn variants(&self) -> BTreeSet<String> {
         let judged = self.judgements.iter().flat_map(|judgement| judgement.variants());
         let selects = self.distractors.is_some().then_some(AMBIGUOUS);
-        let counts = self.budget.tokens.is_some().then_some("PROVIDER-CONTEXT-BLOAT");
+        let has_budget = self.budget.tokens.is_some() || self.budget.cost.is_some();
+        let counts = (has_budget && self.provider.counts_what_it_reads()).then_some("PROVIDER-CONTEXT-BLOAT");
         judged.chain(selects).chain(counts).map(str::to_owned).collect()
     }
 

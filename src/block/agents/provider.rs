@@ -19,6 +19,11 @@ pub(super) trait ModelProvider: Debug + Send + Sync {
     /// Whether it says the same whenever it is told the same.
     fn is_deterministic(&self) -> bool;
 
+    /// Whether the tokens that it takes depend on what it is told.
+    fn counts_what_it_reads(&self) -> bool {
+        true
+    }
+
     /// The recording of these runs and its file, where there is to be one.
     fn recording(&self, _runs: Vec<Value>) -> Option<(PathBuf, Value)> {
         None

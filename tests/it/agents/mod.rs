@@ -296,6 +296,23 @@ fn time_ends_a_silent_tool_and_an_endless_policy() {
     assert!(seen.text().contains("over the budget of [TIME] of time"), "{}", seen.text());
 }
 
+/// The report has the figures of an agent as numbers.
+#[test]
+fn reports_have_pass_powers_and_costs() {
+    let scene = Scene::copied("cases/agents", "agents-figures");
+    let seen = scene.line("mcprove run passing.yml --report json=report.json");
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
+    let agents = report["sections"][0]["data"]["agents"].as_array().unwrap();
+    let agent = |name: &str| agents.iter().find(|agent| agent["agent"] == name).unwrap();
+    assert_eq!(agent("cost")["cost"], 0.0084);
+    let powers = &agent("pass^k")["pass"];
+    assert_eq!(powers[1]["k"], 2);
+    // Of the 45 choices of two runs, ten have two of the five that passed.
+    assert!((powers[1]["share"].as_f64().unwrap() - 10.0 / 45.0).abs() < 1e-12, "{powers}");
+    assert!(powers[1]["low"].as_f64() < powers[1]["share"].as_f64(), "{powers}");
+}
+
 #[test]
 fn several_models_are_a_case_each() {
     let model = Loopback::start(|body| match body["model"].as_str() {
