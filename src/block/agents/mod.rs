@@ -312,6 +312,8 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
     if let Some(span) = asked("trust_boundary") {
         judgements.push(Arc::new(OrderIgnored(span)));
     }
+    let budget = Budget::read(node, model.as_deref(), price, found);
+    let repeat = Repeat::read(node, found);
     Some(Agent {
         model,
         makes_loose_calls: asked("loose_arguments").is_some(),
@@ -331,8 +333,8 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
         golden,
         distractors: node.get("distractors").map(Distractors::read),
         equal: node.get("equal_function").map(EqualTools::read).unwrap_or_default(),
-        budget: Budget::read(node, price, found),
-        repeat: Repeat::read(node, found),
+        budget,
+        repeat,
     })
 }
 

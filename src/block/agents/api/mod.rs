@@ -44,7 +44,8 @@ pub(super) static API: Object = Object {
                 Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&MODEL)]))),
             ]),
             "The model, by the provider's name for it; with a list, the agent is a case for each of them.",
-        ),
+        )
+        .cure("write the name of one model as a text, and its `price` beside `openai`, `anthropic` or `gemini`"),
         key(
             "key",
             Shape::Template,
