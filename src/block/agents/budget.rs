@@ -33,13 +33,14 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget under the key of an agent, whose model has this price.
-    pub(super) fn read(agent: &Node, price: Option<Price>, found: &mut Vec<Diagnostic>) -> Self {
+    /// The budget under the key of an agent, whose model has this price, and this name if it is one of several.
+    pub(super) fn read(agent: &Node, model: Option<&str>, price: Option<Price>, found: &mut Vec<Diagnostic>) -> Self {
         let nothing = Node { value: Value::Map(Vec::new()), span: agent.span };
         let node = agent.get("budget").unwrap_or(&nothing);
         let cost = node.get("cost");
         if let Some(without_price) = cost.filter(|_| price.is_none()) {
-            let message = "`cost` needs the `price` of the model";
+            let of_model = model.map(|model| format!(" `{model}`")).unwrap_or_default();
+            let message = format!("`cost` needs the `price` of the model{of_model}");
             let help = "write what a million tokens cost in `provider`, such as `price: { input: 3, output: 15 }`";
             found.push(Diagnostic::error("missing-key", message, without_price.span).with_help(help.to_owned()));
         }

@@ -218,7 +218,8 @@ impl Agent {
     fn variants(&self) -> BTreeSet<String> {
         let judged = self.judgements.iter().flat_map(|judgement| judgement.variants());
         let selects = self.distractors.is_some().then_some(AMBIGUOUS);
-        let counts = self.budget.tokens.is_some().then_some("PROVIDER-CONTEXT-BLOAT");
+        let has_budget = self.budget.tokens.is_some() || self.budget.cost.is_some();
+        let counts = (has_budget && self.provider.counts_what_it_reads()).then_some("PROVIDER-CONTEXT-BLOAT");
         judged.chain(selects).chain(counts).map(str::to_owned).collect()
     }
 
@@ -311,6 +312,8 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
     if let Some(span) = asked("trust_boundary") {
         judgements.push(Arc::new(OrderIgnored(span)));
     }
+    let budget = Budget::read(node, model.as_deref(), price, found);
+    let repeat = Repeat::read(node, found);
     Some(Agent {
         model,
         makes_loose_calls: asked("loose_arguments").is_some(),
@@ -330,8 +333,8 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
         golden,
         distractors: node.get("distractors").map(Distractors::read),
         equal: node.get("equal_function").map(EqualTools::read).unwrap_or_default(),
-        budget: Budget::read(node, price, found),
-        repeat: Repeat::read(node, found),
+        budget,
+        repeat,
     })
 }
 

@@ -23,7 +23,7 @@ pub(super) fn lines(run: &AgentRun) -> Vec<String> {
     lines.push(match &run.end {
         AgentEnd::Answered(text) if text.is_empty() => "ended without an answer".to_owned(),
         AgentEnd::Answered(text) => format!("answered: {}", short(text)),
-        AgentEnd::OverBudget(what) => format!("ended: the budget of {what} was spent"),
+        AgentEnd::OverBudget(what) => format!("ended: over the budget of {what}"),
         AgentEnd::Stuck(found) | AgentEnd::Unavailable(found) => format!("ended: {}", found.message),
     });
     lines

@@ -156,6 +156,10 @@ impl ModelProvider for ScriptedPolicy {
     fn is_deterministic(&self) -> bool {
         true
     }
+
+    fn counts_what_it_reads(&self) -> bool {
+        self.0.iter().any(|made| made.tokens == Tokens::default())
+    }
 }
 
 /// A policy in the middle of a run.

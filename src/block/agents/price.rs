@@ -30,8 +30,9 @@ impl Price {
     /// The price under the key of a provider or a model.
     pub(super) fn read(node: &Node) -> Option<Self> {
         let written = node.get("price")?;
-        let part = |key| written.get(key)?.to_json().as_f64();
-        Some(Self { input: part("input")?, output: part("output")? })
+        // What is missing was reported.
+        let part = |key| written.get(key).and_then(|part| part.to_json().as_f64()).unwrap_or_default();
+        Some(Self { input: part("input"), output: part("output") })
     }
 
     /// What so many tokens cost.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::host::OfferedTool;
 use crate::event::Finding;
@@ -17,6 +18,11 @@ pub(super) trait ModelProvider: Debug + Send + Sync {
 
     /// Whether it says the same whenever it is told the same.
     fn is_deterministic(&self) -> bool;
+
+    /// Whether the tokens that it takes depend on what it is told.
+    fn counts_what_it_reads(&self) -> bool {
+        true
+    }
 
     /// The recording of these runs and its file, where there is to be one.
     fn recording(&self, _runs: Vec<Value>) -> Option<(PathBuf, Value)> {
@@ -45,6 +51,8 @@ pub(super) struct ModelInput<'a> {
     pub(super) tools: &'a [OfferedTool],
     /// Its turns so far, each with the results of its calls.
     pub(super) past: &'a [PastTurn],
+    /// When the time of the run is over.
+    pub(super) deadline: Instant,
 }
 
 /// A turn that is over.

@@ -22,7 +22,7 @@ static REPEATED_RUNS: Object = Object {
         key("at_least", Shape::Share, "The share of them that must pass; by default all, or what `pass` asks for."),
         key(
             "pass",
-            Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&PASS_POWER)]))),
+            Shape::Set(&Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&PASS_POWER)])),
             "pass^k, the chance that each of `k` runs passes, is reported for these `k`.",
         ),
     ]],

@@ -118,16 +118,17 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         offered,
         past: Vec::new(),
         calls: Vec::new(),
+        is_asking: false,
         in_flight: None,
         tokens: Tokens::default(),
         faults: faults.clone(),
         planted: planted.take(),
     };
     let mut model = agent.provider.start(context, number);
-    let within =
-        timeout_at(begun + agent.budget.time, attempt.until_answered(model.as_mut(), &prompt, system.as_deref()));
-    let ended = within.await;
-    let end = ended.unwrap_or_else(|_| AgentEnd::OverBudget(format!("{} of time", duration_text(agent.budget.time))));
+    let deadline = begun + agent.budget.time;
+    let goal = Goal { prompt: &prompt, system: system.as_deref(), deadline };
+    let ended = timeout_at(deadline, attempt.until_answered(model.as_mut(), goal)).await;
+    let end = ended.unwrap_or_else(|_| attempt.out_of_time());
     attempt.give_up();
     let Attempt { mut host, calls, tokens, planted, .. } = attempt;
     let mut run = AgentRun {
@@ -152,6 +153,14 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     Ok(run)
 }
 
+/// What a model is told at the beginning, and how long it has.
+#[derive(Clone, Copy)]
+struct Goal<'a> {
+    prompt: &'a str,
+    system: Option<&'a str>,
+    deadline: Instant,
+}
+
 /// A run under way.
 struct Attempt<'a> {
     agent: &'a Agent,
@@ -159,6 +168,8 @@ struct Attempt<'a> {
     offered: Vec<OfferedTool>,
     past: Vec<PastTurn>,
     calls: Vec<AgentCall>,
+    /// Whether the model is to answer.
+    is_asking: bool,
     /// The call that is being made.
     in_flight: Option<ToolUse>,
     tokens: Tokens,
@@ -167,13 +178,17 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    async fn until_answered(&mut self, model: &mut dyn Model, prompt: &str, system: Option<&str>) -> AgentEnd {
+    async fn until_answered(&mut self, model: &mut dyn Model, goal: Goal<'_>) -> AgentEnd {
+        let Goal { prompt, system, deadline } = goal;
         let budget = &self.agent.budget;
-        let first = ModelInput { prompt, system, tools: &self.offered, past: &[] };
+        let first = ModelInput { prompt, system, tools: &self.offered, past: &[], deadline };
         let mut bytes_told = bytes_of(&first);
         loop {
-            let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past };
-            let mut turn = match model.reply(&told).await {
+            let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past, deadline };
+            self.is_asking = true;
+            let replied = model.reply(&told).await;
+            self.is_asking = false;
+            let mut turn = match replied {
                 Ok(turn) => turn,
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
                 Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
@@ -247,6 +262,12 @@ impl Attempt<'_> {
         }
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
         AgentCall { name, target, arguments, result, failure, exchange, is_struck }
+    }
+
+    fn out_of_time(&self) -> AgentEnd {
+        let time = duration_text(self.agent.budget.time);
+        let asking = if self.is_asking { ", waiting for the model" } else { "" };
+        AgentEnd::OverBudget(format!("{time} of time{asking}"))
     }
 
     /// Keeps a call that has no answer when the time is over: it was made, and often explains where the time went.

@@ -100,6 +100,14 @@ const BROKEN: &[Broken] = &[
         answer: |_, _| refusal(429, "slow down"),
         more: "",
     },
+    // Longer than the run may take, so that nobody waits for it.
+    Broken {
+        name: "429-long",
+        status: 3,
+        says: "allows no more requests",
+        answer: |_, _| Answer::new(429, "{}").with("retry-after", "3600"),
+        more: "",
+    },
     Broken { name: "500", status: 3, says: "is broken", answer: |_, _| refusal(500, "oops"), more: "" },
     Broken {
         name: "no-json",
@@ -162,7 +170,7 @@ const BROKEN: &[Broken] = &[
     Broken {
         name: "silent",
         status: 1,
-        says: "ended: the budget of [TIME] of time was spent",
+        says: "ended: over the budget of [TIME] of time, waiting for the model",
         answer: |_, _| Answer::never(),
         more: "",
     },
@@ -278,14 +286,31 @@ fn time_ends_a_silent_tool_and_an_endless_policy() {
     let told = [
         "budget-exceeded",
         "1 add {\"a\":2,\"b\":3} → error: no answer before the time was over",
-        "the budget of [TIME] of time was spent",
+        "over the budget of [TIME] of time",
     ];
     assert!(told.iter().all(|told| seen.text().contains(told)), "{}", seen.text());
     scene.assert_nothing_survives();
     scene.write("endless.yml", &format!("suite: Endless\nserver: {{ builtin: demo }}\n{}", agent("300ms")));
     let seen = scene.line("mcprove run endless.yml");
     assert_eq!(seen.status, 1, "{}", seen.text());
-    assert!(seen.text().contains("the budget of [TIME] of time was spent"), "{}", seen.text());
+    assert!(seen.text().contains("over the budget of [TIME] of time"), "{}", seen.text());
+}
+
+/// The report has the figures of an agent as numbers.
+#[test]
+fn reports_have_pass_powers_and_costs() {
+    let scene = Scene::copied("cases/agents", "agents-figures");
+    let seen = scene.line("mcprove run passing.yml --report json=report.json");
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
+    let agents = report["sections"][0]["data"]["agents"].as_array().unwrap();
+    let agent = |name: &str| agents.iter().find(|agent| agent["agent"] == name).unwrap();
+    assert_eq!(agent("cost")["cost"], 0.0084);
+    let powers = &agent("pass^k")["pass"];
+    assert_eq!(powers[1]["k"], 2);
+    // Of the 45 choices of two runs, ten have two of the five that passed.
+    assert!((powers[1]["share"].as_f64().unwrap() - 10.0 / 45.0).abs() < 1e-12, "{powers}");
+    assert!(powers[1]["low"].as_f64() < powers[1]["share"].as_f64(), "{powers}");
 }
 
 #[test]

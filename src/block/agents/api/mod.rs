@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::price::{PRICE, Price};
 use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
@@ -20,7 +20,7 @@ use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::template::{Names, fill, is_template, text_of};
-use crate::source::{Diagnostic, Node, beginning, visible_line};
+use crate::source::{Diagnostic, Node, beginning, duration_text, visible_line};
 use crate::transport::http::{TrustedRoots, bare_client};
 use crate::wire::sse::{SseEvent, SseParser};
 
@@ -44,7 +44,8 @@ pub(super) static API: Object = Object {
                 Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&MODEL)]))),
             ]),
             "The model, by the provider's name for it; with a list, the agent is a case for each of them.",
-        ),
+        )
+        .cure("write the name of one model as a text, and its `price` beside `openai`, `anthropic` or `gemini`"),
         key(
             "key",
             Shape::Template,
@@ -307,11 +308,16 @@ impl ApiModel {
                 Ok(turn) => return Ok(turn),
                 Err(failed) => failed,
             };
-            match failed.wait.filter(|_| attempts < MOST_ATTEMPTS) {
-                // The budget of the run ends the wait.
+            // A wait beyond the time of the run would only hide why there is no answer.
+            let is_useful = |wait: &Duration| attempts < MOST_ATTEMPTS && Instant::now() + *wait < told.deadline;
+            match failed.wait.filter(is_useful) {
                 Some(wait) => sleep(wait).await,
                 None if failed.wait.is_some() => {
-                    return Err(failed.found.with_evidence("attempts", attempts.to_string()));
+                    let long = failed.wait.filter(|wait| !wait.is_zero()).map(duration_text).unwrap_or_default();
+                    return Err(failed
+                        .found
+                        .with_evidence("attempts", attempts.to_string())
+                        .with_evidence("next attempt after", long));
                 }
                 None => return Err(failed.found),
             }
