@@ -34,7 +34,7 @@ pub use judge::{Formats, Judge, Unusable, compile, objection, refuses, satisfies
 pub(crate) use keywords::{KEYWORDS, Keyword, KeywordLimit, KeywordValue};
 pub(crate) use merge::{MergedRules, are_disjoint, stricter, whole_bounds};
 pub(crate) use pattern::{PatternTree, StringPattern};
-pub(crate) use place::{ValuePosition, below, child_ids, each_place, item_ids, token};
+pub(crate) use place::{ValuePosition, below, child_ids, each_place, item_ids, name_of, token};
 pub(crate) use reference::References;
 pub(crate) use rules::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules};
 pub(crate) use types::TypeSet;
