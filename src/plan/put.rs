@@ -197,8 +197,7 @@ mod tests {
     use super::*;
 
     fn check(properties: &Json, base: &Json, expected: &[(&str, &str)]) {
-        let note =
-            json!({"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
+        let note = json!({"$anchor": "note", "type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
         let root = json!({"type": "object", "properties": properties, "$defs": {"Note": note}});
         let found: Vec<(String, &str)> = parameters(&root, base)
             .into_iter()
@@ -218,6 +217,7 @@ mod tests {
         check(&json!({"path": text}), &nothing, &[("", "path")]);
         let note = json!({"$ref": "#/$defs/Note"});
         check(&json!({"note": note}), &nothing, &[("", "note"), ("/note", "file_path")]);
+        check(&json!({"note": {"$ref": "#note"}}), &nothing, &[("", "note"), ("/note", "file_path")]);
         let notes = json!({"type": "array", "items": note, "minItems": 2});
         check(&json!({"notes": notes}), &nothing, &[("", "notes")]);
         let two = json!({"notes": [{"file_path": "a"}, {"file_path": "b"}]});
