@@ -9,7 +9,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::words::{ArgumentFit, ToolKind};
-use crate::schema::Judge;
+use crate::schema::{Judge, Keyword};
 use crate::source::words;
 use crate::wire::{Catalog, Tool};
 
@@ -75,7 +75,7 @@ pub(super) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
         ArgumentFit::Missing => is_missing,
         ArgumentFit::Mistyped => is_mistyped,
         ArgumentFit::Extra => is_extra,
-        ArgumentFit::OutOfRange => has(&LIMITS),
+        ArgumentFit::OutOfRange => properties().any(is_limited),
         ArgumentFit::Loose => {
             properties().any(|property| property["type"].as_str().is_some_and(|name| name != "string"))
         }
@@ -83,22 +83,14 @@ pub(super) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
     }
 }
 
-/// Keywords that leave some values of the right type out.
-const LIMITS: [&str; 13] = [
-    "enum",
-    "const",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "format",
-    "minItems",
-    "maxItems",
-];
+/// Whether a schema leaves some values of the right type out.
+fn is_limited(schema: &Value) -> bool {
+    let limits = |name: &String| {
+        ["enum", "const", "pattern", "format"].contains(&name.as_str())
+            || Keyword::named(name).is_some_and(|keyword| keyword.limit.is_some())
+    };
+    schema.as_object().is_some_and(|members| members.keys().any(limits))
+}
 
 /// The way in which a value breaks a schema.
 fn breach(error: &ValidationError<'_>) -> ArgumentFit {

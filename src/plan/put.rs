@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::arguments::SafeArguments;
 use super::case::Mistake;
 use super::rounds::ValuesError;
-use crate::schema::satisfies;
+use crate::schema::{References, satisfies, token};
 use crate::source::template::{Names, holds};
 use crate::source::{Located, Span, words};
 use crate::wire::Tool;
@@ -116,10 +116,11 @@ impl Parameter<'_> {
 /// The parameters of a tool, and those of the objects within them, alone or in lists; each with arguments that have a
 /// place for it.
 pub(crate) fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
-    let mut found = of_object(root, root, "", base);
+    let references = References::new(root);
+    let mut found = of_object(root, &references, "", base);
     let (mut at, outermost) = (0, found.len());
     while at < found.len() && found.len() < outermost + MOST_WITHIN {
-        let within = within(root, &found[at]);
+        let within = within(&references, &found[at]);
         found.extend(within);
         at += 1;
     }
@@ -127,12 +128,12 @@ pub(crate) fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> 
     found
 }
 
-fn of_object<'a>(object: &'a Json, root: &'a Json, owner: &str, base: &Json) -> Vec<Parameter<'a>> {
+fn of_object<'a>(object: &'a Json, references: &References<'a>, owner: &str, base: &Json) -> Vec<Parameter<'a>> {
     let required = object["required"].as_array();
     let of = |(name, schema): (&'a String, &'a Json)| Parameter {
         name,
-        schema: resolved(schema, root),
-        root,
+        schema: references.resolved(schema),
+        root: references.document,
         is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
         owner: owner.to_owned(),
         base: base.clone(),
@@ -141,15 +142,16 @@ fn of_object<'a>(object: &'a Json, root: &'a Json, owner: &str, base: &Json) -> 
 }
 
 /// The parameters of the object that a parameter is, or of the first one in the list that it is.
-fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
-    let spot = format!("{}/{}", outer.owner, outer.name.replace('~', "~0").replace('/', "~1"));
+fn within<'a>(references: &References<'a>, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
+    let root = references.document;
+    let spot = format!("{}/{}", outer.owner, token(outer.name));
     if spot.split('/').count() > DEEPEST {
         return Vec::new();
     }
     let alternatives = ["anyOf", "oneOf"].iter().filter_map(|key| outer.schema[*key].as_array()).flatten();
-    let schemas = std::iter::once(outer.schema).chain(alternatives).map(|schema| resolved(schema, root));
+    let schemas = std::iter::once(outer.schema).chain(alternatives).map(|schema| references.resolved(schema));
     for schema in schemas {
-        let items = resolved(&schema["items"], root);
+        let items = references.resolved(&schema["items"]);
         let is_list = items["properties"].is_object();
         if !is_list && !schema["properties"].is_object() {
             continue;
@@ -167,20 +169,9 @@ fn within<'a>(root: &'a Json, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
                 continue;
             }
         }
-        return of_object(object, root, &owner, &base);
+        return of_object(object, references, &owner, &base);
     }
     Vec::new()
-}
-
-/// The target of a schema that only refers to another place of the same document.
-fn resolved<'a>(schema: &'a Json, root: &'a Json) -> &'a Json {
-    let mut schema = schema;
-    for _ in 0..DEEPEST {
-        let target = schema["$ref"].as_str().and_then(|target| root.pointer(target.strip_prefix('#')?));
-        let Some(target) = target else { break };
-        schema = target;
-    }
-    schema
 }
 
 fn is_picked(place: &PutSite<'_>, parameter: &Json) -> bool {
@@ -206,8 +197,7 @@ mod tests {
     use super::*;
 
     fn check(properties: &Json, base: &Json, expected: &[(&str, &str)]) {
-        let note =
-            json!({"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
+        let note = json!({"$anchor": "note", "type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
         let root = json!({"type": "object", "properties": properties, "$defs": {"Note": note}});
         let found: Vec<(String, &str)> = parameters(&root, base)
             .into_iter()
@@ -227,6 +217,7 @@ mod tests {
         check(&json!({"path": text}), &nothing, &[("", "path")]);
         let note = json!({"$ref": "#/$defs/Note"});
         check(&json!({"note": note}), &nothing, &[("", "note"), ("/note", "file_path")]);
+        check(&json!({"note": {"$ref": "#note"}}), &nothing, &[("", "note"), ("/note", "file_path")]);
         let notes = json!({"type": "array", "items": note, "minItems": 2});
         check(&json!({"notes": notes}), &nothing, &[("", "notes")]);
         let two = json!({"notes": [{"file_path": "a"}, {"file_path": "b"}]});

@@ -252,7 +252,8 @@ pub(crate) fn whole_bounds(plain: &MergedRules) -> (i128, i128) {
     (low, high)
 }
 
-fn stricter(known: Option<NumberLimit>, new: &NumberLimit, wins: Ordering) -> NumberLimit {
+/// Of two limits, the one that allows fewer numbers: the one that `wins`, or the exclusive one of two that are equal.
+pub(crate) fn stricter(known: Option<NumberLimit>, new: &NumberLimit, wins: Ordering) -> NumberLimit {
     match known {
         None => new.clone(),
         Some(known) => {

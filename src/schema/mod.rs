@@ -1,7 +1,8 @@
 //! JSON Schema: keywords, references, types and equality, and schemas as rules that are easy to ask.
 //!
 //! Values are validated by the `jsonschema` crate, guarded by [`Judge`]; `Schemas` reads a schema into an arena of
-//! subschemas with their references resolved. Knows nothing about making or comparing schemas and values.
+//! subschemas with their references resolved, [`MergedRules`] is several of them as one. Knows nothing about making values,
+//! and nothing about versions of a schema.
 
 mod cost;
 mod described;
@@ -31,9 +32,9 @@ pub(crate) use fits::{above, beneath};
 pub(crate) use judge::Judges;
 pub use judge::{Formats, Judge, Unusable, compile, objection, refuses, satisfies};
 pub(crate) use keywords::{KEYWORDS, Keyword, KeywordLimit, KeywordValue};
-pub(crate) use merge::{MergedRules, are_disjoint, whole_bounds};
+pub(crate) use merge::{MergedRules, are_disjoint, stricter, whole_bounds};
 pub(crate) use pattern::{PatternTree, StringPattern};
-pub(crate) use place::{ValuePosition, below, child_ids, each_place, item_ids, token};
+pub(crate) use place::{ValuePosition, below, child_ids, each_place, item_ids, name_of, token};
 pub(crate) use reference::References;
 pub(crate) use rules::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules};
 pub(crate) use types::TypeSet;

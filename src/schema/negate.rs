@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet};
+use super::{ConditionRule, ContainsRule, SchemaId, SchemaRules, Schemas, TypeSet};
 
 impl Schemas {
     /// A subschema that takes what another refuses.
@@ -42,10 +42,9 @@ impl Schemas {
         if !rules.forbidden.is_empty() {
             ways.push(SchemaRules { values: Some(rules.forbidden.clone()), ..SchemaRules::default() });
         }
-        let turned = |bound: &NumberLimit| NumberLimit { number: bound.number.clone(), exclusive: !bound.exclusive };
         let numbers = || SchemaRules { kinds: Some(TypeSet::NUMBER), ..SchemaRules::default() };
-        ways.extend(rules.low.iter().map(|bound| SchemaRules { high: vec![turned(bound)], ..numbers() }));
-        ways.extend(rules.high.iter().map(|bound| SchemaRules { low: vec![turned(bound)], ..numbers() }));
+        ways.extend(rules.low.iter().map(|bound| SchemaRules { high: vec![bound.opposite()], ..numbers() }));
+        ways.extend(rules.high.iter().map(|bound| SchemaRules { low: vec![bound.opposite()], ..numbers() }));
         if let Some(step) = &rules.step {
             let only = self.add(SchemaRules { step: Some(step.clone()), ..SchemaRules::default() });
             ways.push(SchemaRules { reject: Some(only), ..numbers() });

@@ -58,6 +58,11 @@ pub(crate) fn token(name: &str) -> String {
     if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1") } else { name.to_owned() }
 }
 
+/// The name that a step of a JSON pointer stands for.
+pub(crate) fn name_of(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
 /// A pointer to a member of what a pointer leads to.
 pub(crate) fn below(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", token(name))

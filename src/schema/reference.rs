@@ -6,10 +6,13 @@ use serde_json::Value;
 
 use super::below;
 
+/// How many references are followed one after the other.
+const MOST_FOLLOWED: usize = 6;
+
 /// The places of a document that references can name.
 #[derive(Debug)]
 pub(crate) struct References<'a> {
-    document: &'a Value,
+    pub(crate) document: &'a Value,
     /// Pointers of resources by their absolute identifier.
     resources: BTreeMap<String, String>,
     /// Pointers by resource and anchor.
@@ -40,6 +43,17 @@ impl<'a> References<'a> {
             return self.document.pointer(&pointer).is_some().then_some(pointer);
         }
         self.anchors.get(&(resource, fragment)).cloned()
+    }
+
+    /// The schema that a schema of the outermost resource refers to in the end; itself if it refers to none of the document.
+    pub(crate) fn resolved(&self, schema: &'a Value) -> &'a Value {
+        let mut schema = schema;
+        for _ in 0..MOST_FOLLOWED {
+            let target = schema["$ref"].as_str().and_then(|reference| self.target("", reference));
+            let Some(target) = target.and_then(|pointer| self.document.pointer(&pointer)) else { break };
+            schema = target;
+        }
+        schema
     }
 
     /// The pointer that a `$dynamicRef` leads to: the outermost resource with the anchor wins, if it is one at all.

@@ -16,6 +16,13 @@ pub(crate) struct NumberLimit {
     pub(crate) exclusive: bool,
 }
 
+impl NumberLimit {
+    /// The other end of the numbers that this one leaves out.
+    pub(crate) fn opposite(&self) -> Self {
+        Self { number: self.number.clone(), exclusive: !self.exclusive }
+    }
+}
+
 /// `contains` with its counts.
 #[derive(Clone, Debug)]
 pub(crate) struct ContainsRule {

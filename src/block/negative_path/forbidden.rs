@@ -9,6 +9,7 @@ use super::title::title;
 use super::{NegativeCheck, NegativePath};
 use crate::generate::{Breach, Generator, InvalidValue};
 use crate::plan::arguments::SafeArguments;
+use crate::schema::name_of;
 use crate::source::template::{from_json, is_template};
 use crate::source::{Located, Node, Value};
 use crate::wire::Tool;
@@ -122,7 +123,7 @@ fn is_optional_null(violation: &InvalidValue, generator: &Generator) -> bool {
     };
     let mut without = violation.value.clone();
     let Some(fields) = without.pointer_mut(parent).and_then(Json::as_object_mut) else { return false };
-    fields.shift_remove(&name.replace("~1", "/").replace("~0", "~"));
+    fields.shift_remove(&name_of(name));
     generator.is_valid(&without)
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::as_text::is_readable;
 use crate::generate::{Breach, InvalidValue};
+use crate::schema::{below, name_of};
 
 /// A value longer than this is told by its kind.
 const SHOWN: usize = 24;
@@ -53,7 +54,7 @@ fn said(violation: &InvalidValue) -> String {
 fn place(pointer: &str) -> String {
     let mut path = String::new();
     for step in pointer.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
+        let name = name_of(step);
         match name.parse::<usize>() {
             Ok(index) => path = format!("{path}[{index}]"),
             Err(_) if path.is_empty() => path = name,
@@ -71,7 +72,7 @@ fn absent(has: &Json, lacks: &Json) -> Option<String> {
 fn first_absent(has: &Json, lacks: &Json, at: &str) -> Option<String> {
     match (has, lacks) {
         (Json::Object(has), Json::Object(lacks)) => has.iter().find_map(|(name, value)| {
-            let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let at = below(at, name);
             match lacks.get(name) {
                 Some(other) => first_absent(value, other, &at),
                 None => Some(at),

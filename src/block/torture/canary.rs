@@ -9,7 +9,7 @@ use crate::generate::{Generator, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{SafeArguments, server_folder};
 use crate::plan::witness::known_arguments;
-use crate::schema::Unusable;
+use crate::schema::{Unusable, token};
 use crate::wire::Tool;
 
 /// How many arguments are drawn, of which the shortest with a text is used.
@@ -131,7 +131,7 @@ fn collect_texts(value: &Value, at: String, found: &mut Vec<String>) {
             items.iter().enumerate().for_each(|(number, item)| collect_texts(item, format!("{at}/{number}"), found));
         }
         Value::Object(members) => members.iter().for_each(|(name, member)| {
-            let step = name.replace('~', "~0").replace('/', "~1");
+            let step = token(name);
             collect_texts(member, format!("{at}/{step}"), found);
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -1,12 +1,13 @@
 //! One schema in one spelling: older drafts translated, and nothing said that says nothing.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 use super::canonical::says_nothing;
 use super::merge::{add_types, merged};
-use crate::schema::{Keyword, TypeSet, are_disjoint, compare, written};
+use crate::schema::{Keyword, NumberLimit, TypeSet, are_disjoint, stricter, written};
 
 /// The keywords of older drafts in the words of 2020-12.
 pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
@@ -123,21 +124,21 @@ fn holds_whole_numbers(fields: &Map<String, Value>) -> bool {
 
 /// Of two limits, the one that says more; `step` leads from a whole number to the next that an exclusive limit allows.
 fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: i64) {
-    let number = |fields: &Map<String, Value>, key: &str| fields.get(key).and_then(Value::as_number).cloned();
-    let is_higher = |one: &Number, other: &Number| compare(one, other).is_gt() == (step > 0);
-    if holds_whole_numbers(fields)
-        && let Some(next) = fields.get(exclusive).and_then(Value::as_i64).and_then(|limit| limit.checked_add(step))
+    let limit = |key: &str| {
+        let number = fields.get(key)?.as_number()?.clone();
+        Some(NumberLimit { number, exclusive: key == exclusive })
+    };
+    let Some(own) = limit(exclusive) else { return };
+    let mut strictest = stricter(limit(plain), &own, if step > 0 { Ordering::Greater } else { Ordering::Less });
+    if strictest.exclusive
+        && holds_whole_numbers(fields)
+        && let Some(next) = strictest.number.as_i64().and_then(|limit| limit.checked_add(step))
     {
-        fields.shift_remove(exclusive);
-        let next = Number::from(next);
-        if number(fields, plain).is_none_or(|known| is_higher(&next, &known)) {
-            fields.insert(plain.to_owned(), Value::Number(next));
-        }
+        strictest = NumberLimit { number: next.into(), exclusive: false };
     }
-    if let (Some(own), Some(other)) = (number(fields, plain), number(fields, exclusive)) {
-        let is_exclusive = compare(&own, &other).is_eq() || is_higher(&other, &own);
-        fields.shift_remove(if is_exclusive { plain } else { exclusive });
-    }
+    fields.retain(|key, _| key != plain && key != exclusive);
+    let key = if strictest.exclusive { exclusive } else { plain };
+    fields.insert(key.to_owned(), Value::Number(strictest.number));
 }
 
 /// Whether a keyword can refuse values of one of these kinds.

@@ -6,6 +6,7 @@ use super::EffectContext;
 use super::edit::one;
 use crate::fault::schema_check;
 use crate::fault::words::{SchemaBreach, ValueEdit};
+use crate::schema::{below, name_of};
 
 /// How many values of one content are tried.
 const MOST: usize = 500;
@@ -41,7 +42,7 @@ fn collect(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
-                collect(member, &format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")), pointers);
+                collect(member, &below(pointer, name), pointers);
             }
         }
         Value::Array(items) => {
@@ -57,7 +58,7 @@ fn collect(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
 fn breaks(breach: SchemaBreach, pointer: &str, whole: &mut Value) -> bool {
     if breach == SchemaBreach::Missing {
         let Some((parent, name)) = pointer.rsplit_once('/') else { return false };
-        let name = name.replace("~1", "/").replace("~0", "~");
+        let name = name_of(name);
         let members = whole.pointer_mut(parent).and_then(Value::as_object_mut);
         return members.is_some_and(|members| members.shift_remove(&name).is_some());
     }

@@ -1,7 +1,7 @@
 //! The possible values of a schema: a graph of nodes, each with the shapes that its values can take.
 //!
 //! A node stands for subschemas that all judge one place. Its shapes have no alternatives left: `anyOf`, `oneOf`, `if`
-//! and `not` are decided, `allOf` and references are merged. Knows how schemas combine, not how values are made.
+//! and `not` are decided, `allOf` and references are merged. Knows which alternatives stand together, not how values are made.
 
 mod build;
 mod members;

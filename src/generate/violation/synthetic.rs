@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::generate::make::{self, Variety};
 use crate::generate::rng::Rng;
 use crate::generate::shape::{Graph, LARGEST};
-use crate::schema::{ContainsRule, NumberLimit, SchemaId, SchemaRules};
+use crate::schema::{ContainsRule, SchemaId, SchemaRules};
 
 use super::candidate::InvalidCandidate;
 use super::{Breach, BreakableValue};
@@ -116,7 +116,7 @@ fn numbers(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim
     let mut turned = Vec::new();
     for bound in &rules.low {
         let keyword = if bound.exclusive { "exclusiveMinimum" } else { "minimum" };
-        let instead = SchemaRules { low: Vec::new(), high: vec![opposite(bound)], ..rules.clone() };
+        let instead = SchemaRules { low: Vec::new(), high: vec![bound.opposite()], ..rules.clone() };
         turned.push(BreachClaim::new(
             Breach::OutOfRange,
             keyword,
@@ -127,7 +127,7 @@ fn numbers(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim
     }
     for bound in &rules.high {
         let keyword = if bound.exclusive { "exclusiveMaximum" } else { "maximum" };
-        let instead = SchemaRules { high: Vec::new(), low: vec![opposite(bound)], ..rules.clone() };
+        let instead = SchemaRules { high: Vec::new(), low: vec![bound.opposite()], ..rules.clone() };
         turned.push(BreachClaim::new(
             Breach::OutOfRange,
             keyword,
@@ -175,8 +175,4 @@ fn combined(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClai
     }
     claims.truncate(MOST_PAIRS);
     claims
-}
-
-fn opposite(bound: &NumberLimit) -> NumberLimit {
-    NumberLimit { number: bound.number.clone(), exclusive: !bound.exclusive }
 }

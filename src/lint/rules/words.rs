@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::super::look::{LintPosition, Role, ToolMember, each_tool, places};
 use super::super::{Lint, LintFinding, LintRule, LintSubject};
 use super::{ADVICE, AMBIGUOUS, TOOLS, WARNING};
+use crate::schema::References;
 use crate::source::{is_hidden, words};
 use crate::wire::Tool;
 
@@ -164,9 +165,7 @@ fn is_described(place: &LintPosition<'_>) -> bool {
         let text = |key: &str| schema[key].as_str().is_some_and(|text| !text.trim().is_empty());
         text("description") || ["enum", "const", "format", "examples"].iter().any(|key| schema.get(*key).is_some())
     };
-    let target = |schema: &Value| {
-        schema["$ref"].as_str().and_then(|to| place.root.pointer(to.strip_prefix('#')?)).is_some_and(&says)
-    };
+    let target = |schema: &Value| schema.get("$ref").is_some() && says(References::new(place.root).resolved(schema));
     let within = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| place.schema[*key].as_array()).flatten();
     std::iter::once(place.schema).chain(within).any(|schema| says(schema) || target(schema))
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::super::{mismatch::Mismatch, show};
 use super::{LOST, ValueCheck, ValueMatcher};
-use crate::schema::Judge;
+use crate::schema::{Judge, name_of};
 use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template::has_template};
 use crate::wire::format::compile;
 
@@ -122,7 +122,7 @@ fn sentence(error: &ValidationError<'_>) -> String {
 /// The node at a JSON pointer.
 fn node_at<'a>(node: &'a Node, pointer: &str) -> Option<&'a Node> {
     pointer.split('/').skip(1).try_fold(node, |node, step| {
-        let name = step.replace("~1", "/").replace("~0", "~");
+        let name = name_of(step);
         node.get(&name).or_else(|| node.items().get(name.parse::<usize>().ok()?))
     })
 }
