@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::{Map, Value};
 
 use super::calls::CallArgs;
 use super::console::Console;
@@ -12,7 +13,7 @@ use super::{paths, state};
 use crate::block::{self, campaign};
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{Diagnostic, Sources};
+use crate::source::{Diagnostic, SourceId, Sources, parse};
 use crate::suite::{AdHocCommand, CommandLine, LoadedSuite};
 use crate::taxonomy::Registry;
 
@@ -186,7 +187,8 @@ impl FlaggedCampaign {
         if self.settings.is_none() && loaded.blocks.iter().any(is_own) {
             return;
         }
-        let settings = self.settings.clone().unwrap_or_else(|| "{}".to_owned());
+        let own = loaded.blocks.iter().find(|block| is_own(block)).map(|block| block.span.source);
+        let settings = self.settings_over(own.and_then(|file| written_campaign(file, sources)));
         match campaign::block_of_flags(settings, loaded.suite.name.span, sources) {
             Ok(block) => {
                 loaded.blocks.retain(|block| !is_own(block));
@@ -197,6 +199,25 @@ impl FlaggedCampaign {
             Err(_) => {}
         }
     }
+}
+
+impl FlaggedCampaign {
+    /// The settings of the flags, and those of the suite's own block that no flag gives.
+    fn settings_over(&self, own: Option<Value>) -> String {
+        let of_flags = self.settings.as_deref().and_then(|settings| serde_json::from_str(settings).ok());
+        let members = |settings: Option<Value>| match settings {
+            Some(Value::Object(members)) => members,
+            Some(_) | None => Map::new(),
+        };
+        let mut settings = members(own);
+        settings.extend(members(of_flags));
+        Value::Object(settings).to_string()
+    }
+}
+
+/// The campaign as its file has it.
+fn written_campaign(file: SourceId, sources: &Sources) -> Option<Value> {
+    Some(parse(sources, file).ok()?.get(campaign::KEY)?.to_json())
 }
 
 impl AdHocSuite {

@@ -132,6 +132,11 @@ impl FaultKind {
         }
     }
 
+    /// Whether the client gets the answer of the server.
+    pub(super) fn keeps_answer(self) -> bool {
+        self.ending() == StruckEnding::Answered && self != Self::Error
+    }
+
     /// The fault in the words of a suite.
     pub(super) fn written(self, call: StruckCall<'_>) -> Value {
         let mut on = json!({"tools": call.tool, "nth": call.number});

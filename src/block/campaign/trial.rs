@@ -237,7 +237,30 @@ impl<'a> CampaignTrial<'a> {
                 self.subject.tool
             )));
         }
-        Ok(is_kept)
+        // What a call removes is gone with a store in memory as well.
+        Ok(is_kept && self.keeps_earlier_state(clean).await?)
+    }
+
+    /// Whether what is there before a call outlives a clean end of the server; also where nobody can tell.
+    async fn keeps_earlier_state(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
+        let session = self.open(None).await?;
+        let readers = self.subject.readers(self.context);
+        let begun = match self.prepare(&session).await {
+            Ok(_) => self.read(&session, &readers).await,
+            Err(ended) => Err(ended),
+        };
+        let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
+        self.context.servers.shut_down(&session, order).await;
+        let begun = begun?;
+        let Some(compared) = clean.compare_changes(&begun).or_else(|| clean.compare(&begun)) else { return Ok(true) };
+        let session = self.open(None).await?;
+        let state = self.settled(&session, &readers, &compared, ExpectedEffect::Never, clean.elapsed).await;
+        let ended = self.end(session).await;
+        let state = state?;
+        if let Some(found) = ended {
+            return Err(TrialEnd::Failed(Box::new(found)));
+        }
+        Ok(compared.allows(&state, ExpectedEffect::Never))
     }
 
     async fn call_cleanly(&mut self, session: &Session, clean: &CleanStates) -> Result<StateComparison, TrialEnd> {

@@ -67,16 +67,17 @@ pub(super) fn test(
     steps.extend(begun);
     for (at, kind) in set.iter().enumerate() {
         let mut call = step(&subject.call)?;
+        if !kind.keeps_answer() {
+            call.remove("capture");
+        }
         match kind.ending() {
             StruckEnding::Unanswered => {
                 call.remove("expect");
-                call.remove("capture");
                 call.insert("timeout".to_owned(), milliseconds(timeout).into());
                 call.insert("unanswered".to_owned(), true.into());
             }
             StruckEnding::Answered => {}
             StruckEnding::Cancelled => {
-                call.remove("capture");
                 let after = milliseconds(CampaignTrial::cancels_after(clean));
                 call.insert("cancel".to_owned(), json!({"after": after, "watch": WATCH}));
             }
