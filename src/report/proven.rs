@@ -146,8 +146,9 @@ impl MutantCounts {
 /// Those that were tried in front of the real servers, in words; nothing where there was none.
 pub(super) fn live(mutants: &[MutantResult]) -> Option<String> {
     let tried: Vec<MutantResult> = mutants.iter().filter(|mutant| mutant.live).cloned().collect();
-    let told = MutantCounts::of(&tried).brief();
-    (!tried.is_empty()).then(|| format!("{} of them tried on real servers: {told}", tried.len()))
+    let counts = MutantCounts { unreached: 0, not_called: 0, ..MutantCounts::of(&tried) };
+    let count = counts.killed() + counts.survived + counts.undecided;
+    (count > 0).then(|| format!("{count} of them tried on real servers: {}", counts.brief()))
 }
 
 /// The words for what there is, the number in place of `#`.

@@ -25,10 +25,14 @@ pub(super) fn control(proof: &Proof, style: &Style) -> String {
     let told = match green {
         0 if proof.has_green_case() => format!("none of {cases} {passed}"),
         0 => format!("none of {cases} {passed}, so nothing can notice a mutant; first make the suite pass"),
+        green if proof.live.is_some() => {
+            format!("{green} of {cases} {passed}; no other can notice a mutant there")
+        }
         green => format!("{green} of {cases} {passed}; no other can notice a mutant"),
     };
     let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
-    told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
+    let there = if proof.live.is_some() { " in the replay" } else { "" };
+    told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count) + there, style)
 }
 
 /// Who passes in front of the real servers, and which cases do not.
