@@ -14,9 +14,13 @@ use crate::fault::{
 };
 use crate::transport::relay::{Interceptor, Passed, intercept};
 use crate::transport::{
-    Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Scheduled, TransportKind,
+    Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Scheduled, ServerExit,
+    TransportKind,
 };
 use crate::wire::{Era, HttpHead, RpcMessage, classify, messages_in};
+
+/// The signal that kills.
+const SIGKILL: i32 = 9;
 
 /// The link with the faults of a suite or a plan in its middle; its messages are counted together.
 pub fn on_link(link: Link, faults: Arc<FaultPlayer>) -> Link {
@@ -189,7 +193,9 @@ impl<P: LinkPlayer> LinkFaults<P> {
         if heard.arrival == Some(Arrival::Twice) {
             self.dropped.extend(id.clone());
         }
+        let is_killed = heard.is_killed;
         let onward = self.onward(message, heard);
+        let freed = if is_killed { freed.into_iter().chain(self.killed()).collect() } else { freed };
         if let Some(id) = id.filter(|_| is_heard) {
             self.pending.push(PendingRequest { id, progress_token, exchange, context, is_garbled });
             return Passed { onward, back: freed };
@@ -225,9 +231,18 @@ impl<P: LinkPlayer> LinkFaults<P> {
             };
             onward.extend([Some(message), second].into_iter().flatten().map(Outgoing::Message));
         }
-        self.is_killed |= heard.is_killed;
         onward.extend(heard.is_killed.then(|| disrupt(Disruption::Kill)));
         onward
+    }
+
+    /// Notes that the server is killed: one that is no process ends here, as a process would.
+    fn killed(&mut self) -> Vec<Scheduled> {
+        self.is_killed = true;
+        if self.transport != TransportKind::Memory {
+            return Vec::new();
+        }
+        self.is_over = true;
+        [Incoming::Closed, Incoming::Exited(ServerExit::Signal(SIGKILL))].map(Scheduled::at_once).into()
     }
 
     /// Takes in a raw message, which may be several.
@@ -292,8 +307,7 @@ impl<P: LinkPlayer> LinkFaults<P> {
             let pending = self.pending.remove(at);
             let changed = self.player.answer(&pending.exchange, Some(reply(json)));
             if changed.loss == Some(AnswerLoss::Killed) {
-                self.is_killed = true;
-                return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: Vec::new() };
+                return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: self.killed() };
             }
             let is_changed = changed.is_changed;
             let back =

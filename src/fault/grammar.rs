@@ -45,7 +45,7 @@ pub static FAULT: &[Key] = &[
             Shape::Object(&EFFECT),
             Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
         ]),
-        "Changes to the answer and to what comes with it. `torn`: half of it comes, and the server ends; `reset`: half of it comes, and its connection is reset, or a stream ends.",
+        "Changes to the answer and to what comes with it. `stall`: it never comes, and neither does anything else in its session, in which the server hears nothing more until the faults end; `torn`: half of it comes, and the server ends; `reset`: half of it comes, and its connection is reset, or a stream ends.",
     ),
     key(
         "before",
@@ -61,7 +61,7 @@ pub static FAULT: &[Key] = &[
 pub const MATCH: Shape = Shape::Object(&CONDITION);
 
 /// A text, or a list of them.
-const TEXTS: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
+const TEXTS: Shape = Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]);
 /// Paths, or values by path.
 const WANTED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Any)]);
 /// Values by path.

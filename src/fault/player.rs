@@ -462,7 +462,8 @@ impl FaultPlayer {
     /// The message as the server receives it.
     pub fn hear(&self, exchange: &LiveExchange, bytes: &[u8]) -> HeardMessage {
         let mut heard = HeardMessage::default();
-        if self.is_stalled(&exchange.request.scope) {
+        // It does not hear messages; that its client goes, it sees.
+        if exchange.request.kind != MessageKind::End && self.is_stalled(&exchange.request.scope) {
             return heard;
         }
         let mut struck = |fault: &Fault, changes: Vec<String>| {

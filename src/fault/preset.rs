@@ -191,7 +191,7 @@ pub(super) static TYPED: &[Key] = &[
     ),
     key(
         "tools",
-        Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
+        Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]),
         "The tools whose calls it strikes; `*` stands for any letters.",
     ),
     key("share", Shape::Number, "The share of those calls that it strikes, from 0 to 1.").beside(&["type"]),

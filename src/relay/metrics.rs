@@ -36,6 +36,10 @@ impl RelayMetrics {
         let is_kept = self.outcomes.len() < MOST_TOOLS || self.outcomes.contains_key(name);
         let outcomes = self.outcomes.entry(if is_kept { name.clone() } else { OTHER_TOOLS.to_owned() }).or_default();
         *outcomes.entry(call.record.outcome).or_default() += 1;
+        // Nobody knows how long its client waited.
+        if call.record.outcome == CallOutcome::Unanswered {
+            return;
+        }
         self.waited += took;
         let bucket = BOUNDS.iter().position(|bound| took.as_secs_f64() <= *bound).unwrap_or(BOUNDS.len());
         self.latencies[bucket] += 1;
@@ -74,7 +78,13 @@ impl RelayMetrics {
             .collect();
         lines.push(("_sum".to_owned(), self.waited.as_secs_f64().to_string()));
         lines.push(("_count".to_owned(), sum.to_string()));
-        family(&mut text, "call_seconds", "histogram", "The time from a call to what the client got for it.", &lines);
+        family(
+            &mut text,
+            "call_seconds",
+            "histogram",
+            "The time from a call to what the client got for it, of those that were answered.",
+            &lines,
+        );
         let shares = [
             ("availability", "The share of the calls whose answer looks good.", figures.availability),
             ("correctness", "The share of these whose answer is the server's own.", figures.correctness),

@@ -186,6 +186,7 @@ impl Relay {
             return self.player.answer(&exchange.live, answer);
         }
         self.learn(request, answer.as_ref());
+        let had_ended = self.player.has_ended();
         let changed = if self.has_faults {
             self.player.answer(&exchange.live, answer.clone())
         } else {
@@ -198,7 +199,12 @@ impl Relay {
         }
         self.tell_idle(request.method(), &changed.idle);
         if answer.is_some() || !changed.own.is_empty() {
-            exchange.conclude(answer.as_ref(), &changed);
+            // Behind the end of the server nothing reaches its client.
+            if had_ended {
+                exchange.abandon();
+            } else {
+                exchange.conclude(answer.as_ref(), &changed);
+            }
         }
         changed
     }
@@ -401,6 +407,9 @@ fn content_of(reply: Option<&ServerReply>) -> Option<&ReplyContent> {
 
 /// The kinds of change of a message.
 fn kinds(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> {
+    if changed.own.iter().any(|reply| reply.content == ReplyContent::Stalled) {
+        return vec!["never comes, and neither does anything else".to_owned()];
+    }
     if changed.loss.is_some() {
         return vec!["no answer comes".to_owned()];
     }
@@ -458,7 +467,6 @@ fn kind_of_content(before: &ReplyContent, after: &ReplyContent) -> Option<&'stat
             })
         }
         (_, ReplyContent::Torn(_)) => Some("cut off in the middle"),
-        (_, ReplyContent::Stalled) => Some("never comes, and neither does anything else"),
         _ => Some("bytes instead of the message"),
     }
 }

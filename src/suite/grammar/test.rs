@@ -54,14 +54,15 @@ pub static TEST_KEYS: &[Key] = &[
     .beside(&["inject"]),
     key(
         "verify",
-        Shape::List(&Shape::Object(&STEP)),
+        Shape::NonEmpty(&Shape::List(&Shape::Object(&STEP))),
         "Steps after the faults have ended, which check what really happened.",
     )
     .beside(&["inject"]),
 ];
 
 /// The faults of an `inject:` list: names of `faults`, or faults of its own.
-pub(crate) const INJECTED: Shape = Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&UNNAMED)]));
+pub(crate) const INJECTED: Shape =
+    Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&UNNAMED)])));
 
 /// The grammar of `recovery:`.
 pub(crate) static RECOVERY: Object = Object {
