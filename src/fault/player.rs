@@ -31,6 +31,8 @@ pub struct FaultPlayer {
     faults: Vec<Fault>,
     memory: Mutex<PlayerMemory>,
     needs: Needs,
+    /// Whether a fault can have the server fall silent.
+    can_stall: bool,
     is_healed: AtomicBool,
     has_ended: AtomicBool,
     has_broken_off: AtomicBool,
@@ -46,8 +48,6 @@ struct Needs {
     history: bool,
     /// The last request and answer of each method.
     earlier: bool,
-    /// The sessions in which the server fell silent.
-    stalls: bool,
 }
 
 /// The change of one message by a fault.
@@ -340,13 +340,14 @@ impl FaultPlayer {
             counts: faults.iter().any(|fault| fault.on.counts_the_same()),
             history: faults.iter().any(|fault| fault.on.looks_back() || fault.answers.iter().any(FaultEffect::borrows)),
             earlier: faults.iter().any(|fault| fault.recalls),
-            stalls: faults.iter().any(|fault| fault.answers.contains(&FaultEffect::Plain(PlainEffect::Stall))),
         };
+        let can_stall = faults.iter().any(|fault| fault.answers.contains(&FaultEffect::Plain(PlainEffect::Stall)));
         let flag = || AtomicBool::new(false);
         Self {
             faults,
             memory: Mutex::default(),
             needs,
+            can_stall,
             is_healed: flag(),
             has_ended: flag(),
             has_broken_off: flag(),
@@ -758,7 +759,7 @@ impl FaultPlayer {
 
     /// Whether a fault had the server fall silent there; until the faults end.
     fn is_stalled(&self, scope: &str) -> bool {
-        self.needs.stalls && !self.is_healed.load(Ordering::Relaxed) && self.memory().stalled.contains(scope)
+        self.can_stall && !self.is_healed.load(Ordering::Relaxed) && self.memory().stalled.contains(scope)
     }
 
     /// Remembers that a fault changed something.
