@@ -33,16 +33,13 @@ pub(super) struct AgentCheck {
 struct JudgedRun {
     run: AgentRun,
     found: Vec<Finding>,
+    /// Why it cannot pass, although nothing is wrong with it.
+    unjudged: Option<String>,
 }
 
 impl JudgedRun {
-    /// Whether it called anything: without a call nothing can be said of it.
-    fn has_called(&self) -> bool {
-        !self.run.calls.is_empty()
-    }
-
     fn has_passed(&self) -> bool {
-        self.found.is_empty() && self.has_called()
+        self.found.is_empty() && self.unjudged.is_none()
     }
 }
 
@@ -77,7 +74,24 @@ impl AgentCheck {
             self.ended_early(&run, context).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.distractors.as_ref().and_then(|distractors| distractors.unoffered(&run, context)));
         found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
-        JudgedRun { run, found }
+        let unjudged = self.unjudged(&run);
+        JudgedRun { run, found, unjudged }
+    }
+
+    /// Why nothing can be said of a run: it called nothing, or nothing that a judgement is about.
+    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+        let number = run.number;
+        if run.calls.is_empty() {
+            return Some(format!("the agent called no tool in run {number}, so nothing can be said of it"));
+        }
+        // Calls of distractors are judged, too.
+        let is_judged = |call: &AgentCall| {
+            call.reached().is_some() || self.agent.distractors.is_some() && call.target == CallTarget::Decoy
+        };
+        if !run.calls.iter().any(is_judged) {
+            return Some(format!("no call of run {number} reached a server, so nothing can be said of it"));
+        }
+        self.agent.judgements.iter().find_map(|judgement| judgement.unjudged(run))
     }
 
     /// The result where the model could not be asked: an error, since it says nothing about the servers.
@@ -131,12 +145,12 @@ impl AgentCheck {
             selection.add(&judged.run);
         }
         let passed = passed_runs(&runs);
-        let has_passed = self.agent.repeat.is_met(passed);
+        let has_reached = runs.iter().flat_map(|judged| &judged.run.calls).any(|call| call.reached().is_some());
+        let has_passed = self.agent.repeat.is_met(passed) && has_reached;
         let distracted = self.distracted(selection, &runs, context);
         let notes = self.notes(&runs, selection, context);
         let shown = runs.iter().position(|judged| !judged.found.is_empty());
-        let shown = shown.or_else(|| runs.iter().position(|judged| !judged.has_called())).unwrap_or_default();
-        let is_idle = runs.iter().any(|judged| !judged.has_called());
+        let shown = shown.or_else(|| runs.iter().position(|judged| judged.unjudged.is_some())).unwrap_or_default();
         let (outcome, mut findings) = if !has_passed && !runs[shown].found.is_empty() {
             (Outcome::Failed, std::mem::take(&mut runs[shown].found))
         } else {
@@ -149,13 +163,12 @@ impl AgentCheck {
             first.evidence.extend(self.evidence(&runs, shown, passed));
         }
         let reason = match outcome {
-            Outcome::Inconclusive if is_idle => {
-                let why =
-                    format!("the agent called no tool in run {}, so nothing can be said of it", judged.run.number);
-                Some(Reason::NotEvaluated(why))
+            Outcome::Inconclusive => {
+                let only_decoys = || "no call reached a server, so nothing can be said of the agent".to_owned();
+                Some(Reason::NotEvaluated(judged.unjudged.clone().unwrap_or_else(only_decoys)))
             }
             Outcome::Passed => Some(Reason::Measured(notes.clone())),
-            Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => None,
+            Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Errored => None,
         };
         if !context.is_replayed {
             self.log.add(AgentRow {
@@ -223,6 +236,12 @@ impl AgentCheck {
             let powers = self.agent.repeat.estimates(passed).map(|power| format!("{} {}", power.name(), power.text()));
             notes.splice(0..0, std::iter::once(passed.text()).chain(powers));
         }
+        let unmade = [(CallTarget::Unknown, "of tools that are not offered"), (CallTarget::Malformed, "malformed")];
+        notes.extend(unmade.into_iter().filter_map(|(target, kind)| {
+            let made = |judged: &JudgedRun| judged.run.calls.iter().filter(|call| call.target == target).count();
+            let most = runs.iter().map(made).max().filter(|most| *most > 0)?;
+            Some(format!("{most} {kind}"))
+        }));
         if let Some(golden) = &self.agent.golden {
             let extra: Vec<usize> = runs.iter().filter_map(|judged| golden.extra(&judged.run, &view)).collect();
             notes.extend(

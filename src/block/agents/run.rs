@@ -68,6 +68,8 @@ pub(super) struct AgentCall {
     pub(super) target: CallTarget,
     pub(super) arguments: Value,
     pub(super) result: ToolResult,
+    /// The text of the result, without an order that was planted in it.
+    pub(super) served_text: String,
     /// Why there is no answer, or none that the SDK's client can read.
     pub(super) failure: Option<Finding>,
     pub(super) exchange: Option<Exchange>,
@@ -257,11 +259,12 @@ impl Attempt<'_> {
         let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
         let is_struck = last.is_some_and(|call| call.is_struck);
         let HostCall { mut result, failure, exchange } = made;
+        let served_text = result.text.clone();
         if let Some(order) = self.planted.as_mut().filter(|_| is_sent && !result.is_error) {
             order.plant(&mut result.text);
         }
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
-        AgentCall { name, target, arguments, result, failure, exchange, is_struck }
+        AgentCall { name, target, arguments, result, served_text, failure, exchange, is_struck }
     }
 
     fn out_of_time(&self) -> AgentEnd {

@@ -296,6 +296,18 @@ fn time_ends_a_silent_tool_and_an_endless_policy() {
     assert!(seen.text().contains("over the budget of [TIME] of time"), "{}", seen.text());
 }
 
+/// Servers that models cannot use well fail, whatever else their agents are about.
+#[test]
+fn faulty_servers_fail() {
+    let scene = Scene::new("agents/faulty");
+    let suite = std::fs::read_to_string(root().join("tests/cases/agents/faulty.yml")).unwrap();
+    scene.write("faulty.yml", &suite.replace("mcprove serve", &format!("{} serve", env!("CARGO_BIN_EXE_mcprove"))));
+    let seen = scene.line("mcprove run faulty.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.text().contains("4 cases: 4 failed"), "{}", seen.text());
+    assert_eq!(seen.text().matches("error[loose-arguments-misunderstood]").count(), 2, "{}", seen.text());
+}
+
 /// The report has the figures of an agent as numbers.
 #[test]
 fn reports_have_pass_powers_and_costs() {

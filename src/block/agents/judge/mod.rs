@@ -40,6 +40,11 @@ pub(super) trait Judgement: Debug + Send + Sync {
     /// Everything that is wrong with a run.
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
 
+    /// Why nothing in a run shows what it is about; a run without findings does not pass then.
+    fn unjudged(&self, _run: &AgentRun) -> Option<String> {
+        None
+    }
+
     /// The variants of the fault taxonomy that it judges.
     fn variants(&self) -> Vec<&'static str> {
         Vec::new()
