@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::host::HostFailure;
-use super::judge::{JudgedView, Selection, share_text};
+use super::judge::{JudgedView, Judgement, Selection, share_text};
 use super::log::{AgentLog, AgentRow};
 use super::picture;
 use super::price::cost_text;
@@ -34,7 +34,7 @@ struct JudgedRun {
     run: AgentRun,
     found: Vec<Finding>,
     /// Why it cannot pass, although nothing is wrong with it.
-    unjudged: Option<String>,
+    unjudged: Option<Reason>,
 }
 
 impl JudgedRun {
@@ -46,6 +46,9 @@ impl JudgedRun {
 impl Check for AgentCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
+            if let Some(found) = self.too_few_recorded(&context) {
+                return self.without_model(found, &context);
+            }
             let mut runs = Vec::new();
             for number in 1..=self.agent.repeat.runs {
                 match run(&self.agent, &context, number).await {
@@ -73,8 +76,14 @@ impl AgentCheck {
         let mut found: Vec<Finding> =
             self.ended_early(&run, context).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.distractors.as_ref().and_then(|distractors| distractors.unoffered(&run, context)));
-        found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
-        let unjudged = self.unjudged(&run);
+        let is_known = |judgement: &&Arc<dyn Judgement>| !is_unknown(&run, context) || !judgement.is_about_model();
+        let judgements = self.agent.judgements.iter().filter(is_known);
+        found.extend(judgements.flat_map(|judgement| judgement.judge(&run, &view)));
+        let unjudged = if is_unknown(&run, context) {
+            Some(Reason::ModelDiverged)
+        } else {
+            self.unjudged(&run).map(Reason::NotEvaluated)
+        };
         JudgedRun { run, found, unjudged }
     }
 
@@ -102,6 +111,18 @@ impl AgentCheck {
         CheckResult { findings: vec![Finding { quote, ..found }], ..CheckResult::because(Outcome::Errored, reason) }
     }
 
+    /// Fewer runs are recorded than are to be made: playing one twice would count it twice.
+    fn too_few_recorded(&self, context: &CheckContext<'_>) -> Option<Finding> {
+        let recorded = self.agent.provider.recorded_runs().filter(|_| context.record.is_none())?;
+        let (runs, wanted) = (recorded.runs, self.agent.repeat.runs);
+        let message = || {
+            let is = if runs == 1 { "run is" } else { "runs are" };
+            format!("{runs} {is} recorded in `{}`, and `repeat` asks for {wanted}", recorded.file.display())
+        };
+        let help = "record all of them with `mcprove run --update`, which asks the model".to_owned();
+        (runs < wanted).then(|| Finding { help: Some(help), ..Finding::new("recording-too-short", message()) })
+    }
+
     /// Hands on what the model said, where that is to be recorded.
     fn record(&self, runs: &[JudgedRun], context: &CheckContext<'_>) {
         let turns = runs.iter().map(|judged| Value::Array(judged.run.turns.clone())).collect();
@@ -122,7 +143,8 @@ impl AgentCheck {
                 let quote = self.agent.budget.span.map(|span| Quote::new(context.sources, span, "this budget"));
                 Some(Finding { help: Some(help), quote, ..Finding::new("budget-exceeded", message) })
             }
-            AgentEnd::Stuck(found) => Some(found.clone()),
+            AgentEnd::Diverged(_) if context.is_replayed => None,
+            AgentEnd::Stuck(found) | AgentEnd::Diverged(found) => Some(found.clone()),
         }
     }
 
@@ -165,7 +187,7 @@ impl AgentCheck {
         let reason = match outcome {
             Outcome::Inconclusive => {
                 let only_decoys = || "no call reached a server, so nothing can be said of the agent".to_owned();
-                Some(Reason::NotEvaluated(judged.unjudged.clone().unwrap_or_else(only_decoys)))
+                Some(judged.unjudged.clone().unwrap_or_else(|| Reason::NotEvaluated(only_decoys())))
             }
             Outcome::Passed => Some(Reason::Measured(notes.clone())),
             Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Errored => None,
@@ -260,6 +282,12 @@ impl AgentCheck {
     fn highest_cost(&self, runs: &[JudgedRun]) -> Option<f64> {
         runs.iter().filter_map(|judged| self.agent.cost(judged.run.tokens)).reduce(f64::max)
     }
+}
+
+/// Whether nobody knows how a run would go on: a recorded server answers in another way than the one to which the model
+/// was recorded, as a mutant does in a proof. Any change would look like a failure of the agent.
+fn is_unknown(run: &AgentRun, context: &CheckContext<'_>) -> bool {
+    context.is_replayed && matches!(run.end, AgentEnd::Diverged(_))
 }
 
 fn most_tokens(runs: &[JudgedRun]) -> u64 {

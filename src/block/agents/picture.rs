@@ -24,7 +24,9 @@ pub(super) fn lines(run: &AgentRun) -> Vec<String> {
         AgentEnd::Answered(text) if text.is_empty() => "ended without an answer".to_owned(),
         AgentEnd::Answered(text) => format!("answered: {}", short(text)),
         AgentEnd::OverBudget(what) => format!("ended: over the budget of {what}"),
-        AgentEnd::Stuck(found) | AgentEnd::Unavailable(found) => format!("ended: {}", found.message),
+        AgentEnd::Stuck(found) | AgentEnd::Diverged(found) | AgentEnd::Unavailable(found) => {
+            format!("ended: {}", found.message)
+        }
     });
     lines
 }

@@ -24,10 +24,22 @@ pub(super) trait ModelProvider: Debug + Send + Sync {
         true
     }
 
+    /// How many runs are recorded, where turns are played back from a recording.
+    fn recorded_runs(&self) -> Option<RecordedRuns> {
+        None
+    }
+
     /// The recording of these runs and its file, where there is to be one.
     fn recording(&self, _runs: Vec<Value>) -> Option<(PathBuf, Value)> {
         None
     }
+}
+
+/// The runs of a recording.
+#[derive(Debug, Clone)]
+pub(super) struct RecordedRuns {
+    pub(super) file: PathBuf,
+    pub(super) runs: usize,
 }
 
 /// A model in the middle of a run.
@@ -153,6 +165,8 @@ impl Tokens {
 pub(super) enum ModelFailure {
     /// It cannot go on with what the servers answered, which counts against the run.
     Stuck(Box<Finding>),
+    /// It is told something else than when its turns were recorded, so nobody knows what it would say.
+    Diverged(Box<Finding>),
     /// Its provider cannot be used, which says nothing about the run.
     Unavailable(Box<Finding>),
 }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::api::ApiProvider;
 use super::host::OfferedTool;
-use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, Tokens, ToolArguments, ToolUse};
+use super::provider::{
+    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, RecordedRuns, Tokens, ToolArguments, ToolUse,
+};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 use crate::source::{beginning, difference};
@@ -49,13 +51,18 @@ impl ModelProvider for RecordedProvider {
             let inner = self.inner.start(context, number);
             return Box::new(WrittenModel { inner, turns: Vec::new() });
         }
-        let run = self.known.as_ref().and_then(|runs| runs.get(number - 1).or(runs.last()));
+        let run = self.known.as_ref().and_then(|runs| runs.get(number - 1));
         let turns = run.and_then(Value::as_array).cloned();
         Box::new(PlayedModel { file: self.file.display().to_string(), turns, at: 0 })
     }
 
     fn is_deterministic(&self) -> bool {
         self.known.is_some()
+    }
+
+    fn recorded_runs(&self) -> Option<RecordedRuns> {
+        let runs = self.known.as_ref()?.len();
+        Some(RecordedRuns { file: self.file.clone(), runs })
     }
 
     fn recording(&self, runs: Vec<Value>) -> Option<(PathBuf, Value)> {
@@ -110,7 +117,7 @@ impl PlayedModel {
         let recorded = turn.map_or(Value::Null, |turn| turn["told"].clone());
         match turn.and_then(|turn| turn_of(&turn["turn"])) {
             Some(turn) if recorded == told => Ok(turn),
-            _ => Err(ModelFailure::Stuck(Box::new(self.differs(&recorded, &told)))),
+            _ => Err(ModelFailure::Diverged(Box::new(self.differs(&recorded, &told)))),
         }
     }
 

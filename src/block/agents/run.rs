@@ -56,6 +56,8 @@ pub(super) enum AgentEnd {
     OverBudget(String),
     /// The model could not go on.
     Stuck(Finding),
+    /// The model would be told something else than in its recording.
+    Diverged(Finding),
     /// The provider of the model could not be used.
     Unavailable(Finding),
 }
@@ -193,6 +195,7 @@ impl Attempt<'_> {
             let mut turn = match replied {
                 Ok(turn) => turn,
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
+                Err(ModelFailure::Diverged(found)) => return AgentEnd::Diverged(*found),
                 Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
             };
             let bytes_said = bytes_of_turn(&turn);
@@ -317,7 +320,7 @@ impl AgentRun {
     pub(super) fn answer(&self) -> Option<&str> {
         match &self.end {
             AgentEnd::Answered(text) => Some(text),
-            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Unavailable(_) => None,
+            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Diverged(_) | AgentEnd::Unavailable(_) => None,
         }
     }
 

@@ -365,3 +365,38 @@ fn a_recorded_model_is_played_back_until_it_would_be_told_something_else() {
     assert_eq!(scene.line("mcprove check suite.yml").status, 2);
     assert_eq!(model.asked().len(), asked);
 }
+
+/// Records a suite with the model; the scene has the recording `adder.json`.
+fn recorded(name: &str, suite: &str, model: &Loopback) -> Scene {
+    let scene = Scene::new(&format!("agents/{name}"));
+    scene.write("suite.yml", suite);
+    let environment = format!("MODEL_KEY={KEY} MODEL_URL={}", model.url());
+    let seen = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    scene
+}
+
+#[test]
+fn a_recorded_run_counts_once() {
+    let model = Loopback::start(adder("openai", false));
+    let once = suite("openai", ", recording: adder.json");
+    let scene = recorded("repeated-recording", &once, &model);
+    scene.write("suite.yml", &format!("{once}    repeat: {{ runs: 3, pass: [2] }}\n"));
+    let seen = scene.line("mcprove run suite.yml");
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("1 run is recorded in `adder.json`, and `repeat` asks for 3"), "{}", seen.text());
+}
+
+/// A mutant that changes what a recorded model is told is undecided, unless something else notices it.
+#[test]
+fn a_recording_kills_no_mutant() {
+    let model = Loopback::start(adder("openai", false));
+    let suite = suite("openai", ", recording: adder.json");
+    let scene = recorded("proved-recording", &format!("{suite}    accepted_by: [openai]\n"), &model);
+    let seen = scene.line("mcprove prove suite.yml --report json=report.json");
+    let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
+    let text = report.to_string();
+    assert!(!text.contains("recording-differs") && !seen.text().contains("recording-differs"), "{}", seen.text());
+    assert!(text.contains("the recorded model was told something else"), "{}", seen.text());
+    assert!(text.contains("the tool `"), "{}", seen.text());
+}

@@ -40,6 +40,11 @@ pub(super) trait Judgement: Debug + Send + Sync {
     /// Everything that is wrong with a run.
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
 
+    /// Whether it depends on what the model says next, and not only on the servers.
+    fn is_about_model(&self) -> bool {
+        true
+    }
+
     /// Why nothing in a run shows what it is about; a run without findings does not pass then.
     fn unjudged(&self, _run: &AgentRun) -> Option<String> {
         None

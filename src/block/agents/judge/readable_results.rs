@@ -19,6 +19,10 @@ impl Judgement for ReadableResults {
         vec!["PROVIDER-RESULT-UNUSABLE"]
     }
 
+    fn is_about_model(&self) -> bool {
+        false
+    }
+
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         let unreadable = run.calls.iter().filter(|call| is_answered(call)).find(|call| !is_readable(&call.result.message));
         let found = unreadable.map(|call| {
