@@ -258,12 +258,14 @@ impl AgentCheck {
             let powers = self.agent.repeat.estimates(passed).map(|power| format!("{} {}", power.name(), power.text()));
             notes.splice(0..0, std::iter::once(passed.text()).chain(powers));
         }
-        let unmade = [(CallTarget::Unknown, "of tools that are not offered"), (CallTarget::Malformed, "malformed")];
-        notes.extend(unmade.into_iter().filter_map(|(target, kind)| {
-            let made = |judged: &JudgedRun| judged.run.calls.iter().filter(|call| call.target == target).count();
-            let most = runs.iter().map(made).max().filter(|most| *most > 0)?;
-            Some(format!("{most} {kind}"))
-        }));
+        let most = |is_meant: fn(&CallTarget) -> bool| {
+            let count = |judged: &JudgedRun| judged.run.calls.iter().filter(|call| is_meant(&call.target)).count();
+            runs.iter().map(count).max().filter(|most| *most > 0)
+        };
+        let unknown = most(|target| *target == CallTarget::Unknown);
+        notes.extend(unknown.map(|unknown| format!("{unknown} of tools that are not offered")));
+        let malformed = most(|target| matches!(target, CallTarget::Malformed { .. }));
+        notes.extend(malformed.map(|malformed| format!("{malformed} malformed")));
         if let Some(golden) = &self.agent.golden {
             let extra: Vec<usize> = runs.iter().filter_map(|judged| golden.extra(&judged.run, &view)).collect();
             notes.extend(

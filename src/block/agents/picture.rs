@@ -38,7 +38,7 @@ fn of_call(call: &AgentCall) -> String {
         (CallTarget::Tool { .. }, false) => "",
         (CallTarget::Tool { .. }, true) => "error: ",
         (CallTarget::Decoy, _) => "distractor: ",
-        (CallTarget::Unknown | CallTarget::Malformed, _) => "not made: ",
+        (CallTarget::Unknown | CallTarget::Malformed { .. }, _) => "not made: ",
     };
     let struck = if call.is_struck { " (struck by a fault)" } else { "" };
     format!("{} {arguments} → {kind}{answer}{struck}", call.name)

@@ -88,8 +88,8 @@ pub(super) enum CallTarget {
     Decoy,
     /// Nothing: no such tool is offered.
     Unknown,
-    /// Nothing, since the arguments are no JSON object.
-    Malformed,
+    /// Nothing, since the arguments of a call of this tool are no JSON object.
+    Malformed { tool: String },
 }
 
 /// Runs an agent once in servers of its own.
@@ -240,7 +240,7 @@ impl Attempt<'_> {
             }
             (CallTarget::Decoy, _) => HostCall::not_made(DECOY_ANSWER),
             (CallTarget::Unknown, _) => HostCall::not_made(&format!("there is no tool `{}`", wanted.name)),
-            (CallTarget::Malformed | CallTarget::Tool { .. }, _) => {
+            (CallTarget::Malformed { .. } | CallTarget::Tool { .. }, _) => {
                 HostCall::not_made("the arguments are no JSON object")
             }
         };
@@ -250,7 +250,6 @@ impl Attempt<'_> {
     fn target(&self, wanted: &ToolUse) -> CallTarget {
         let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
         match (offered, &wanted.arguments) {
-            (_, ToolArguments::Malformed(_)) => CallTarget::Malformed,
             (None, _) => CallTarget::Unknown,
             (Some(ToolOrigin::Decoy), _) => CallTarget::Decoy,
             (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(_)) => CallTarget::Tool { server, tool },
@@ -258,6 +257,7 @@ impl Attempt<'_> {
     }
 
     fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
+            (Some(ToolOrigin::Server { tool, .. }), ToolArguments::Malformed(_)) => CallTarget::Malformed { tool },
         let is_sent = matches!(target, CallTarget::Tool { .. });
         let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
         let is_struck = last.is_some_and(|call| call.is_struck);
@@ -342,7 +342,16 @@ impl AgentCall {
     pub(super) fn reached(&self) -> Option<(&str, &str)> {
         match &self.target {
             CallTarget::Tool { server, tool } => Some((server, tool)),
-            CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed => None,
+            CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed { .. } => None,
+        }
+    }
+
+    /// The tool that it is meant for, by its server's name for it; nothing where that is offered to be left alone.
+    pub(super) fn wanted_tool(&self) -> Option<&str> {
+        match &self.target {
+            CallTarget::Tool { tool, .. } | CallTarget::Malformed { tool } => Some(tool),
+            CallTarget::Unknown => Some(&self.name),
+            CallTarget::Decoy => None,
         }
     }
 

@@ -24,7 +24,8 @@ impl Judgement for ReadableResults {
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
-        let unreadable = run.calls.iter().filter(|call| is_answered(call)).find(|call| !is_readable(&call.result.message));
+        let unreadable =
+            run.calls.iter().filter(|call| is_answered(call)).find(|call| !is_readable(&call.result.message));
         let found = unreadable.map(|call| {
             let message =
                 format!("the answer to `{}` has no text, image or audio, so a model reads nothing", call.name);
