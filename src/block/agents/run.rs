@@ -1,6 +1,7 @@
 //! One run of an agent: the model is asked, its calls are made, and what came of them is told to it, until it answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -107,6 +108,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let faults =
         (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.clone()).timed(carrier::clock)));
     let servers = agent.servers_of(context.suite);
+    let time = context.case_timeout.map_or(agent.budget.time, |timeout| timeout.min(agent.budget.time));
     let begun = Instant::now();
     let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
     let mut offered = host.tools.clone();
@@ -122,14 +124,15 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         offered,
         past: Vec::new(),
         calls: Vec::new(),
-        is_asking: false,
+        asking_since: None,
+        time,
         in_flight: None,
         tokens: Tokens::default(),
         faults: faults.clone(),
         planted: planted.take(),
     };
     let mut model = agent.provider.start(context, number);
-    let deadline = begun + agent.budget.time;
+    let deadline = begun + time;
     let goal = Goal { prompt: &prompt, system: system.as_deref(), deadline };
     let ended = timeout_at(deadline, attempt.until_answered(model.as_mut(), goal)).await;
     let end = ended.unwrap_or_else(|_| attempt.out_of_time());
@@ -168,12 +171,14 @@ struct Goal<'a> {
 /// A run under way.
 struct Attempt<'a> {
     agent: &'a Agent,
+    /// The time that it may take.
+    time: Duration,
     host: AgentHost<'a>,
     offered: Vec<OfferedTool>,
     past: Vec<PastTurn>,
     calls: Vec<AgentCall>,
-    /// Whether the model is to answer.
-    is_asking: bool,
+    /// Since when the model is to answer.
+    asking_since: Option<Instant>,
     /// The call that is being made.
     in_flight: Option<ToolUse>,
     tokens: Tokens,
@@ -189,9 +194,9 @@ impl Attempt<'_> {
         let mut bytes_told = bytes_of(&first);
         loop {
             let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past, deadline };
-            self.is_asking = true;
+            self.asking_since = Some(Instant::now());
             let replied = model.reply(&told).await;
-            self.is_asking = false;
+            self.asking_since = None;
             let mut turn = match replied {
                 Ok(turn) => turn,
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
@@ -252,12 +257,12 @@ impl Attempt<'_> {
         match (offered, &wanted.arguments) {
             (None, _) => CallTarget::Unknown,
             (Some(ToolOrigin::Decoy), _) => CallTarget::Decoy,
+            (Some(ToolOrigin::Server { tool, .. }), ToolArguments::Malformed(_)) => CallTarget::Malformed { tool },
             (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(_)) => CallTarget::Tool { server, tool },
         }
     }
 
     fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
-            (Some(ToolOrigin::Server { tool, .. }), ToolArguments::Malformed(_)) => CallTarget::Malformed { tool },
         let is_sent = matches!(target, CallTarget::Tool { .. });
         let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
         let is_struck = last.is_some_and(|call| call.is_struck);
@@ -271,8 +276,18 @@ impl Attempt<'_> {
     }
 
     fn out_of_time(&self) -> AgentEnd {
-        let time = duration_text(self.agent.budget.time);
-        let asking = if self.is_asking { ", waiting for the model" } else { "" };
+        let time = duration_text(self.time);
+        let waited = self.asking_since.map(|since| since.elapsed());
+        // An agent that goes round and round waits for the model most of the time, too, but for each turn only shortly.
+        if waited.is_some_and(|waited| waited >= self.time / 2) {
+            let help = "check that the provider answers, or raise `budget.time` if the model needs longer";
+            let message = format!("the model gave no answer before the {time} of the run were over");
+            return AgentEnd::Unavailable(Finding {
+                help: Some(help.to_owned()),
+                ..Finding::new("provider-unavailable", message)
+            });
+        }
+        let asking = if waited.is_some() { ", waiting for the model" } else { "" };
         AgentEnd::OverBudget(format!("{time} of time{asking}"))
     }
 

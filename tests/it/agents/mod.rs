@@ -43,7 +43,8 @@ fn run(name: &str, suite: &str, model: &Loopback) -> Seen {
     let kept = ["report.json", "events.ndjson", "junit.xml", "report.md"]
         .map(|file| scene.line(&format!("show {file}")).stdout);
     let outputs = kept.iter().chain([&seen.stdout, &seen.stderr]);
-    assert!(outputs.into_iter().all(|text| !text.contains(KEY)), "the key is in an output of {name}");
+    // Not even its beginning.
+    assert!(outputs.into_iter().all(|text| !text.contains(&KEY[..10])), "the key is in an output of {name}");
     seen
 }
 
@@ -108,6 +109,33 @@ const BROKEN: &[Broken] = &[
         answer: |_, _| Answer::new(429, "{}").with("retry-after", "3600"),
         more: "",
     },
+    // More seconds than any clock counts.
+    Broken {
+        name: "429-endless",
+        status: 3,
+        says: "allows no more requests",
+        answer: |_, _| Answer::new(429, "{}").with("retry-after", "18446744073709551615"),
+        more: "",
+    },
+    Broken {
+        name: "429-date",
+        status: 3,
+        says: "next attempt after",
+        answer: |_, _| Answer::new(429, "{}").with("retry-after", "Fri, 31 Dec 2100 23:59:59 GMT"),
+        more: "",
+    },
+    // As Gemini refuses a key; the key is at the end of what is shown.
+    Broken {
+        name: "400-key",
+        status: 3,
+        says: "provider-refuses-key",
+        answer: |_, _| {
+            let message = format!("{}{KEY}", "x".repeat(290));
+            let details = json!([{ "reason": "API_KEY_INVALID" }]);
+            Answer::new(400, json!({ "error": { "message": message, "details": details } }).to_string())
+        },
+        more: "",
+    },
     Broken { name: "500", status: 3, says: "is broken", answer: |_, _| refusal(500, "oops"), more: "" },
     Broken {
         name: "no-json",
@@ -169,8 +197,8 @@ const BROKEN: &[Broken] = &[
     },
     Broken {
         name: "silent",
-        status: 1,
-        says: "ended: over the budget of [TIME] of time, waiting for the model",
+        status: 3,
+        says: "the model gave no answer before the [TIME] of the run were over",
         answer: |_, _| Answer::never(),
         more: "",
     },
@@ -265,6 +293,87 @@ fn without_a_key_nothing_is_asked() {
     assert_eq!(seen.status, 3, "{}", seen.text());
     assert!(seen.text().contains("MODEL_KEY"), "{}", seen.text());
     assert!(model.asked().is_empty());
+}
+
+#[test]
+fn a_key_that_cannot_be_sent_is_none() {
+    let model = Loopback::start(adder("openai", false));
+    let scene = Scene::new("agents/bad-key");
+    scene.write("suite.yml", &suite("openai", ""));
+    for (key, says) in [("''", "is empty"), ("'a b\n'", "line end"), ("' '", "is empty"), ("'schlüssel '", "a space")]
+    {
+        let seen = scene.line(&format!("MODEL_KEY={key} MODEL_URL={} mcprove run suite.yml", model.url()));
+        assert_eq!(seen.status, 3, "{}", seen.text());
+        assert!(seen.text().contains("no-key") && seen.text().contains(says), "{}", seen.text());
+    }
+    assert!(model.asked().is_empty());
+}
+
+/// A refusal is no empty answer.
+#[test]
+fn a_refusal_ends_a_run() {
+    let message = json!({ "role": "assistant", "content": null, "refusal": "I cannot help" });
+    let choice = json!({ "index": 0, "message": message, "finish_reason": "stop" });
+    let whole = Answer::ok(json!({ "choices": [choice] }).to_string());
+    let delta = |refusal: &str| json!({ "choices": [{ "index": 0, "delta": { "refusal": refusal } }] });
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    let stream = shapes::openai_stream(&[delta("I cannot"), delta(" help"), end]);
+    for (name, answer, more) in [("refusal", whole, ""), ("refusal-stream", stream, ", stream: true")] {
+        let model = Loopback::start(move |_| answer.clone());
+        let seen = run(name, &suite("openai", more), &model);
+        assert_eq!(seen.status, 1, "{}", seen.text());
+        let told = seen.text().contains("model-stopped") && seen.text().contains("refusal: I cannot help");
+        assert!(told, "{}", seen.text());
+    }
+}
+
+/// What servers beside OpenAI leave out, or write in another way.
+#[test]
+fn compatible_servers_are_understood() {
+    let call = |call: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+    let begin = json!({ "id": "call_1", "function": { "name": "add", "arguments": "{\"a\": 2," } });
+    let rest = json!({ "id": null, "function": { "name": null, "arguments": " \"b\": 3}" } });
+    let numbered = |mut part: Value| {
+        part["index"] = json!(0);
+        call(part)
+    };
+    let whole = |call: Value| {
+        let message = json!({ "role": "assistant", "content": "", "tool_calls": [call] });
+        Answer::ok(json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }] }).to_string())
+    };
+    let object = json!({ "type": "function", "function": { "name": "add", "arguments": { "a": 2, "b": 3 } } });
+    let cases = [
+        ("null-id", shapes::openai_stream(&[numbered(begin.clone()), numbered(rest.clone())]), ", stream: true"),
+        ("no-index", shapes::openai_stream(&[call(begin), call(rest)]), ", stream: true"),
+        ("object-stream", shapes::openai_stream(&[call(object.clone())]), ", stream: true"),
+        ("object", whole(object), ""),
+    ];
+    for (name, answer, more) in cases {
+        let is_streamed = more.contains("stream");
+        let model = Loopback::start(move |body| match shapes::last_result("openai", body) {
+            None => answer.clone(),
+            Some(_) => shapes::text("openai", "It is 5.", is_streamed),
+        });
+        let seen = run(name, &suite("openai", more), &model);
+        assert_eq!(seen.status, 0, "{name}: {}", seen.text());
+        for request in &model.asked() {
+            shapes::assert_valid("openai", request, is_streamed, KEY);
+        }
+    }
+    let model = Loopback::start(move |_| whole(json!({ "id": "call_1", "function": { "arguments": "{}" } })));
+    let seen = run("no-name", &suite("openai", ""), &model);
+    assert!(seen.text().contains("choices[0].message.tool_calls[0].function.name"), "{}", seen.text());
+}
+
+/// A model that goes round and round is no provider that hangs; `--timeout` ends both.
+#[test]
+fn the_time_of_a_case_ends_a_run() {
+    let model = Loopback::start(|_| Answer::never());
+    let scene = Scene::new("agents/case-time");
+    scene.write("suite.yml", &suite("openai", ""));
+    let seen = scene.line(&format!("MODEL_KEY=k MODEL_URL={} mcprove run suite.yml --timeout 1s", model.url()));
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("provider-unavailable"), "{}", seen.text());
 }
 
 /// Runs a policy on a server that answers no call, and one that never stops calling.
