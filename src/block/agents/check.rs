@@ -56,7 +56,10 @@ impl Check for AgentCheck {
                         return self.without_model(found, &context);
                     }
                     Ok(run) => runs.push(self.judge(run, &context)),
-                    Err(HostFailure::Unavailable(found)) => return CheckResult::unavailable(found),
+                    Err(HostFailure::Unavailable(found)) => {
+                        self.log_error(&found, &context);
+                        return CheckResult::unavailable(found);
+                    }
                     Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
                 }
             }
@@ -105,10 +108,31 @@ impl AgentCheck {
 
     /// The result where the model could not be asked: an error, since it says nothing about the servers.
     fn without_model(&self, found: Finding, context: &CheckContext<'_>) -> CheckResult {
+        self.log_error(&found, context);
         let reason = Reason::ServerUnavailable(found.message.clone());
         let quote =
             found.quote.or_else(|| Some(Quote::new(context.sources, self.agent.provider_span, "this provider")));
         CheckResult { findings: vec![Finding { quote, ..found }], ..CheckResult::because(Outcome::Errored, reason) }
+    }
+
+    /// Adds a row for an agent that could not be run.
+    fn log_error(&self, found: &Finding, context: &CheckContext<'_>) {
+        let Some(server) = context.server.filter(|_| !context.is_replayed) else { return };
+        self.log.add(AgentRow {
+            file: context.suite.file.clone(),
+            server: context.server_name.to_owned(),
+            revision: server.revision.to_string(),
+            order: self.order,
+            agent: self.agent.title(),
+            outcome: Outcome::Errored,
+            notes: found.message.clone(),
+            passed: PassedRuns { passed: 0, runs: 0 },
+            pass: Vec::new(),
+            tokens: 0,
+            cost: None,
+            clashes: Vec::new(),
+            runs: Vec::new(),
+        });
     }
 
     /// Fewer runs are recorded than are to be made: playing one twice would count it twice.
@@ -170,7 +194,7 @@ impl AgentCheck {
         let has_reached = runs.iter().flat_map(|judged| &judged.run.calls).any(|call| call.reached().is_some());
         let has_passed = self.agent.repeat.is_met(passed) && has_reached;
         let distracted = self.distracted(selection, &runs, context);
-        let notes = self.notes(&runs, selection, context);
+        let mut notes = self.notes(&runs, selection, context);
         let shown = runs.iter().position(|judged| !judged.found.is_empty());
         let shown = shown.or_else(|| runs.iter().position(|judged| judged.unjudged.is_some())).unwrap_or_default();
         let (outcome, mut findings) = if !has_passed && !runs[shown].found.is_empty() {
@@ -181,6 +205,10 @@ impl AgentCheck {
         findings.extend(distracted);
         let outcome = if findings.is_empty() { outcome } else { Outcome::Failed };
         let judged = &runs[shown];
+        let is_recorded = context.record.is_some() && self.agent.provider.recording_file().is_some();
+        if is_recorded && outcome != Outcome::Passed {
+            notes.push_str(", not recorded, since it did not pass");
+        }
         if let Some(first) = findings.first_mut() {
             first.evidence.extend(self.evidence(&runs, shown, passed));
         }
@@ -206,7 +234,7 @@ impl AgentCheck {
                 tokens: most_tokens(&runs),
                 cost: self.highest_cost(&runs),
                 clashes: judged.run.clashes.clone(),
-                runs: runs.iter().map(|judged| picture::lines(&judged.run)).collect(),
+                runs: runs.iter().map(|judged| picture::lines(&judged.run, picture::MANY_CALLS)).collect(),
             });
         }
         let judged = runs.swap_remove(shown);
@@ -306,7 +334,7 @@ fn pictures(runs: &[JudgedRun], shown: usize) -> Vec<(String, String)> {
     let all = std::iter::once(&runs[shown]).chain(others.map(|(_, judged)| judged)).take(MOST_PICTURES);
     let drawn = all.map(|judged| {
         let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
-        (name, picture::lines(&judged.run).join("\n"))
+        (name, picture::lines(&judged.run, picture::FEW_CALLS).join("\n"))
     });
     drawn.collect()
 }

@@ -18,7 +18,7 @@ use super::provider::{
 use crate::carrier;
 use crate::diagnosis;
 use crate::event::{Exchange, Finding};
-use crate::fault::FaultPlayer;
+use crate::fault::{FaultPlayer, PassedCall};
 use crate::plan::CheckContext;
 use crate::source::template::{fill, text_of};
 use crate::source::{Node, Quote, duration_text};
@@ -76,6 +76,8 @@ pub(super) struct AgentCall {
     /// Why there is no answer, or none that the SDK's client can read.
     pub(super) failure: Option<Finding>,
     pub(super) exchange: Option<Exchange>,
+    /// What passed between client and server, where faults may strike; nothing if no message was sent.
+    pub(super) passed: Option<PassedCall>,
     /// Whether a fault struck it.
     pub(super) is_struck: bool,
 }
@@ -127,6 +129,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         asking_since: None,
         time,
         in_flight: None,
+        passed_before: 0,
         tokens: Tokens::default(),
         faults: faults.clone(),
         planted: planted.take(),
@@ -181,6 +184,8 @@ struct Attempt<'a> {
     asking_since: Option<Instant>,
     /// The call that is being made.
     in_flight: Option<ToolUse>,
+    /// How many calls had passed before it.
+    passed_before: usize,
     tokens: Tokens,
     faults: Option<Arc<FaultPlayer>>,
     planted: Option<PlantedOrder>,
@@ -197,17 +202,14 @@ impl Attempt<'_> {
             self.asking_since = Some(Instant::now());
             let replied = model.reply(&told).await;
             self.asking_since = None;
-            let mut turn = match replied {
+            let turn = match replied {
                 Ok(turn) => turn,
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
                 Err(ModelFailure::Diverged(found)) => return AgentEnd::Diverged(*found),
                 Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
             };
             let bytes_said = bytes_of_turn(&turn);
-            if turn.tokens == Tokens::default() {
-                turn.tokens = estimate(bytes_told, bytes_said);
-            }
-            self.tokens.add(turn.tokens);
+            self.tokens.add(turn.tokens.unwrap_or_else(|| estimate(bytes_told, bytes_said)));
             if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
                 return AgentEnd::OverBudget(format!("{} tokens", budget.tokens.unwrap_or_default()));
             }
@@ -227,6 +229,7 @@ impl Attempt<'_> {
                     return AgentEnd::OverBudget(format!("{} calls", budget.calls));
                 }
                 self.in_flight = Some(wanted.clone());
+                self.passed_before = self.faults.as_ref().map_or(0, |faults| faults.calls().len());
                 let call = self.make(wanted).await;
                 self.in_flight = None;
                 results.push(call.result.clone());
@@ -264,15 +267,15 @@ impl Attempt<'_> {
 
     fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
         let is_sent = matches!(target, CallTarget::Tool { .. });
-        let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
-        let is_struck = last.is_some_and(|call| call.is_struck);
+        let passed = self.faults.as_ref().and_then(|faults| faults.calls().into_iter().skip(self.passed_before).last());
+        let is_struck = passed.is_some_and(|call| call.is_struck);
         let HostCall { mut result, failure, exchange } = made;
         let served_text = result.text.clone();
         if let Some(order) = self.planted.as_mut().filter(|_| is_sent && !result.is_error) {
             order.plant(&mut result.text);
         }
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
-        AgentCall { name, target, arguments, result, served_text, failure, exchange, is_struck }
+        AgentCall { name, target, arguments, result, served_text, failure, exchange, passed, is_struck }
     }
 
     fn out_of_time(&self) -> AgentEnd {

@@ -509,3 +509,44 @@ fn a_recording_kills_no_mutant() {
     assert!(text.contains("the recorded model was told something else"), "{}", seen.text());
     assert!(text.contains("the tool `"), "{}", seen.text());
 }
+
+/// A model that the recording does not know is asked with `--update`, and only what passes is recorded.
+#[test]
+fn a_recording_of_another_model_is_replaced() {
+    let model = Loopback::start(adder("openai", false));
+    let before = suite("openai", ", recording: adder.json");
+    let scene = recorded("other-model", &before, &model);
+    let after = before.replace("model: adder", "model: subtracter");
+    scene.write("suite.yml", &after);
+    let seen = scene.line("mcprove run suite.yml");
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("nothing of the model `subtracter` is recorded"), "{}", seen.text());
+    let environment = format!("MODEL_KEY={KEY} MODEL_URL={}", model.url());
+    scene.write("suite.yml", &after.replace("contains: \"5\"", "contains: six"));
+    let seen = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    let words = seen.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not recorded, since it did not pass"), "{words}");
+    scene.write("suite.yml", &after);
+    let seen = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    assert_eq!(scene.line("mcprove run suite.yml").status, 0);
+}
+
+/// Errors that come in the middle of a stream are those of the provider, which is asked again; redirects are not followed.
+#[test]
+fn a_stream_that_ends_with_an_error_is_asked_for_again() {
+    let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let model = Loopback::start(adder("anthropic", true));
+    model.first(shapes::openai_stream(std::slice::from_ref(&error)));
+    let seen = run("overloaded-once", &suite("anthropic", ", stream: true"), &model);
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let model = Loopback::start(move |_| shapes::openai_stream(std::slice::from_ref(&error)));
+    let seen = run("overloaded", &suite("anthropic", ", stream: true"), &model);
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("`anthropic` ends its answer with an error: Overloaded"), "{}", seen.text());
+    let model = Loopback::start(|_| Answer::new(307, "").with("location", "http://127.0.0.1:9/"));
+    let seen = run("elsewhere", &suite("openai", ""), &model);
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("leads to another address"), "{}", seen.text());
+}

@@ -62,7 +62,8 @@ pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         tokens: Tokens {
             read: answer["usage"]["input_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["output_tokens"].as_u64().unwrap_or_default(),
-        },
+        }
+        .counted(),
         cut: cut_by(&answer["stop_reason"], &DONE),
         raw: blocks.iter().map(with_object_input).collect::<Vec<_>>().into(),
     })

@@ -65,7 +65,8 @@ pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         tokens: Tokens {
             read: tokens(["promptTokenCount", "toolUsePromptTokenCount"]),
             written: tokens(["candidatesTokenCount", "thoughtsTokenCount"]),
-        },
+        }
+        .counted(),
         cut: cut_by(&candidate["finishReason"], &DONE),
         raw: parts.into(),
     })

@@ -376,7 +376,7 @@ impl ApiModel {
             events.extend(parsed.iter().filter_map(read_event));
         }
         if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {
-            return Err(self.unreadable(&error.to_string()));
+            return Err(self.broke_off(error));
         }
         self.format.assemble(&events).ok_or_else(|| self.cut())
     }
@@ -386,8 +386,8 @@ impl ApiModel {
         let named = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = named.and_then(|value| retry_after(value, SystemTime::now()));
         let body = response.text().await.unwrap_or_default();
-        let said = self.said(message_in(&body));
-        let message = |what: String| format!("{what} (HTTP {}): {said}", status.as_u16());
+        let reason = self.reason(&body);
+        let message = |what: String| format!("{what} (HTTP {}){reason}", status.as_u16());
         let is_for_a_while = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if is_for_a_while {
             let busy = status == StatusCode::TOO_MANY_REQUESTS;
@@ -402,6 +402,11 @@ impl ApiModel {
                 let help = "check `key`, and the variable of the environment that it names";
                 FailedAttempt::final_one("provider-refuses-key", message(format!("`{provider}` refuses the key")), help)
             }
+            300..=399 => {
+                let help = "write the address to which it leads as `url`";
+                let what = format!("`{provider}` leads to another address, to which no key is sent");
+                FailedAttempt::final_one("provider-refuses", message(what), help)
+            }
             404 => {
                 let help = "check `model` and `url`";
                 FailedAttempt::final_one("unknown-model", message(format!("`{provider}` has no model `{model}`")), help)
@@ -411,6 +416,14 @@ impl ApiModel {
                 FailedAttempt::final_one("provider-refuses", message(format!("`{provider}` refuses the request")), help)
             }
         }
+    }
+
+    /// An error in the middle of a stream, which began as if all was well.
+    fn broke_off(&self, event: &Value) -> FailedAttempt {
+        let message =
+            format!("`{}` ends its answer with an error{}", self.format.as_str(), self.reason(&event.to_string()));
+        let failed = FailedAttempt::final_one("provider-unavailable", message, "try again later");
+        FailedAttempt { wait: Some(USUAL_WAIT), ..failed }
     }
 
     fn unreachable(&self, why: &reqwest::Error) -> FailedAttempt {
@@ -431,6 +444,12 @@ impl ApiModel {
         let mut failed = FailedAttempt::final_one("provider-answer-unreadable", message, "check `url`");
         failed.found = failed.found.with_evidence("answer", self.said(body.to_owned()));
         failed
+    }
+
+    /// The reason in an answer, after a colon; nothing where it is empty.
+    fn reason(&self, body: &str) -> String {
+        let said = self.said(message_in(body));
+        if said.trim().is_empty() { String::new() } else { format!(": {said}") }
     }
 
     /// The beginning of what a provider says, without the key, of which only a part may be left.

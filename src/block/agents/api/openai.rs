@@ -72,7 +72,8 @@ pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         tokens: Tokens {
             read: answer["usage"]["prompt_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["completion_tokens"].as_u64().unwrap_or_default(),
-        },
+        }
+        .counted(),
         cut: refusal.map(|why| format!("refusal: {}", shown(why))).or_else(|| cut_by(&choice["finish_reason"], &DONE)),
         raw: Value::Object(raw),
     })

@@ -31,7 +31,7 @@ static CALL: Object = Object {
 #[derive(Debug, Clone)]
 pub(super) struct CallPattern {
     pub(super) tool: Located<String>,
-    server: Option<String>,
+    pub(super) server: Option<Located<String>>,
     expect: Vec<Expectation>,
 }
 
@@ -50,7 +50,7 @@ impl CallPattern {
         let written = node.get("expect").map(Node::items).unwrap_or_default();
         expect.extend(written.iter().filter_map(|item| Expectation::build(item, found)));
         let tool = node.get("call")?.located_text()?;
-        Some(Self { tool, server: node.get("server").and_then(Node::text).map(str::to_owned), expect })
+        Some(Self { tool, server: node.get("server").and_then(Node::located_text), expect })
     }
 
     /// Why a call is not the one that is meant; `None` where it is.
@@ -63,7 +63,7 @@ impl CallPattern {
                 }
             });
         };
-        if self.server.as_deref().is_some_and(|wanted| wanted != server) {
+        if self.server.as_ref().is_some_and(|wanted| wanted.value != server) {
             return Some(format!("`{tool}` of `{server}` was called"));
         }
         if !self.names(tool, view) {
@@ -114,6 +114,14 @@ pub(in crate::block::agents) struct EqualTools(pub(super) Vec<Vec<Located<String
 impl EqualTools {
     pub(in crate::block::agents) fn read(node: &Node) -> Self {
         Self(node.items().iter().map(|class| crate::suite::texts(Some(class))).collect())
+    }
+
+    /// A mistake for each pattern: a class names its tools.
+    pub(in crate::block::agents) fn patterns(&self) -> impl Iterator<Item = Diagnostic> {
+        self.0.iter().flatten().filter(|tool| tool.value.contains('*')).map(|tool| {
+            let message = format!("`{}` is a pattern, and a class names its tools", tool.value);
+            Diagnostic::error("bad-name", message, tool.span).with_help("write a name for each tool".to_owned())
+        })
     }
 
     /// Whether both are of one class.

@@ -50,6 +50,11 @@ pub(super) trait Judgement: Debug + Send + Sync {
         None
     }
 
+    /// The servers of the suite that it names.
+    fn servers(&self) -> Vec<&Located<String>> {
+        Vec::new()
+    }
+
     /// The variants of the fault taxonomy that it judges.
     fn variants(&self) -> Vec<&'static str> {
         Vec::new()

@@ -5,7 +5,7 @@ use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::{AgentCall, AgentRun};
 use crate::event::Finding;
 use crate::source::grammar::{Object, Shape, alternative};
-use crate::source::{Diagnostic, Node, Span};
+use crate::source::{Diagnostic, Located, Node, Span};
 
 pub(in crate::block::agents) static TRAJECTORY: Object = Object {
     name: "a trajectory",
@@ -67,6 +67,10 @@ impl Trajectory {
 impl Judgement for Trajectory {
     fn variants(&self) -> Vec<&'static str> {
         vec![AMBIGUOUS]
+    }
+
+    fn servers(&self) -> Vec<&Located<String>> {
+        self.wanted.iter().flat_map(|wanted| &wanted.calls).filter_map(|call| call.server.as_ref()).collect()
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
