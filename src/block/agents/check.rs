@@ -257,7 +257,9 @@ impl AgentCheck {
     fn distracted(&self, selection: Selection, runs: &[JudgedRun], context: &CheckContext<'_>) -> Option<Finding> {
         let distractors = self.agent.distractors.as_ref()?;
         let interval = selection.interval();
-        if selection.all == 0 || interval.share >= distractors.accuracy {
+        // A run that was broken off would have gone on with other calls.
+        let is_whole = runs.iter().all(|judged| !is_unknown(&judged.run, context));
+        if selection.all == 0 || interval.share >= distractors.accuracy || !is_whole {
             return None;
         }
         let is_wrong = |call: &&AgentCall| matches!(call.target, CallTarget::Decoy | CallTarget::Unknown);

@@ -327,7 +327,7 @@ fn a_refusal_ends_a_run() {
     }
 }
 
-/// What servers beside OpenAI leave out, or write in another way.
+/// What servers beside `OpenAI` leave out, or write in another way.
 #[test]
 fn compatible_servers_are_understood() {
     let call = |call: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
@@ -365,7 +365,7 @@ fn compatible_servers_are_understood() {
     assert!(seen.text().contains("choices[0].message.tool_calls[0].function.name"), "{}", seen.text());
 }
 
-/// A model that goes round and round is no provider that hangs; `--timeout` ends both.
+/// `--timeout` bounds a run, too.
 #[test]
 fn the_time_of_a_case_ends_a_run() {
     let model = Loopback::start(|_| Answer::never());
