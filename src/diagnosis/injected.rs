@@ -15,8 +15,9 @@ pub fn of_idle_fault(name: &str) -> Finding {
     Finding { help: Some(help), ..Finding::new("fault-changed-nothing", message) }
 }
 
-/// Why the server did not recover as it should; calls are told in the order in which they were sent.
-pub fn unrecovered(calls: &[PassedCall], recovery: Recovery) -> Option<Finding> {
+/// Why the server did not recover as it should; calls are told in the order in which they were sent. The help says how
+/// `more_calls` come after the faults.
+pub fn unrecovered(calls: &[PassedCall], recovery: Recovery, more_calls: &str) -> Option<Finding> {
     let fail = |code, message: String, help: &str| {
         Some(Finding { help: Some(help.to_owned()), ..Finding::new(code, message) })
     };
@@ -45,15 +46,14 @@ pub fn unrecovered(calls: &[PassedCall], recovery: Recovery) -> Option<Finding> 
     let later = &calls[last + 1..];
     let served = later.iter().position(|call| call.is_served);
     let lasting = "the server goes on failing after the fault: look at its state";
-    let add = "add calls after the faults, in `steps` or `verify`";
     if later.is_empty() {
         let message = "no call followed the last struck one, so nobody knows whether the server recovered".to_owned();
-        return fail("not-recovered", message, add);
+        return fail("not-recovered", message, more_calls);
     }
     let Some(at) = served else {
         let (of, help) = match recovery.within {
             RecoveryLimit::Calls(within) if later.len() >= within => (of_calls(within), lasting),
-            RecoveryLimit::Calls(_) => (of_calls(later.len()), add),
+            RecoveryLimit::Calls(_) => (of_calls(later.len()), more_calls),
             RecoveryLimit::Time(_) => (of_calls(later.len()), lasting),
         };
         return fail("not-recovered", format!("none of {of} after the last struck one was served"), help);

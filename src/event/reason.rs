@@ -67,6 +67,8 @@ pub enum Reason {
     CancellationUnseen,
     /// An expectation could not be evaluated.
     NotEvaluated(String),
+    /// A recorded model would be told something else than when it was recorded, so nobody knows what it would say.
+    ModelDiverged,
     /// The answer of a precondition lacks the value at this path, which later steps use.
     MissingValue(String),
     /// A precondition of the case failed.
@@ -182,6 +184,7 @@ impl Reason {
             | Self::SuiteTeardownFailed
             | Self::NoSessionId
             | Self::CancellationUnseen
+            | Self::ModelDiverged
             | Self::RoundsOutOfTime { .. }
             | Self::NothingToScan
             | Self::CrashNotReproduced
@@ -232,6 +235,9 @@ impl fmt::Display for Reason {
             Self::TeardownFailed => to.write_str("its teardown failed"),
             Self::SuiteTeardownFailed => to.write_str("the suite's teardown failed"),
             Self::NoSessionId => to.write_str("the server gave no session id"),
+            Self::ModelDiverged => {
+                to.write_str("the recorded model was told something else, so nobody knows what it would say")
+            }
             Self::CancellationUnseen => to.write_str(
                 "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the server sends \
                  after that can be seen",

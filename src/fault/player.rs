@@ -62,7 +62,7 @@ pub struct Strike {
 }
 
 /// A request that passed, and what came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PassedCall {
     /// When it was sent, by the clock of the player.
     pub sent: Duration,

@@ -105,6 +105,8 @@ pub struct CheckContext<'a> {
     pub configured: &'a dyn ConfiguredServers,
     /// The time for one request.
     pub request_timeout: Duration,
+    /// The time for a case, where the command line says it.
+    pub case_timeout: Option<Duration>,
     /// The texts that spans of the suite refer to.
     pub sources: &'a Sources,
     /// Hands on a text to be written to a file, whose path is relative to the suite's folder; `None` unless the run

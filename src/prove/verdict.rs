@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::baseline_run::{BaselineRun, broken};
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
-use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Outcome, RequirementLevel, Verdict};
+use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Outcome, Reason, RequirementLevel, Verdict};
 use crate::plan::Plan;
 use crate::wire::Scan;
 
@@ -101,6 +101,9 @@ fn unjudged(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let name = &result.case.name;
     if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
         return CaseReaction::Unclear(format!("`{name}` left the recording before it came to a verdict"));
+    }
+    if matches!(result.reason, Some(Reason::ModelDiverged)) {
+        return CaseReaction::Unclear(format!("`{name}`: {}", Reason::ModelDiverged));
     }
     let why = result
         .reason

@@ -50,6 +50,7 @@ pub(super) async fn run_check(
         servers: &servers,
         configured: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        case_timeout: options.timeout,
         sources: &target.plan.sources,
         record: (recordings.snapshots.purpose == Purpose::Update).then_some(&record),
         is_replayed: target.is_replayed,

@@ -28,7 +28,8 @@ pub(super) fn judge(
         result.findings.extend(idle.into_iter().map(diagnosis::of_idle_fault).map(here));
     }
     if let Some(recovery) = case.recovery.filter(|_| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
-        let found = diagnosis::unrecovered(&faults.calls(), recovery);
+        let found =
+            diagnosis::unrecovered(&faults.calls(), recovery, "add calls after the faults, in `steps` or `verify`");
         if let Some(found) = found {
             result.outcome = Outcome::Failed;
             result.findings.push(finding::at(found, &target.plan.sources, recovery.span, "this recovery"));

@@ -96,6 +96,7 @@ async fn visit<V: Visitor>(
         servers: &servers,
         configured: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        case_timeout: options.timeout,
         sources: &target.plan.sources,
         record: None,
         is_replayed: target.is_replayed,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::host::HostFailure;
-use super::judge::{JudgedView, Selection, share_text};
+use super::judge::{JudgedView, Judgement, Selection, share_text};
 use super::log::{AgentLog, AgentRow};
 use super::picture;
 use super::price::cost_text;
@@ -33,22 +33,22 @@ pub(super) struct AgentCheck {
 struct JudgedRun {
     run: AgentRun,
     found: Vec<Finding>,
+    /// Why it cannot pass, although nothing is wrong with it.
+    unjudged: Option<Reason>,
 }
 
 impl JudgedRun {
-    /// Whether it called anything: without a call nothing can be said of it.
-    fn has_called(&self) -> bool {
-        !self.run.calls.is_empty()
-    }
-
     fn has_passed(&self) -> bool {
-        self.found.is_empty() && self.has_called()
+        self.found.is_empty() && self.unjudged.is_none()
     }
 }
 
 impl Check for AgentCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
+            if let Some(found) = self.too_few_recorded(&context) {
+                return self.without_model(found, &context);
+            }
             let mut runs = Vec::new();
             for number in 1..=self.agent.repeat.runs {
                 match run(&self.agent, &context, number).await {
@@ -56,7 +56,10 @@ impl Check for AgentCheck {
                         return self.without_model(found, &context);
                     }
                     Ok(run) => runs.push(self.judge(run, &context)),
-                    Err(HostFailure::Unavailable(found)) => return CheckResult::unavailable(found),
+                    Err(HostFailure::Unavailable(found)) => {
+                        self.log_error(&found, &context);
+                        return CheckResult::unavailable(found);
+                    }
                     Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
                 }
             }
@@ -76,16 +79,72 @@ impl AgentCheck {
         let mut found: Vec<Finding> =
             self.ended_early(&run, context).into_iter().chain(self.of_servers(&run, context)).collect();
         found.extend(self.agent.distractors.as_ref().and_then(|distractors| distractors.unoffered(&run, context)));
-        found.extend(self.agent.judgements.iter().flat_map(|judgement| judgement.judge(&run, &view)));
-        JudgedRun { run, found }
+        let is_known = |judgement: &&Arc<dyn Judgement>| !is_unknown(&run, context) || !judgement.is_about_model();
+        let judgements = self.agent.judgements.iter().filter(is_known);
+        found.extend(judgements.flat_map(|judgement| judgement.judge(&run, &view)));
+        let unjudged = if is_unknown(&run, context) {
+            Some(Reason::ModelDiverged)
+        } else {
+            self.unjudged(&run).map(Reason::NotEvaluated)
+        };
+        JudgedRun { run, found, unjudged }
+    }
+
+    /// Why nothing can be said of a run: it called nothing, or nothing that a judgement is about.
+    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+        let number = run.number;
+        if run.calls.is_empty() {
+            return Some(format!("the agent called no tool in run {number}, so nothing can be said of it"));
+        }
+        // Calls of distractors are judged, too.
+        let is_judged = |call: &AgentCall| {
+            call.reached().is_some() || self.agent.distractors.is_some() && call.target == CallTarget::Decoy
+        };
+        if !run.calls.iter().any(is_judged) {
+            return Some(format!("no call of run {number} reached a server, so nothing can be said of it"));
+        }
+        self.agent.judgements.iter().find_map(|judgement| judgement.unjudged(run))
     }
 
     /// The result where the model could not be asked: an error, since it says nothing about the servers.
     fn without_model(&self, found: Finding, context: &CheckContext<'_>) -> CheckResult {
+        self.log_error(&found, context);
         let reason = Reason::ServerUnavailable(found.message.clone());
         let quote =
             found.quote.or_else(|| Some(Quote::new(context.sources, self.agent.provider_span, "this provider")));
         CheckResult { findings: vec![Finding { quote, ..found }], ..CheckResult::because(Outcome::Errored, reason) }
+    }
+
+    /// Adds a row for an agent that could not be run.
+    fn log_error(&self, found: &Finding, context: &CheckContext<'_>) {
+        let Some(server) = context.server.filter(|_| !context.is_replayed) else { return };
+        self.log.add(AgentRow {
+            file: context.suite.file.clone(),
+            server: context.server_name.to_owned(),
+            revision: server.revision.to_string(),
+            order: self.order,
+            agent: self.agent.title(),
+            outcome: Outcome::Errored,
+            notes: found.message.clone(),
+            passed: PassedRuns { passed: 0, runs: 0 },
+            pass: Vec::new(),
+            tokens: 0,
+            cost: None,
+            clashes: Vec::new(),
+            runs: Vec::new(),
+        });
+    }
+
+    /// Fewer runs are recorded than are to be made: playing one twice would count it twice.
+    fn too_few_recorded(&self, context: &CheckContext<'_>) -> Option<Finding> {
+        let recorded = self.agent.provider.recorded_runs().filter(|_| context.record.is_none())?;
+        let (runs, wanted) = (recorded.runs, self.agent.repeat.runs);
+        let message = || {
+            let is = if runs == 1 { "run is" } else { "runs are" };
+            format!("{runs} {is} recorded in `{}`, and `repeat` asks for {wanted}", recorded.file.display())
+        };
+        let help = "record all of them with `mcprove run --update`, which asks the model".to_owned();
+        (runs < wanted).then(|| Finding { help: Some(help), ..Finding::new("recording-too-short", message()) })
     }
 
     /// Hands on what the model said, where that is to be recorded.
@@ -108,7 +167,8 @@ impl AgentCheck {
                 let quote = self.agent.budget.span.map(|span| Quote::new(context.sources, span, "this budget"));
                 Some(Finding { help: Some(help), quote, ..Finding::new("budget-exceeded", message) })
             }
-            AgentEnd::Stuck(found) => Some(found.clone()),
+            AgentEnd::Diverged(_) if context.is_replayed => None,
+            AgentEnd::Stuck(found) | AgentEnd::Diverged(found) => Some(found.clone()),
         }
     }
 
@@ -131,12 +191,12 @@ impl AgentCheck {
             selection.add(&judged.run);
         }
         let passed = passed_runs(&runs);
-        let has_passed = self.agent.repeat.is_met(passed);
+        let has_reached = runs.iter().flat_map(|judged| &judged.run.calls).any(|call| call.reached().is_some());
+        let has_passed = self.agent.repeat.is_met(passed) && has_reached;
         let distracted = self.distracted(selection, &runs, context);
-        let notes = self.notes(&runs, selection, context);
+        let mut notes = self.notes(&runs, selection, context);
         let shown = runs.iter().position(|judged| !judged.found.is_empty());
-        let shown = shown.or_else(|| runs.iter().position(|judged| !judged.has_called())).unwrap_or_default();
-        let is_idle = runs.iter().any(|judged| !judged.has_called());
+        let shown = shown.or_else(|| runs.iter().position(|judged| judged.unjudged.is_some())).unwrap_or_default();
         let (outcome, mut findings) = if !has_passed && !runs[shown].found.is_empty() {
             (Outcome::Failed, std::mem::take(&mut runs[shown].found))
         } else {
@@ -145,17 +205,20 @@ impl AgentCheck {
         findings.extend(distracted);
         let outcome = if findings.is_empty() { outcome } else { Outcome::Failed };
         let judged = &runs[shown];
+        let is_recorded = context.record.is_some() && self.agent.provider.recording_file().is_some();
+        if is_recorded && outcome != Outcome::Passed {
+            notes.push_str(", not recorded, since it did not pass");
+        }
         if let Some(first) = findings.first_mut() {
             first.evidence.extend(self.evidence(&runs, shown, passed));
         }
         let reason = match outcome {
-            Outcome::Inconclusive if is_idle => {
-                let why =
-                    format!("the agent called no tool in run {}, so nothing can be said of it", judged.run.number);
-                Some(Reason::NotEvaluated(why))
+            Outcome::Inconclusive => {
+                let only_decoys = || "no call reached a server, so nothing can be said of the agent".to_owned();
+                Some(judged.unjudged.clone().unwrap_or_else(|| Reason::NotEvaluated(only_decoys())))
             }
             Outcome::Passed => Some(Reason::Measured(notes.clone())),
-            Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => None,
+            Outcome::Failed | Outcome::Warned | Outcome::Skipped | Outcome::Errored => None,
         };
         if !context.is_replayed {
             self.log.add(AgentRow {
@@ -171,7 +234,7 @@ impl AgentCheck {
                 tokens: most_tokens(&runs),
                 cost: self.highest_cost(&runs),
                 clashes: judged.run.clashes.clone(),
-                runs: runs.iter().map(|judged| picture::lines(&judged.run)).collect(),
+                runs: runs.iter().map(|judged| picture::lines(&judged.run, picture::MANY_CALLS)).collect(),
             });
         }
         let judged = runs.swap_remove(shown);
@@ -194,7 +257,9 @@ impl AgentCheck {
     fn distracted(&self, selection: Selection, runs: &[JudgedRun], context: &CheckContext<'_>) -> Option<Finding> {
         let distractors = self.agent.distractors.as_ref()?;
         let interval = selection.interval();
-        if selection.all == 0 || interval.share >= distractors.accuracy {
+        // A run that was broken off would have gone on with other calls.
+        let is_whole = runs.iter().all(|judged| !is_unknown(&judged.run, context));
+        if selection.all == 0 || interval.share >= distractors.accuracy || !is_whole {
             return None;
         }
         let is_wrong = |call: &&AgentCall| matches!(call.target, CallTarget::Decoy | CallTarget::Unknown);
@@ -223,6 +288,14 @@ impl AgentCheck {
             let powers = self.agent.repeat.estimates(passed).map(|power| format!("{} {}", power.name(), power.text()));
             notes.splice(0..0, std::iter::once(passed.text()).chain(powers));
         }
+        let most = |is_meant: fn(&CallTarget) -> bool| {
+            let count = |judged: &JudgedRun| judged.run.calls.iter().filter(|call| is_meant(&call.target)).count();
+            runs.iter().map(count).max().filter(|most| *most > 0)
+        };
+        let unknown = most(|target| *target == CallTarget::Unknown);
+        notes.extend(unknown.map(|unknown| format!("{unknown} of tools that are not offered")));
+        let malformed = most(|target| matches!(target, CallTarget::Malformed { .. }));
+        notes.extend(malformed.map(|malformed| format!("{malformed} malformed")));
         if let Some(golden) = &self.agent.golden {
             let extra: Vec<usize> = runs.iter().filter_map(|judged| golden.extra(&judged.run, &view)).collect();
             notes.extend(
@@ -243,6 +316,12 @@ impl AgentCheck {
     }
 }
 
+/// Whether nobody knows how a run would go on: a recorded server answers in another way than the one to which the model
+/// was recorded, as a mutant does in a proof. Any change would look like a failure of the agent.
+fn is_unknown(run: &AgentRun, context: &CheckContext<'_>) -> bool {
+    context.is_replayed && matches!(run.end, AgentEnd::Diverged(_))
+}
+
 fn most_tokens(runs: &[JudgedRun]) -> u64 {
     runs.iter().map(|judged| judged.run.tokens.all()).max().unwrap_or_default()
 }
@@ -257,7 +336,7 @@ fn pictures(runs: &[JudgedRun], shown: usize) -> Vec<(String, String)> {
     let all = std::iter::once(&runs[shown]).chain(others.map(|(_, judged)| judged)).take(MOST_PICTURES);
     let drawn = all.map(|judged| {
         let name = if runs.len() == 1 { "run".to_owned() } else { format!("run {}", judged.run.number) };
-        (name, picture::lines(&judged.run).join("\n"))
+        (name, picture::lines(&judged.run, picture::FEW_CALLS).join("\n"))
     });
     drawn.collect()
 }

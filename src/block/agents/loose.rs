@@ -76,7 +76,7 @@ pub(super) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], su
                 Some(found) => LooseVerdict::Unanswered(Box::new(found)),
                 None if answer.result.is_error && explains(&answer.result.text, &changed) => LooseVerdict::Understood,
                 None if answer.result.is_error => LooseVerdict::Unexplained,
-                None if answer.result.text == control.text || control.text != call.result.text => {
+                None if answer.result.text == control.text || control.text != call.served_text => {
                     LooseVerdict::Understood
                 }
                 None => LooseVerdict::Misunderstood,

@@ -403,15 +403,38 @@ fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn M
     Some(Arc::new(ScriptedPolicy::read(&moves, reader.found())))
 }
 
+/// Whether an agent comes from the same place of the suite as an earlier one of its name and model.
+fn is_same(earlier: &[Arc<Agent>], agent: &Agent) -> bool {
+    earlier.iter().any(|earlier| earlier.span == agent.span && earlier.model == agent.model)
+}
+
 impl SuiteSettings for Agents {
     fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
+        let before = found.len();
         for (at, agent) in self.agents.iter().enumerate() {
             if self.agents[..at].iter().any(|earlier| earlier.name == agent.name && earlier.model == agent.model) {
-                let message = format!("two agents are called `{}`", agent.name);
+                let message = match &agent.model {
+                    Some(model) if is_same(&self.agents[..at], agent) => format!("the model `{model}` is named twice"),
+                    Some(_) | None => format!("two agents are called `{}`", agent.name),
+                };
                 found.push(Diagnostic::error("duplicate-name", message, agent.span));
             }
+            found.extend(agent.equal.patterns());
+            let file = agent.provider.recording_file();
+            let of_file = |earlier: &&Arc<Agent>| file.is_some() && earlier.provider.recording_file() == file;
+            if let (Some(file), Some(earlier)) = (file, self.agents[..at].iter().find(of_file))
+                && (&earlier.name, &earlier.model) != (&agent.name, &agent.model)
+            {
+                let [one, other] = [earlier, agent].map(|agent| agent.title());
+                let message = format!("`{one}` and `{other}` are recorded in one file, `{}`", file.display());
+                let help =
+                    "give each agent a `recording` of its own, and models whose names differ in letters and digits";
+                found
+                    .push(Diagnostic::error("duplicate-name", message, agent.provider_span).with_help(help.to_owned()));
+            }
             let from = agent.distractors.as_ref().and_then(|distractors| distractors.from.as_ref());
-            let servers = agent.servers.iter().chain(from);
+            let named = agent.judgements.iter().flat_map(|judgement| judgement.servers());
+            let servers = agent.servers.iter().chain(from).chain(named);
             found.extend(servers.filter(|server| !suite.servers.contains_key(&server.value)).map(|server| {
                 let message = format!("the suite has no server `{}`", server.value);
                 Diagnostic::error("unknown-server", message, server.span)
@@ -423,6 +446,7 @@ impl SuiteSettings for Agents {
                 found.push(Diagnostic::error("missing-server", message, from.span).with_help(help.to_owned()));
             }
         }
+        keep_first_of_equal(found, before);
     }
 }
 

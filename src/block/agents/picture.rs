@@ -6,25 +6,29 @@ use crate::source::{shorten, visible_line};
 /// How much of arguments and of answers is shown, in characters.
 const SHOWN: usize = 60;
 
-/// The most calls that are shown.
-const MOST_CALLS: usize = 20;
+/// How many calls a failure shows; a terminal has ten lines for it.
+pub(super) const FEW_CALLS: usize = 8;
 
-/// A line for each call, and one for the end.
-pub(super) fn lines(run: &AgentRun) -> Vec<String> {
-    let mut lines: Vec<String> = run
-        .calls
-        .iter()
-        .enumerate()
-        .take(MOST_CALLS)
-        .map(|(at, call)| format!("{} {}", at + 1, of_call(call)))
-        .collect();
-    let more = run.calls.len().saturating_sub(MOST_CALLS);
-    lines.extend((more > 0).then(|| format!("and {more} more")));
+/// How many calls a report has.
+pub(super) const MANY_CALLS: usize = 20;
+
+/// A line for each call, or for the first and the last of so many, and one for the end.
+pub(super) fn lines(run: &AgentRun, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> =
+        run.calls.iter().enumerate().map(|(at, call)| format!("{} {}", at + 1, of_call(call))).collect();
+    // A line that stands for one call takes as much room as the call.
+    if lines.len() > most + 1 {
+        let more = lines.len() - most;
+        let first = most / 2;
+        lines.splice(first..first + more, [format!("and {more} more")]);
+    }
     lines.push(match &run.end {
         AgentEnd::Answered(text) if text.is_empty() => "ended without an answer".to_owned(),
         AgentEnd::Answered(text) => format!("answered: {}", short(text)),
         AgentEnd::OverBudget(what) => format!("ended: over the budget of {what}"),
-        AgentEnd::Stuck(found) | AgentEnd::Unavailable(found) => format!("ended: {}", found.message),
+        AgentEnd::Stuck(found) | AgentEnd::Diverged(found) | AgentEnd::Unavailable(found) => {
+            format!("ended: {}", found.message)
+        }
     });
     lines
 }
@@ -36,7 +40,7 @@ fn of_call(call: &AgentCall) -> String {
         (CallTarget::Tool { .. }, false) => "",
         (CallTarget::Tool { .. }, true) => "error: ",
         (CallTarget::Decoy, _) => "distractor: ",
-        (CallTarget::Unknown | CallTarget::Malformed, _) => "not made: ",
+        (CallTarget::Unknown | CallTarget::Malformed { .. }, _) => "not made: ",
     };
     let struck = if call.is_struck { " (struck by a fault)" } else { "" };
     format!("{} {arguments} → {kind}{answer}{struck}", call.name)

@@ -94,7 +94,7 @@ struct Move {
     /// How often it is made.
     times: usize,
     /// The tokens that each turn takes; none are estimated.
-    tokens: Tokens,
+    tokens: Option<Tokens>,
 }
 
 #[derive(Debug)]
@@ -139,7 +139,7 @@ fn read_move(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Move> {
         captures,
         again: count("again").unwrap_or_default(),
         times: count("times").unwrap_or(1),
-        tokens: node.get("tokens").map(read_tokens).unwrap_or_default(),
+        tokens: node.get("tokens").map(read_tokens),
     })
 }
 
@@ -158,7 +158,7 @@ impl ModelProvider for ScriptedPolicy {
     }
 
     fn counts_what_it_reads(&self) -> bool {
-        self.0.iter().any(|made| made.tokens == Tokens::default())
+        self.0.iter().any(|made| made.tokens.is_none())
     }
 }
 
@@ -175,7 +175,7 @@ struct PolicyRun {
 
 impl Model for PolicyRun {
     fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>> {
-        Box::pin(async move { self.turn(told).map_err(|why| ModelFailure::Stuck(Box::new(why))) })
+        Box::pin(async move { self.turn(told).map_err(|why| ModelFailure::Stuck(Box::new(with_help(why, told)))) })
     }
 }
 
@@ -261,12 +261,16 @@ impl PolicyRun {
 }
 
 fn stuck(why: &str) -> Finding {
-    Finding {
-        help: Some(
-            "look at the answer of the last call; a move with `when` can react to answers of another form".to_owned(),
-        ),
-        ..Finding::new("policy-stuck", format!("the policy cannot go on: {why}"))
-    }
+    Finding::new("policy-stuck", format!("the policy cannot go on: {why}"))
+}
+
+/// Before the first call, only the policy itself can be wrong.
+fn with_help(found: Finding, told: &ModelInput<'_>) -> Finding {
+    let help = match told.past {
+        [] => "set the value in `variables`, or capture it in an earlier move",
+        _ => "look at the answer of the last call; a move with `when` can react to answers of another form",
+    };
+    Finding { help: Some(help.to_owned()), ..found }
 }
 
 fn last_result<'a>(told: &'a ModelInput<'_>) -> Option<&'a ToolResult> {

@@ -1,7 +1,7 @@
 //! What answers in the place of a model: it is told the prompt, the tools and what happened, and says what to do next.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -24,10 +24,27 @@ pub(super) trait ModelProvider: Debug + Send + Sync {
         true
     }
 
+    /// How many runs are recorded, where turns are played back from a recording.
+    fn recorded_runs(&self) -> Option<RecordedRuns> {
+        None
+    }
+
+    /// The file of its recording, where there is to be one.
+    fn recording_file(&self) -> Option<&Path> {
+        None
+    }
+
     /// The recording of these runs and its file, where there is to be one.
     fn recording(&self, _runs: Vec<Value>) -> Option<(PathBuf, Value)> {
         None
     }
+}
+
+/// The runs of a recording.
+#[derive(Debug, Clone)]
+pub(super) struct RecordedRuns {
+    pub(super) file: PathBuf,
+    pub(super) runs: usize,
 }
 
 /// A model in the middle of a run.
@@ -68,7 +85,8 @@ pub(super) struct PastTurn {
 pub(super) struct ModelTurn {
     pub(super) text: String,
     pub(super) calls: Vec<ToolUse>,
-    pub(super) tokens: Tokens,
+    /// The tokens that it took, where anybody counts them.
+    pub(super) tokens: Option<Tokens>,
     /// Why it ends early, in the provider's word for it: the answer is too long, or withheld.
     pub(super) cut: Option<String>,
     /// The same in the format of its provider, in which it is told to the model again.
@@ -138,6 +156,11 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
+    /// The tokens that a provider counted; nothing where it counts none.
+    pub(super) fn counted(self) -> Option<Self> {
+        Some(self).filter(|tokens| *tokens != Self::default())
+    }
+
     pub(super) fn all(self) -> u64 {
         self.read.saturating_add(self.written)
     }
@@ -153,6 +176,8 @@ impl Tokens {
 pub(super) enum ModelFailure {
     /// It cannot go on with what the servers answered, which counts against the run.
     Stuck(Box<Finding>),
+    /// It is told something else than when its turns were recorded, so nobody knows what it would say.
+    Diverged(Box<Finding>),
     /// Its provider cannot be used, which says nothing about the run.
     Unavailable(Box<Finding>),
 }

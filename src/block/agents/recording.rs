@@ -3,14 +3,16 @@
 //! A turn is played back only if the model is told exactly what it was told then: another answer of a tool, or another
 //! description, might have led elsewhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::api::ApiProvider;
 use super::host::OfferedTool;
-use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, Tokens, ToolArguments, ToolUse};
+use super::provider::{
+    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, RecordedRuns, Tokens, ToolArguments, ToolUse,
+};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 use crate::source::{beginning, difference};
@@ -35,8 +37,10 @@ impl RecordedProvider {
             None => None,
             Some(text) => {
                 let json: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
-                let runs = json["models"][inner.model()].as_array().cloned();
-                Some(Arc::new(runs.ok_or_else(|| format!("it has no runs of the model `{}`", inner.model()))?))
+                let models = json["models"].as_object().ok_or("it has no `models`")?;
+                let read = |runs: &Value| runs.as_array().cloned().ok_or("the runs of a model are no list");
+                // Of another model than the suite names now, nothing is known, and `--update` replaces it.
+                models.get(inner.model()).map(read).transpose()?.map(Arc::new)
             }
         };
         Ok(Self { inner, file, known })
@@ -49,13 +53,27 @@ impl ModelProvider for RecordedProvider {
             let inner = self.inner.start(context, number);
             return Box::new(WrittenModel { inner, turns: Vec::new() });
         }
-        let run = self.known.as_ref().and_then(|runs| runs.get(number - 1).or(runs.last()));
+        let run = self.known.as_ref().and_then(|runs| runs.get(number - 1));
         let turns = run.and_then(Value::as_array).cloned();
-        Box::new(PlayedModel { file: self.file.display().to_string(), turns, at: 0 })
+        Box::new(PlayedModel {
+            file: self.file.display().to_string(),
+            model: self.inner.model().to_owned(),
+            turns,
+            at: 0,
+        })
     }
 
     fn is_deterministic(&self) -> bool {
         self.known.is_some()
+    }
+
+    fn recorded_runs(&self) -> Option<RecordedRuns> {
+        let runs = self.known.as_ref()?.len();
+        Some(RecordedRuns { file: self.file.clone(), runs })
+    }
+
+    fn recording_file(&self) -> Option<&Path> {
+        Some(&self.file)
     }
 
     fn recording(&self, runs: Vec<Value>) -> Option<(PathBuf, Value)> {
@@ -86,6 +104,7 @@ impl Model for WrittenModel {
 /// A model that says what it said before.
 struct PlayedModel {
     file: String,
+    model: String,
     /// Its turns; `None` without a recording.
     turns: Option<Vec<Value>>,
     at: usize,
@@ -100,7 +119,7 @@ impl Model for PlayedModel {
 impl PlayedModel {
     fn next(&mut self, told: &ModelInput<'_>) -> Result<ModelTurn, ModelFailure> {
         let Some(turns) = &self.turns else {
-            let message = format!("nothing is recorded in `{}`", self.file);
+            let message = format!("nothing of the model `{}` is recorded in `{}`", self.model, self.file);
             let help = "record it with `mcprove run --update`, which asks the model".to_owned();
             let found = Finding { help: Some(help), ..Finding::new("no-recording", message) };
             return Err(ModelFailure::Unavailable(Box::new(found)));
@@ -110,7 +129,7 @@ impl PlayedModel {
         let recorded = turn.map_or(Value::Null, |turn| turn["told"].clone());
         match turn.and_then(|turn| turn_of(&turn["turn"])) {
             Some(turn) if recorded == told => Ok(turn),
-            _ => Err(ModelFailure::Stuck(Box::new(self.differs(&recorded, &told)))),
+            _ => Err(ModelFailure::Diverged(Box::new(self.differs(&recorded, &told)))),
         }
     }
 
@@ -143,6 +162,7 @@ fn told_since(told: &ModelInput<'_>) -> Value {
 }
 
 fn turn_to_json(turn: &ModelTurn) -> Value {
+    let tokens = turn.tokens.unwrap_or_default();
     let calls = turn
         .calls
         .iter()
@@ -150,7 +170,7 @@ fn turn_to_json(turn: &ModelTurn) -> Value {
     let mut written = json!({
         "text": turn.text,
         "calls": calls.collect::<Vec<_>>(),
-        "tokens": { "read": turn.tokens.read, "written": turn.tokens.written },
+        "tokens": { "read": tokens.read, "written": tokens.written },
     });
     if let Some(why) = &turn.cut {
         written["cut"] = why.clone().into();
@@ -170,7 +190,7 @@ fn turn_of(written: &Value) -> Option<ModelTurn> {
     Some(ModelTurn {
         text: written["text"].as_str()?.to_owned(),
         calls: calls.collect::<Option<Vec<_>>>()?,
-        tokens: Tokens { read: tokens("read"), written: tokens("written") },
+        tokens: Tokens { read: tokens("read"), written: tokens("written") }.counted(),
         cut: written["cut"].as_str().map(str::to_owned),
         raw: Value::Null,
     })

@@ -1,6 +1,7 @@
 //! One run of an agent: the model is asked, its calls are made, and what came of them is told to it, until it answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -17,7 +18,7 @@ use super::provider::{
 use crate::carrier;
 use crate::diagnosis;
 use crate::event::{Exchange, Finding};
-use crate::fault::FaultPlayer;
+use crate::fault::{FaultPlayer, PassedCall};
 use crate::plan::CheckContext;
 use crate::source::template::{fill, text_of};
 use crate::source::{Node, Quote, duration_text};
@@ -56,6 +57,8 @@ pub(super) enum AgentEnd {
     OverBudget(String),
     /// The model could not go on.
     Stuck(Finding),
+    /// The model would be told something else than in its recording.
+    Diverged(Finding),
     /// The provider of the model could not be used.
     Unavailable(Finding),
 }
@@ -68,9 +71,13 @@ pub(super) struct AgentCall {
     pub(super) target: CallTarget,
     pub(super) arguments: Value,
     pub(super) result: ToolResult,
+    /// The text of the result, without an order that was planted in it.
+    pub(super) served_text: String,
     /// Why there is no answer, or none that the SDK's client can read.
     pub(super) failure: Option<Finding>,
     pub(super) exchange: Option<Exchange>,
+    /// What passed between client and server, where faults may strike; nothing if no message was sent.
+    pub(super) passed: Option<PassedCall>,
     /// Whether a fault struck it.
     pub(super) is_struck: bool,
 }
@@ -84,8 +91,8 @@ pub(super) enum CallTarget {
     Decoy,
     /// Nothing: no such tool is offered.
     Unknown,
-    /// Nothing, since the arguments are no JSON object.
-    Malformed,
+    /// Nothing, since the arguments of a call of this tool are no JSON object.
+    Malformed { tool: String },
 }
 
 /// Runs an agent once in servers of its own.
@@ -103,6 +110,7 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let faults =
         (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.clone()).timed(carrier::clock)));
     let servers = agent.servers_of(context.suite);
+    let time = context.case_timeout.map_or(agent.budget.time, |timeout| timeout.min(agent.budget.time));
     let begun = Instant::now();
     let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
     let mut offered = host.tools.clone();
@@ -118,14 +126,16 @@ pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         offered,
         past: Vec::new(),
         calls: Vec::new(),
-        is_asking: false,
+        asking_since: None,
+        time,
         in_flight: None,
+        passed_before: 0,
         tokens: Tokens::default(),
         faults: faults.clone(),
         planted: planted.take(),
     };
     let mut model = agent.provider.start(context, number);
-    let deadline = begun + agent.budget.time;
+    let deadline = begun + time;
     let goal = Goal { prompt: &prompt, system: system.as_deref(), deadline };
     let ended = timeout_at(deadline, attempt.until_answered(model.as_mut(), goal)).await;
     let end = ended.unwrap_or_else(|_| attempt.out_of_time());
@@ -164,14 +174,18 @@ struct Goal<'a> {
 /// A run under way.
 struct Attempt<'a> {
     agent: &'a Agent,
+    /// The time that it may take.
+    time: Duration,
     host: AgentHost<'a>,
     offered: Vec<OfferedTool>,
     past: Vec<PastTurn>,
     calls: Vec<AgentCall>,
-    /// Whether the model is to answer.
-    is_asking: bool,
+    /// Since when the model is to answer.
+    asking_since: Option<Instant>,
     /// The call that is being made.
     in_flight: Option<ToolUse>,
+    /// How many calls had passed before it.
+    passed_before: usize,
     tokens: Tokens,
     faults: Option<Arc<FaultPlayer>>,
     planted: Option<PlantedOrder>,
@@ -185,19 +199,17 @@ impl Attempt<'_> {
         let mut bytes_told = bytes_of(&first);
         loop {
             let told = ModelInput { prompt, system, tools: &self.offered, past: &self.past, deadline };
-            self.is_asking = true;
+            self.asking_since = Some(Instant::now());
             let replied = model.reply(&told).await;
-            self.is_asking = false;
-            let mut turn = match replied {
+            self.asking_since = None;
+            let turn = match replied {
                 Ok(turn) => turn,
                 Err(ModelFailure::Stuck(found)) => return AgentEnd::Stuck(*found),
+                Err(ModelFailure::Diverged(found)) => return AgentEnd::Diverged(*found),
                 Err(ModelFailure::Unavailable(found)) => return AgentEnd::Unavailable(*found),
             };
             let bytes_said = bytes_of_turn(&turn);
-            if turn.tokens == Tokens::default() {
-                turn.tokens = estimate(bytes_told, bytes_said);
-            }
-            self.tokens.add(turn.tokens);
+            self.tokens.add(turn.tokens.unwrap_or_else(|| estimate(bytes_told, bytes_said)));
             if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
                 return AgentEnd::OverBudget(format!("{} tokens", budget.tokens.unwrap_or_default()));
             }
@@ -217,6 +229,7 @@ impl Attempt<'_> {
                     return AgentEnd::OverBudget(format!("{} calls", budget.calls));
                 }
                 self.in_flight = Some(wanted.clone());
+                self.passed_before = self.faults.as_ref().map_or(0, |faults| faults.calls().len());
                 let call = self.make(wanted).await;
                 self.in_flight = None;
                 results.push(call.result.clone());
@@ -235,7 +248,7 @@ impl Attempt<'_> {
             }
             (CallTarget::Decoy, _) => HostCall::not_made(DECOY_ANSWER),
             (CallTarget::Unknown, _) => HostCall::not_made(&format!("there is no tool `{}`", wanted.name)),
-            (CallTarget::Malformed | CallTarget::Tool { .. }, _) => {
+            (CallTarget::Malformed { .. } | CallTarget::Tool { .. }, _) => {
                 HostCall::not_made("the arguments are no JSON object")
             }
         };
@@ -245,28 +258,39 @@ impl Attempt<'_> {
     fn target(&self, wanted: &ToolUse) -> CallTarget {
         let offered = self.offered.iter().find(|tool| tool.name == wanted.name).map(|tool| tool.origin.clone());
         match (offered, &wanted.arguments) {
-            (_, ToolArguments::Malformed(_)) => CallTarget::Malformed,
             (None, _) => CallTarget::Unknown,
             (Some(ToolOrigin::Decoy), _) => CallTarget::Decoy,
+            (Some(ToolOrigin::Server { tool, .. }), ToolArguments::Malformed(_)) => CallTarget::Malformed { tool },
             (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(_)) => CallTarget::Tool { server, tool },
         }
     }
 
     fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
         let is_sent = matches!(target, CallTarget::Tool { .. });
-        let last = self.faults.as_ref().filter(|_| is_sent).and_then(|faults| faults.calls().pop());
-        let is_struck = last.is_some_and(|call| call.is_struck);
+        let passed = self.faults.as_ref().and_then(|faults| faults.calls().into_iter().skip(self.passed_before).last());
+        let is_struck = passed.is_some_and(|call| call.is_struck);
         let HostCall { mut result, failure, exchange } = made;
+        let served_text = result.text.clone();
         if let Some(order) = self.planted.as_mut().filter(|_| is_sent && !result.is_error) {
             order.plant(&mut result.text);
         }
         let (name, arguments) = (wanted.name.clone(), wanted.arguments.to_json());
-        AgentCall { name, target, arguments, result, failure, exchange, is_struck }
+        AgentCall { name, target, arguments, result, served_text, failure, exchange, passed, is_struck }
     }
 
     fn out_of_time(&self) -> AgentEnd {
-        let time = duration_text(self.agent.budget.time);
-        let asking = if self.is_asking { ", waiting for the model" } else { "" };
+        let time = duration_text(self.time);
+        let waited = self.asking_since.map(|since| since.elapsed());
+        // An agent that goes round and round waits for the model most of the time, too, but for each turn only shortly.
+        if waited.is_some_and(|waited| waited >= self.time / 2) {
+            let help = "check that the provider answers, or raise `budget.time` if the model needs longer";
+            let message = format!("the model gave no answer before the {time} of the run were over");
+            return AgentEnd::Unavailable(Finding {
+                help: Some(help.to_owned()),
+                ..Finding::new("provider-unavailable", message)
+            });
+        }
+        let asking = if waited.is_some() { ", waiting for the model" } else { "" };
         AgentEnd::OverBudget(format!("{time} of time{asking}"))
     }
 
@@ -314,7 +338,7 @@ impl AgentRun {
     pub(super) fn answer(&self) -> Option<&str> {
         match &self.end {
             AgentEnd::Answered(text) => Some(text),
-            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Unavailable(_) => None,
+            AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Diverged(_) | AgentEnd::Unavailable(_) => None,
         }
     }
 
@@ -336,7 +360,16 @@ impl AgentCall {
     pub(super) fn reached(&self) -> Option<(&str, &str)> {
         match &self.target {
             CallTarget::Tool { server, tool } => Some((server, tool)),
-            CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed => None,
+            CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed { .. } => None,
+        }
+    }
+
+    /// The tool that it is meant for, by its server's name for it; nothing where that is offered to be left alone.
+    pub(super) fn wanted_tool(&self) -> Option<&str> {
+        match &self.target {
+            CallTarget::Tool { tool, .. } | CallTarget::Malformed { tool } => Some(tool),
+            CallTarget::Unknown => Some(&self.name),
+            CallTarget::Decoy => None,
         }
     }
 

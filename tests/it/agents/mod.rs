@@ -43,7 +43,8 @@ fn run(name: &str, suite: &str, model: &Loopback) -> Seen {
     let kept = ["report.json", "events.ndjson", "junit.xml", "report.md"]
         .map(|file| scene.line(&format!("show {file}")).stdout);
     let outputs = kept.iter().chain([&seen.stdout, &seen.stderr]);
-    assert!(outputs.into_iter().all(|text| !text.contains(KEY)), "the key is in an output of {name}");
+    // Not even its beginning.
+    assert!(outputs.into_iter().all(|text| !text.contains(&KEY[..10])), "the key is in an output of {name}");
     seen
 }
 
@@ -108,6 +109,33 @@ const BROKEN: &[Broken] = &[
         answer: |_, _| Answer::new(429, "{}").with("retry-after", "3600"),
         more: "",
     },
+    // More seconds than any clock counts.
+    Broken {
+        name: "429-endless",
+        status: 3,
+        says: "allows no more requests",
+        answer: |_, _| Answer::new(429, "{}").with("retry-after", "18446744073709551615"),
+        more: "",
+    },
+    Broken {
+        name: "429-date",
+        status: 3,
+        says: "next attempt after",
+        answer: |_, _| Answer::new(429, "{}").with("retry-after", "Fri, 31 Dec 2100 23:59:59 GMT"),
+        more: "",
+    },
+    // As Gemini refuses a key; the key is at the end of what is shown.
+    Broken {
+        name: "400-key",
+        status: 3,
+        says: "provider-refuses-key",
+        answer: |_, _| {
+            let message = format!("{}{KEY}", "x".repeat(290));
+            let details = json!([{ "reason": "API_KEY_INVALID" }]);
+            Answer::new(400, json!({ "error": { "message": message, "details": details } }).to_string())
+        },
+        more: "",
+    },
     Broken { name: "500", status: 3, says: "is broken", answer: |_, _| refusal(500, "oops"), more: "" },
     Broken {
         name: "no-json",
@@ -169,8 +197,8 @@ const BROKEN: &[Broken] = &[
     },
     Broken {
         name: "silent",
-        status: 1,
-        says: "ended: over the budget of [TIME] of time, waiting for the model",
+        status: 3,
+        says: "the model gave no answer before the [TIME] of the run were over",
         answer: |_, _| Answer::never(),
         more: "",
     },
@@ -267,6 +295,87 @@ fn without_a_key_nothing_is_asked() {
     assert!(model.asked().is_empty());
 }
 
+#[test]
+fn a_key_that_cannot_be_sent_is_none() {
+    let model = Loopback::start(adder("openai", false));
+    let scene = Scene::new("agents/bad-key");
+    scene.write("suite.yml", &suite("openai", ""));
+    for (key, says) in [("''", "is empty"), ("'a b\n'", "line end"), ("' '", "is empty"), ("'schlüssel '", "a space")]
+    {
+        let seen = scene.line(&format!("MODEL_KEY={key} MODEL_URL={} mcprove run suite.yml", model.url()));
+        assert_eq!(seen.status, 3, "{}", seen.text());
+        assert!(seen.text().contains("no-key") && seen.text().contains(says), "{}", seen.text());
+    }
+    assert!(model.asked().is_empty());
+}
+
+/// A refusal is no empty answer.
+#[test]
+fn a_refusal_ends_a_run() {
+    let message = json!({ "role": "assistant", "content": null, "refusal": "I cannot help" });
+    let choice = json!({ "index": 0, "message": message, "finish_reason": "stop" });
+    let whole = Answer::ok(json!({ "choices": [choice] }).to_string());
+    let delta = |refusal: &str| json!({ "choices": [{ "index": 0, "delta": { "refusal": refusal } }] });
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    let stream = shapes::openai_stream(&[delta("I cannot"), delta(" help"), end]);
+    for (name, answer, more) in [("refusal", whole, ""), ("refusal-stream", stream, ", stream: true")] {
+        let model = Loopback::start(move |_| answer.clone());
+        let seen = run(name, &suite("openai", more), &model);
+        assert_eq!(seen.status, 1, "{}", seen.text());
+        let told = seen.text().contains("model-stopped") && seen.text().contains("refusal: I cannot help");
+        assert!(told, "{}", seen.text());
+    }
+}
+
+/// What servers beside `OpenAI` leave out, or write in another way.
+#[test]
+fn compatible_servers_are_understood() {
+    let call = |call: Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+    let begin = json!({ "id": "call_1", "function": { "name": "add", "arguments": "{\"a\": 2," } });
+    let rest = json!({ "id": null, "function": { "name": null, "arguments": " \"b\": 3}" } });
+    let numbered = |mut part: Value| {
+        part["index"] = json!(0);
+        call(part)
+    };
+    let whole = |call: Value| {
+        let message = json!({ "role": "assistant", "content": "", "tool_calls": [call] });
+        Answer::ok(json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }] }).to_string())
+    };
+    let object = json!({ "type": "function", "function": { "name": "add", "arguments": { "a": 2, "b": 3 } } });
+    let cases = [
+        ("null-id", shapes::openai_stream(&[numbered(begin.clone()), numbered(rest.clone())]), ", stream: true"),
+        ("no-index", shapes::openai_stream(&[call(begin), call(rest)]), ", stream: true"),
+        ("object-stream", shapes::openai_stream(&[call(object.clone())]), ", stream: true"),
+        ("object", whole(object), ""),
+    ];
+    for (name, answer, more) in cases {
+        let is_streamed = more.contains("stream");
+        let model = Loopback::start(move |body| match shapes::last_result("openai", body) {
+            None => answer.clone(),
+            Some(_) => shapes::text("openai", "It is 5.", is_streamed),
+        });
+        let seen = run(name, &suite("openai", more), &model);
+        assert_eq!(seen.status, 0, "{name}: {}", seen.text());
+        for request in &model.asked() {
+            shapes::assert_valid("openai", request, is_streamed, KEY);
+        }
+    }
+    let model = Loopback::start(move |_| whole(json!({ "id": "call_1", "function": { "arguments": "{}" } })));
+    let seen = run("no-name", &suite("openai", ""), &model);
+    assert!(seen.text().contains("choices[0].message.tool_calls[0].function.name"), "{}", seen.text());
+}
+
+/// `--timeout` bounds a run, too.
+#[test]
+fn the_time_of_a_case_ends_a_run() {
+    let model = Loopback::start(|_| Answer::never());
+    let scene = Scene::new("agents/case-time");
+    scene.write("suite.yml", &suite("openai", ""));
+    let seen = scene.line(&format!("MODEL_KEY=k MODEL_URL={} mcprove run suite.yml --timeout 1s", model.url()));
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("provider-unavailable"), "{}", seen.text());
+}
+
 /// Runs a policy on a server that answers no call, and one that never stops calling.
 #[test]
 fn time_ends_a_silent_tool_and_an_endless_policy() {
@@ -294,6 +403,18 @@ fn time_ends_a_silent_tool_and_an_endless_policy() {
     let seen = scene.line("mcprove run endless.yml");
     assert_eq!(seen.status, 1, "{}", seen.text());
     assert!(seen.text().contains("over the budget of [TIME] of time"), "{}", seen.text());
+}
+
+/// Servers that models cannot use well fail, whatever else their agents are about.
+#[test]
+fn faulty_servers_fail() {
+    let scene = Scene::new("agents/faulty");
+    let suite = std::fs::read_to_string(root().join("tests/cases/agents/faulty.yml")).unwrap();
+    scene.write("faulty.yml", &suite.replace("mcprove serve", &format!("{} serve", env!("CARGO_BIN_EXE_mcprove"))));
+    let seen = scene.line("mcprove run faulty.yml");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    assert!(seen.text().contains("4 cases: 4 failed"), "{}", seen.text());
+    assert_eq!(seen.text().matches("error[loose-arguments-misunderstood]").count(), 2, "{}", seen.text());
 }
 
 /// The report has the figures of an agent as numbers.
@@ -352,4 +473,80 @@ fn a_recorded_model_is_played_back_until_it_would_be_told_something_else() {
     scene.write("adder.json", "{}");
     assert_eq!(scene.line("mcprove check suite.yml").status, 2);
     assert_eq!(model.asked().len(), asked);
+}
+
+/// Records a suite with the model; the scene has the recording `adder.json`.
+fn recorded(name: &str, suite: &str, model: &Loopback) -> Scene {
+    let scene = Scene::new(&format!("agents/{name}"));
+    scene.write("suite.yml", suite);
+    let environment = format!("MODEL_KEY={KEY} MODEL_URL={}", model.url());
+    let seen = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    scene
+}
+
+#[test]
+fn a_recorded_run_counts_once() {
+    let model = Loopback::start(adder("openai", false));
+    let once = suite("openai", ", recording: adder.json");
+    let scene = recorded("repeated-recording", &once, &model);
+    scene.write("suite.yml", &format!("{once}    repeat: {{ runs: 3, pass: [2] }}\n"));
+    let seen = scene.line("mcprove run suite.yml");
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("1 run is recorded in `adder.json`, and `repeat` asks for 3"), "{}", seen.text());
+}
+
+/// A mutant that changes what a recorded model is told is undecided, unless something else notices it.
+#[test]
+fn a_recording_kills_no_mutant() {
+    let model = Loopback::start(adder("openai", false));
+    let suite = suite("openai", ", recording: adder.json");
+    let scene = recorded("proved-recording", &format!("{suite}    accepted_by: [openai]\n"), &model);
+    let seen = scene.line("mcprove prove suite.yml --report json=report.json");
+    let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
+    let text = report.to_string();
+    assert!(!text.contains("recording-differs") && !seen.text().contains("recording-differs"), "{}", seen.text());
+    assert!(text.contains("the recorded model was told something else"), "{}", seen.text());
+    assert!(text.contains("the tool `"), "{}", seen.text());
+}
+
+/// A model that the recording does not know is asked with `--update`, and only what passes is recorded.
+#[test]
+fn a_recording_of_another_model_is_replaced() {
+    let model = Loopback::start(adder("openai", false));
+    let before = suite("openai", ", recording: adder.json");
+    let scene = recorded("other-model", &before, &model);
+    let after = before.replace("model: adder", "model: subtracter");
+    scene.write("suite.yml", &after);
+    let seen = scene.line("mcprove run suite.yml");
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("nothing of the model `subtracter` is recorded"), "{}", seen.text());
+    let environment = format!("MODEL_KEY={KEY} MODEL_URL={}", model.url());
+    scene.write("suite.yml", &after.replace("contains: \"5\"", "contains: six"));
+    let seen = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
+    assert_eq!(seen.status, 1, "{}", seen.text());
+    let words = seen.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not recorded, since it did not pass"), "{words}");
+    scene.write("suite.yml", &after);
+    let seen = scene.line(&format!("{environment} mcprove run suite.yml --update --yes"));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    assert_eq!(scene.line("mcprove run suite.yml").status, 0);
+}
+
+/// Errors that come in the middle of a stream are those of the provider, which is asked again; redirects are not followed.
+#[test]
+fn a_stream_that_ends_with_an_error_is_asked_for_again() {
+    let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let model = Loopback::start(adder("anthropic", true));
+    model.first(shapes::openai_stream(std::slice::from_ref(&error)));
+    let seen = run("overloaded-once", &suite("anthropic", ", stream: true"), &model);
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let model = Loopback::start(move |_| shapes::openai_stream(std::slice::from_ref(&error)));
+    let seen = run("overloaded", &suite("anthropic", ", stream: true"), &model);
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("`anthropic` ends its answer with an error: Overloaded"), "{}", seen.text());
+    let model = Loopback::start(|_| Answer::new(307, "").with("location", "http://127.0.0.1:9/"));
+    let seen = run("elsewhere", &suite("openai", ""), &model);
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("leads to another address"), "{}", seen.text());
 }

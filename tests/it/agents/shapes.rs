@@ -87,6 +87,12 @@ pub(super) fn too_long(format: &str, is_streamed: bool) -> Answer {
     whole.replaced(done, cut)
 }
 
+/// A stream of these chunks.
+pub(super) fn openai_stream(chunks: &[Value]) -> Answer {
+    let done = [(None, json!("[DONE]"))];
+    events(&chunks.iter().cloned().map(|chunk| (None, chunk)).chain(done).collect::<Vec<_>>())
+}
+
 fn openai(choice: &Value, usage: &Value) -> Answer {
     let answer = json!({
         "id": "c1", "object": "chat.completion", "created": 1, "model": "adder", "choices": [choice], "usage": usage,

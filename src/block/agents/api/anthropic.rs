@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ApiCall, ApiRequest, cut_by};
+use super::{ApiCall, ApiRequest, UnreadableMember, cut_by};
 use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
 
 /// The reasons for which a complete answer ends.
@@ -44,24 +44,26 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: "/messages".to_owned(), headers, body }
 }
 
-pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
-    let blocks = answer["content"].as_array()?;
+pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+    let blocks = answer["content"].as_array().ok_or_else(|| UnreadableMember("content".to_owned()))?;
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
-    let calls = of_kind("tool_use").map(|block| {
-        Some(ToolUse {
-            id: block["id"].as_str()?.to_owned(),
-            name: block["name"].as_str()?.to_owned(),
-            arguments: ToolArguments::of(&block["input"]),
-        })
+    let uses = blocks.iter().enumerate().filter(|(_, block)| block["type"] == "tool_use");
+    let calls = uses.map(|(at, block)| {
+        let text = |member: &str| {
+            let missing = || UnreadableMember(format!("content[{at}].{member}"));
+            block[member].as_str().map(str::to_owned).ok_or_else(missing)
+        };
+        Ok(ToolUse { id: text("id")?, name: text("name")?, arguments: ToolArguments::of(&block["input"]) })
     });
     let text: Vec<&str> = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
-    Some(ModelTurn {
+    Ok(ModelTurn {
         text: text.join("\n"),
-        calls: calls.collect::<Option<Vec<_>>>()?,
+        calls: calls.collect::<Result<Vec<_>, _>>()?,
         tokens: Tokens {
             read: answer["usage"]["input_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["output_tokens"].as_u64().unwrap_or_default(),
-        },
+        }
+        .counted(),
         cut: cut_by(&answer["stop_reason"], &DONE),
         raw: blocks.iter().map(with_object_input).collect::<Vec<_>>().into(),
     })

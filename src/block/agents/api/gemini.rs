@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ApiCall, ApiRequest, cut_by};
+use super::{ApiCall, ApiRequest, UnreadableMember, cut_by};
 use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
 
 /// The reasons for which a complete answer ends.
@@ -42,27 +42,31 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: format!("/models/{}:{method}", call.model), headers, body }
 }
 
-pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
+pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let Some(candidate) = answer["candidates"].get(0) else {
-        let why = answer["promptFeedback"]["blockReason"].as_str()?;
-        return Some(ModelTurn { cut: Some(why.to_owned()), ..ModelTurn::default() });
+        let why = answer["promptFeedback"]["blockReason"].as_str();
+        let why = why.ok_or_else(|| UnreadableMember("candidates[0]".to_owned()))?;
+        return Ok(ModelTurn { cut: Some(why.to_owned()), ..ModelTurn::default() });
     };
     let parts = candidate["content"]["parts"].as_array().cloned().unwrap_or_default();
-    let calls = parts.iter().filter_map(|part| part.get("functionCall")).map(|call| {
+    let written = parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.get("functionCall")?)));
+    let calls = written.map(|(at, call)| {
         let arguments = call.get("args").map_or_else(|| ToolArguments::of(&json!({})), ToolArguments::of);
         let id = call["id"].as_str().unwrap_or_default().to_owned();
-        Some(ToolUse { id, name: call["name"].as_str()?.to_owned(), arguments })
+        let unnamed = || UnreadableMember(format!("candidates[0].content.parts[{at}].functionCall.name"));
+        Ok(ToolUse { id, name: call["name"].as_str().ok_or_else(unnamed)?.to_owned(), arguments })
     });
     let said = parts.iter().filter(|part| part["thought"] != true).filter_map(|part| part["text"].as_str());
     let usage = &answer["usageMetadata"];
     let tokens = |members: [&str; 2]| members.iter().filter_map(|member| usage[*member].as_u64()).sum();
-    Some(ModelTurn {
+    Ok(ModelTurn {
         text: said.collect::<String>(),
-        calls: calls.collect::<Option<Vec<_>>>()?,
+        calls: calls.collect::<Result<Vec<_>, _>>()?,
         tokens: Tokens {
             read: tokens(["promptTokenCount", "toolUsePromptTokenCount"]),
             written: tokens(["candidatesTokenCount", "thoughtsTokenCount"]),
-        },
+        }
+        .counted(),
         cut: cut_by(&candidate["finishReason"], &DONE),
         raw: parts.into(),
     })

@@ -8,8 +8,10 @@ mod anthropic;
 mod gemini;
 mod openai;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use chrono::DateTime;
+use reqwest::header::HeaderValue;
 use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -114,7 +116,7 @@ impl ApiFormat {
     }
 
     /// The turn in a whole answer.
-    fn read(self, answer: &Value) -> Option<ModelTurn> {
+    fn read(self, answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         match self {
             Self::OpenAi => openai::read(answer),
             Self::Anthropic => anthropic::read(answer),
@@ -140,6 +142,9 @@ struct ApiCall<'a> {
     max_tokens: u64,
     told: &'a ModelInput<'a>,
 }
+
+/// The path of a member that an answer lacks, or has in another form.
+struct UnreadableMember(String);
 
 /// A request as a format writes it.
 struct ApiRequest {
@@ -211,6 +216,11 @@ impl ApiProvider {
             })
         };
         let key = self.key.as_ref().map(|key| fill(key, "key")).transpose()?;
+        if let Some(why) = key.as_deref().and_then(bad_key) {
+            let help = "look at the variable of the environment that `key` names".to_owned();
+            let message = format!("the key of `{}` {why}", self.format.as_str());
+            return Err(Finding { help: Some(help), ..Finding::new("no-key", message) });
+        }
         let url = self.url.as_ref().map(|url| fill(url, "url")).transpose()?;
         let url = url.unwrap_or_else(|| self.format.usual_url().to_owned());
         let bad_url = |why: String| Finding::new("bad-address", format!("`{url}` is no address of a provider: {why}"));
@@ -226,6 +236,15 @@ impl ApiProvider {
             client,
         })
     }
+}
+
+/// Why a text cannot be a key.
+fn bad_key(key: &str) -> Option<&'static str> {
+    if key.trim().is_empty() {
+        return Some("is empty");
+    }
+    let is_plain = HeaderValue::from_str(key).is_ok() && key.trim() == key;
+    (!is_plain).then_some("has a line end, a space around it, or another character that no key has")
 }
 
 /// The address of a provider; the sentence says why it is none.
@@ -309,7 +328,10 @@ impl ApiModel {
                 Err(failed) => failed,
             };
             // A wait beyond the time of the run would only hide why there is no answer.
-            let is_useful = |wait: &Duration| attempts < MOST_ATTEMPTS && Instant::now() + *wait < told.deadline;
+            let is_useful = |wait: &Duration| {
+                let next = Instant::now().checked_add(*wait);
+                attempts < MOST_ATTEMPTS && next.is_some_and(|next| next < told.deadline)
+            };
             match failed.wait.filter(is_useful) {
                 Some(wait) => sleep(wait).await,
                 None if failed.wait.is_some() => {
@@ -336,7 +358,10 @@ impl ApiModel {
             return Err(self.refused(response).await);
         }
         let answer = if self.is_streamed { self.streamed(response).await? } else { self.whole(response).await? };
-        self.format.read(&answer).ok_or_else(|| self.unreadable(&answer.to_string()))
+        self.format.read(&answer).map_err(|UnreadableMember(member)| {
+            let FailedAttempt { found, wait } = self.unreadable(&answer.to_string());
+            FailedAttempt { found: found.with_evidence("missing or of another kind", member), wait }
+        })
     }
 
     async fn whole(&self, response: Response) -> Result<Value, FailedAttempt> {
@@ -351,17 +376,18 @@ impl ApiModel {
             events.extend(parsed.iter().filter_map(read_event));
         }
         if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {
-            return Err(self.unreadable(&error.to_string()));
+            return Err(self.broke_off(error));
         }
         self.format.assemble(&events).ok_or_else(|| self.cut())
     }
 
     async fn refused(&self, response: Response) -> FailedAttempt {
         let (status, provider, model) = (response.status(), self.format.as_str(), &self.model);
-        let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let named = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+        let wait = named.and_then(|value| retry_after(value, SystemTime::now()));
         let body = response.text().await.unwrap_or_default();
-        let said = message_in(&body);
-        let message = |what: String| format!("{what} (HTTP {}): {said}", status.as_u16());
+        let reason = self.reason(&body);
+        let message = |what: String| format!("{what} (HTTP {}){reason}", status.as_u16());
         let is_for_a_while = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if is_for_a_while {
             let busy = status == StatusCode::TOO_MANY_REQUESTS;
@@ -369,12 +395,17 @@ impl ApiModel {
             let help = if busy { "wait, or ask for a higher limit" } else { "try again later" };
             let failed =
                 FailedAttempt::final_one("provider-unavailable", message(format!("`{provider}` {what}")), help);
-            return FailedAttempt { wait: Some(wait.map_or(USUAL_WAIT, Duration::from_secs)), ..failed };
+            return FailedAttempt { wait: Some(wait.unwrap_or(USUAL_WAIT)), ..failed };
         }
         match status.as_u16() {
-            401 | 403 => {
+            _ if is_key_refused(status, &body) => {
                 let help = "check `key`, and the variable of the environment that it names";
                 FailedAttempt::final_one("provider-refuses-key", message(format!("`{provider}` refuses the key")), help)
+            }
+            300..=399 => {
+                let help = "write the address to which it leads as `url`";
+                let what = format!("`{provider}` leads to another address, to which no key is sent");
+                FailedAttempt::final_one("provider-refuses", message(what), help)
             }
             404 => {
                 let help = "check `model` and `url`";
@@ -385,6 +416,14 @@ impl ApiModel {
                 FailedAttempt::final_one("provider-refuses", message(format!("`{provider}` refuses the request")), help)
             }
         }
+    }
+
+    /// An error in the middle of a stream, which began as if all was well.
+    fn broke_off(&self, event: &Value) -> FailedAttempt {
+        let message =
+            format!("`{}` ends its answer with an error{}", self.format.as_str(), self.reason(&event.to_string()));
+        let failed = FailedAttempt::final_one("provider-unavailable", message, "try again later");
+        FailedAttempt { wait: Some(USUAL_WAIT), ..failed }
     }
 
     fn unreachable(&self, why: &reqwest::Error) -> FailedAttempt {
@@ -403,8 +442,49 @@ impl ApiModel {
     fn unreadable(&self, body: &str) -> FailedAttempt {
         let message = format!("the answer of `{}` is not in its format", self.format.as_str());
         let mut failed = FailedAttempt::final_one("provider-answer-unreadable", message, "check `url`");
-        failed.found = failed.found.with_evidence("answer", shown(body));
+        failed.found = failed.found.with_evidence("answer", self.said(body.to_owned()));
         failed
+    }
+
+    /// The reason in an answer, after a colon; nothing where it is empty.
+    fn reason(&self, body: &str) -> String {
+        let said = self.said(message_in(body));
+        if said.trim().is_empty() { String::new() } else { format!(": {said}") }
+    }
+
+    /// The beginning of what a provider says, without the key, of which only a part may be left.
+    fn said(&self, mut text: String) -> String {
+        if let Some(key) = self.key.as_deref().filter(|key| !key.is_empty()) {
+            text = text.replace(key, "[redacted]");
+        }
+        shown(&text)
+    }
+}
+
+/// The wait that an answer names, in seconds or as a date.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>
+fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    if let Ok(seconds) = value.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = u64::try_from(DateTime::parse_from_rfc2822(value.trim()).ok()?.timestamp()).ok()?;
+    let now = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Some(Duration::from_secs(at.saturating_sub(now)))
+}
+
+/// Whether a provider takes the key for none of its own; Gemini says so in the details of a bad request.
+///
+/// <https://ai.google.dev/gemini-api/docs/troubleshooting>
+fn is_key_refused(status: StatusCode, body: &str) -> bool {
+    let details = || {
+        let json: Value = serde_json::from_str(body).unwrap_or_default();
+        json["error"]["details"].as_array().cloned().unwrap_or_default()
+    };
+    match status.as_u16() {
+        401 | 403 => true,
+        400 => details().iter().any(|detail| detail["reason"] == "API_KEY_INVALID"),
+        _ => false,
     }
 }
 
@@ -425,10 +505,27 @@ fn read_event(event: &SseEvent) -> Option<Value> {
     serde_json::from_slice(&event.data).ok()
 }
 
-/// The message in the answer of a provider that refuses something.
+/// The message in the answer of a provider that refuses something, in full.
 fn message_in(body: &str) -> String {
     let json: Value = serde_json::from_str(body).unwrap_or_default();
     let message =
         json["error"]["message"].as_str().or_else(|| json["error"].as_str()).or_else(|| json["message"].as_str());
-    shown(message.unwrap_or(body))
+    message.unwrap_or(body).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_seconds_or_a_date() {
+        let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let wait = |value| retry_after(value, now).map(|wait| wait.as_secs());
+        assert_eq!(wait("120"), Some(120));
+        assert_eq!(wait("18446744073709551615"), Some(u64::MAX));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:50:37 GMT"), Some(60));
+        // It is over.
+        assert_eq!(wait("Sun, 06 Nov 1994 08:48:37 GMT"), Some(0));
+        assert_eq!(wait("soon"), None);
+    }
 }

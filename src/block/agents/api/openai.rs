@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ApiCall, ApiRequest, cut_by};
+use super::{ApiCall, ApiRequest, UnreadableMember, cut_by, shown};
 use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
 
 /// The reasons for which a complete answer ends.
@@ -41,39 +41,71 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: "/chat/completions".to_owned(), headers, body }
 }
 
-pub(super) fn read(answer: &Value) -> Option<ModelTurn> {
-    let choice = answer["choices"].get(0)?;
-    let message = choice.get("message")?;
-    let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
+pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+    let (choice, missing) = (&answer["choices"][0], |member: String| UnreadableMember(member));
+    let message = choice.get("message").ok_or_else(|| missing("choices[0].message".to_owned()))?;
+    let written = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let tool_calls: Vec<Value> = written.iter().enumerate().map(|(at, call)| completed(call, at)).collect();
+    let calls = tool_calls.iter().enumerate().map(|(at, call)| {
         let function = &call["function"];
-        let written = function["arguments"].as_str().unwrap_or_default();
-        Some(ToolUse {
-            id: call["id"].as_str()?.to_owned(),
-            name: function["name"].as_str()?.to_owned(),
-            arguments: ToolArguments::parse(written),
+        let name = function["name"].as_str();
+        let unnamed = || missing(format!("choices[0].message.tool_calls[{at}].function.name"));
+        Ok(ToolUse {
+            id: call["id"].as_str().unwrap_or_default().to_owned(),
+            name: name.ok_or_else(unnamed)?.to_owned(),
+            arguments: ToolArguments::parse(function["arguments"].as_str().unwrap_or_default()),
         })
     });
+    // <https://platform.openai.com/docs/guides/structured-outputs#refusals>
+    let refusal = message["refusal"].as_str().filter(|refusal| !refusal.is_empty());
     let mut raw = Map::new();
-    for key in ["role", "content", "tool_calls"] {
+    for key in ["role", "content"] {
         raw.extend(message.get(key).map(|value| (key.to_owned(), value.clone())));
     }
-    Some(ModelTurn {
+    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+    if !tool_calls.is_empty() {
+        raw.insert("tool_calls".to_owned(), tool_calls.into());
+    }
+    Ok(ModelTurn {
         text: message["content"].as_str().unwrap_or_default().to_owned(),
-        calls: calls.collect::<Option<Vec<_>>>()?,
+        calls,
         tokens: Tokens {
             read: answer["usage"]["prompt_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["completion_tokens"].as_u64().unwrap_or_default(),
-        },
-        cut: cut_by(&choice["finish_reason"], &DONE),
+        }
+        .counted(),
+        cut: refusal.map(|why| format!("refusal: {}", shown(why))).or_else(|| cut_by(&choice["finish_reason"], &DONE)),
         raw: Value::Object(raw),
     })
+}
+
+/// A call with what some servers leave out or write in another way: an id, and arguments as a text.
+fn completed(call: &Value, at: usize) -> Value {
+    let mut call = call.clone();
+    if call["id"].as_str().is_none_or(str::is_empty) {
+        call["id"] = format!("call_{}", at + 1).into();
+    }
+    if call["function"].is_object() {
+        call["function"]["arguments"] = arguments_text(&call["function"]["arguments"]).into();
+    }
+    call
+}
+
+/// Arguments as a text, also where a server writes them as an object.
+fn arguments_text(written: &Value) -> String {
+    match written {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+    }
 }
 
 pub(super) fn assemble(events: &[Value]) -> Option<Value> {
     if !events.iter().any(|event| event == "[DONE]") {
         return None;
     }
-    let (mut text, mut calls, mut usage) = (String::new(), Vec::<Value>::new(), Value::Null);
+    let (mut text, mut refusal) = (String::new(), String::new());
+    let (mut calls, mut usage) = (Vec::<Value>::new(), Value::Null);
     let mut reason = Value::Null;
     for event in events {
         if event["usage"].is_object() {
@@ -85,23 +117,27 @@ pub(super) fn assemble(events: &[Value]) -> Option<Value> {
         }
         let delta = &choice["delta"];
         text.push_str(delta["content"].as_str().unwrap_or_default());
+        refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
         for part in delta["tool_calls"].as_array().into_iter().flatten() {
-            let at = usize::try_from(part["index"].as_u64()?).ok()?;
+            // Some servers leave the index out; a call begins with its name.
+            let begins = part["function"]["name"].as_str().is_some_and(|name| !name.is_empty());
+            let unnumbered = if begins { calls.len() } else { calls.len().saturating_sub(1) };
+            let at = part["index"].as_u64().map_or(Some(unnumbered), |at| usize::try_from(at).ok())?;
             if at == calls.len() {
                 calls.push(json!({ "type": "function", "function": { "name": "", "arguments": "" } }));
             }
             let call = calls.get_mut(at)?;
-            if let Some(id) = part.get("id") {
-                call["id"] = id.clone();
+            if let Some(id) = part["id"].as_str().filter(|id| !id.is_empty()) {
+                call["id"] = id.into();
             }
             for member in ["name", "arguments"] {
-                let more = part["function"][member].as_str().unwrap_or_default();
+                let more = arguments_text(&part["function"][member]);
                 let whole = format!("{}{more}", call["function"][member].as_str().unwrap_or_default());
                 call["function"][member] = whole.into();
             }
         }
     }
-    let mut message = json!({ "role": "assistant", "content": text });
+    let mut message = json!({ "role": "assistant", "content": text, "refusal": refusal });
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }

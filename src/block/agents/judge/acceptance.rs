@@ -20,6 +20,10 @@ impl Judgement for Acceptance {
         lints().filter(is_asked).filter_map(|lint| lint.variant).collect()
     }
 
+    fn is_about_model(&self) -> bool {
+        false
+    }
+
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         let tools: Vec<Tool> = run.listed.iter().map(|listed| listed.tool.clone()).collect();
         let invalid = lints().filter(|lint| lint.provider.is_none() && lint.level == LintLevel::Error);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::JudgedView;
-use crate::block::agents::run::AgentCall;
+use crate::block::agents::run::{AgentCall, CallTarget};
 use crate::matching::{EXPECTATION, Expectation};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, Value as YamlValue};
@@ -31,7 +31,7 @@ static CALL: Object = Object {
 #[derive(Debug, Clone)]
 pub(super) struct CallPattern {
     pub(super) tool: Located<String>,
-    server: Option<String>,
+    pub(super) server: Option<Located<String>>,
     expect: Vec<Expectation>,
 }
 
@@ -50,25 +50,39 @@ impl CallPattern {
         let written = node.get("expect").map(Node::items).unwrap_or_default();
         expect.extend(written.iter().filter_map(|item| Expectation::build(item, found)));
         let tool = node.get("call")?.located_text()?;
-        Some(Self { tool, server: node.get("server").and_then(Node::text).map(str::to_owned), expect })
+        Some(Self { tool, server: node.get("server").and_then(Node::located_text), expect })
     }
 
     /// Why a call is not the one that is meant; `None` where it is.
     pub(super) fn mismatch(&self, call: &AgentCall, view: &JudgedView<'_>) -> Option<String> {
         let Some((server, tool)) = call.reached() else {
-            return Some(format!("`{}` is no tool of the servers", call.name));
+            return Some(match call.target {
+                CallTarget::Malformed { .. } => format!("the arguments of `{}` are no JSON object", call.name),
+                CallTarget::Tool { .. } | CallTarget::Decoy | CallTarget::Unknown => {
+                    format!("`{}` is no tool of the servers", call.name)
+                }
+            });
         };
-        if self.server.as_deref().is_some_and(|wanted| wanted != server) {
+        if self.server.as_ref().is_some_and(|wanted| wanted.value != server) {
             return Some(format!("`{tool}` of `{server}` was called"));
         }
-        let is_named = is_match(&self.tool.value, tool) || view.equal.are_equal(&self.tool.value, tool);
-        if !is_named {
+        if !self.names(tool, view) {
             return Some(format!("`{tool}` was called"));
         }
         let params = json!({ "name": tool, "arguments": call.arguments });
         let answer = view.answer(&call.arguments, &params);
         let mismatch = self.expect.iter().flat_map(|expectation| expectation.evaluate(&answer)).next()?;
         Some(format!("the arguments {}: {}", compact(&call.arguments), mismatch.message))
+    }
+
+    /// Whether it is about this tool.
+    fn names(&self, tool: &str, view: &JudgedView<'_>) -> bool {
+        is_match(&self.tool.value, tool) || view.equal.are_equal(&self.tool.value, tool)
+    }
+
+    /// Whether a call is one of its tool, also if it could not be made.
+    pub(super) fn is_wanted_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
+        call.wanted_tool().is_some_and(|tool| self.names(tool, view))
     }
 
     pub(super) fn is_met_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
@@ -100,6 +114,14 @@ pub(in crate::block::agents) struct EqualTools(pub(super) Vec<Vec<Located<String
 impl EqualTools {
     pub(in crate::block::agents) fn read(node: &Node) -> Self {
         Self(node.items().iter().map(|class| crate::suite::texts(Some(class))).collect())
+    }
+
+    /// A mistake for each pattern: a class names its tools.
+    pub(in crate::block::agents) fn patterns(&self) -> impl Iterator<Item = Diagnostic> {
+        self.0.iter().flatten().filter(|tool| tool.value.contains('*')).map(|tool| {
+            let message = format!("`{}` is a pattern, and a class names its tools", tool.value);
+            Diagnostic::error("bad-name", message, tool.span).with_help("write a name for each tool".to_owned())
+        })
     }
 
     /// Whether both are of one class.

@@ -6,7 +6,7 @@ use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::AgentRun;
 use crate::event::Finding;
 use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Diagnostic, Node, Span};
+use crate::source::{Diagnostic, Located, Node, Span};
 
 static PATHS: Shape = Shape::NonEmpty(&Shape::List(&CALLS));
 
@@ -51,6 +51,10 @@ impl GoldenPaths {
 impl Judgement for GoldenPaths {
     fn variants(&self) -> Vec<&'static str> {
         vec![AMBIGUOUS]
+    }
+
+    fn servers(&self) -> Vec<&Located<String>> {
+        self.paths.iter().flatten().filter_map(|call| call.server.as_ref()).collect()
     }
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {

@@ -18,6 +18,11 @@ impl Judgement for LooseArguments {
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         run.loose.iter().filter_map(|call| self.finding(call, view)).collect()
     }
+
+    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+        let why = "no call was made again with loose arguments: none was served by a tool that may be called again";
+        run.loose.is_empty().then(|| why.to_owned())
+    }
 }
 
 impl LooseArguments {

@@ -40,6 +40,21 @@ pub(super) trait Judgement: Debug + Send + Sync {
     /// Everything that is wrong with a run.
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
 
+    /// Whether it depends on what the model says next, and not only on the servers.
+    fn is_about_model(&self) -> bool {
+        true
+    }
+
+    /// Why nothing in a run shows what it is about; a run without findings does not pass then.
+    fn unjudged(&self, _run: &AgentRun) -> Option<String> {
+        None
+    }
+
+    /// The servers of the suite that it names.
+    fn servers(&self) -> Vec<&Located<String>> {
+        Vec::new()
+    }
+
     /// The variants of the fault taxonomy that it judges.
     fn variants(&self) -> Vec<&'static str> {
         Vec::new()

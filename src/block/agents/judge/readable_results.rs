@@ -19,9 +19,13 @@ impl Judgement for ReadableResults {
         vec!["PROVIDER-RESULT-UNUSABLE"]
     }
 
+    fn is_about_model(&self) -> bool {
+        false
+    }
+
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
-        let served = |call: &&AgentCall| call.reached().is_some() && call.failure.is_none();
-        let unreadable = run.calls.iter().filter(served).find(|call| !is_readable(&call.result.message));
+        let unreadable =
+            run.calls.iter().filter(|call| is_answered(call)).find(|call| !is_readable(&call.result.message));
         let found = unreadable.map(|call| {
             let message =
                 format!("the answer to `{}` has no text, image or audio, so a model reads nothing", call.name);
@@ -30,6 +34,16 @@ impl Judgement for ReadableResults {
         });
         found.into_iter().collect()
     }
+
+    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+        let is_served = run.calls.iter().any(|call| is_answered(call) && !call.result.is_error);
+        (!is_served).then(|| "no call was served, so there is no result to read".to_owned())
+    }
+}
+
+/// Whether a server answered a call in a way that the client can read.
+fn is_answered(call: &AgentCall) -> bool {
+    call.reached().is_some() && call.failure.is_none()
 }
 
 fn is_readable(message: &Value) -> bool {

@@ -4,6 +4,7 @@ use super::{JudgedView, Judgement};
 use crate::block::agents::run::AgentRun;
 use crate::diagnosis;
 use crate::event::Finding;
+use crate::fault::PassedCall;
 use crate::source::{Quote, Span};
 use crate::suite::Recovery;
 
@@ -27,7 +28,16 @@ impl Judgement for AgentRecovery {
         if found.is_empty()
             && let Some(recovery) = self.recovery
         {
-            let late = diagnosis::unrecovered(&faults.calls(), recovery);
+            let made: Vec<PassedCall> = run.calls.iter().filter_map(|call| call.passed).collect();
+            // A call that never left is none that is served.
+            let all: Vec<PassedCall> = run.calls.iter().map(|call| call.passed.unwrap_or_default()).collect();
+            let unrecovered =
+                |calls: &[PassedCall], recovery| diagnosis::unrecovered(calls, recovery, "let the agent call again");
+            let missed = unrecovered(&all, Recovery { detected: None, ..recovery }).map(|missed| Finding {
+                help: Some("the calls in between reached no server: look at what the agent does".to_owned()),
+                ..missed
+            });
+            let late = unrecovered(&made, recovery).or(missed);
             found.extend(late.map(|late| at(late, recovery.span, "this recovery")));
         }
         found

@@ -15,7 +15,7 @@ impl Selection {
     pub(in crate::block::agents) fn add(&mut self, run: &AgentRun) {
         for call in &run.calls {
             self.all += 1;
-            self.right += u64::from(matches!(call.target, CallTarget::Tool { .. } | CallTarget::Malformed));
+            self.right += u64::from(matches!(call.target, CallTarget::Tool { .. } | CallTarget::Malformed { .. }));
         }
     }
 

@@ -5,7 +5,7 @@ use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::{AgentCall, AgentRun};
 use crate::event::Finding;
 use crate::source::grammar::{Object, Shape, alternative};
-use crate::source::{Diagnostic, Node, Span};
+use crate::source::{Diagnostic, Located, Node, Span};
 
 pub(in crate::block::agents) static TRAJECTORY: Object = Object {
     name: "a trajectory",
@@ -69,6 +69,10 @@ impl Judgement for Trajectory {
         vec![AMBIGUOUS]
     }
 
+    fn servers(&self) -> Vec<&Located<String>> {
+        self.wanted.iter().flat_map(|wanted| &wanted.calls).filter_map(|call| call.server.as_ref()).collect()
+    }
+
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         let named = self.wanted.iter().flat_map(|wanted| &wanted.calls);
         let unknown: Vec<Finding> = named.filter_map(|call| view.unknown_tool(&call.tool, run)).collect();
@@ -96,11 +100,11 @@ impl WantedCalls {
         for (at, wanted) in self.calls.iter().enumerate() {
             let Some(call) = made.get(at) else {
                 let message =
-                    format!("call {} must be one of `{}`, and the run ended before", at + 1, wanted.tool.value);
+                    format!("call {} must be a call of `{}`, and the run ended before", at + 1, wanted.tool.value);
                 return Some((wanted.span(), message));
             };
             if let Some(why) = wanted.mismatch(call, view) {
-                let message = format!("call {} must be one of `{}`: {why}", at + 1, wanted.tool.value);
+                let message = format!("call {} must be a call of `{}`: {why}", at + 1, wanted.tool.value);
                 return Some((wanted.span(), message));
             }
         }
@@ -118,18 +122,19 @@ impl WantedCalls {
     }
 
     fn in_any_order(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
-        let mut left: Vec<&AgentCall> = made.iter().collect();
-        // A pattern that fits few calls is looked for first.
-        let mut patterns: Vec<&CallPattern> = self.calls.iter().collect();
-        patterns.sort_by_key(|pattern| made.iter().filter(|call| pattern.is_met_by(call, view)).count());
-        for pattern in patterns {
-            let Some(at) = left.iter().position(|call| pattern.is_met_by(call, view)) else {
-                let closest = closest(pattern, made, view);
-                return Some((pattern.span(), format!("no call of `{}` was made{closest}", pattern.tool.value)));
-            };
-            left.remove(at);
-        }
-        None
+        let fitting = |pattern: &CallPattern| {
+            let fits = made.iter().enumerate().filter(|(_, call)| pattern.is_met_by(call, view));
+            fits.map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        let fitting: Vec<Vec<usize>> = self.calls.iter().map(fitting).collect();
+        let without = fitting.iter().position(Vec::is_empty).or_else(|| left_over(&fitting, made.len()))?;
+        let wanted = &self.calls[without];
+        let message = if fitting[without].is_empty() {
+            format!("no call of `{}` was made{}", wanted.tool.value, closest(wanted, made, view))
+        } else {
+            format!("no further call of `{}` is left for it", wanted.tool.value)
+        };
+        Some((wanted.span(), message))
     }
 
     fn others(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
@@ -139,10 +144,30 @@ impl WantedCalls {
 
     fn forbidden(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
         self.calls.iter().find_map(|forbidden| {
-            let at = made.iter().position(|call| forbidden.is_met_by(call, view))?;
-            Some((forbidden.span(), format!("call {} is one of `{}`", at + 1, forbidden.tool.value)))
+            let at = made.iter().position(|call| forbidden.is_wanted_by(call, view))?;
+            Some((forbidden.span(), format!("call {} is a call of `{}`", at + 1, forbidden.tool.value)))
         })
     }
+}
+
+/// The first pattern that has no call of its own, where as many have one as possible; holds the calls that fit each.
+fn left_over(fitting: &[Vec<usize>], calls: usize) -> Option<usize> {
+    let mut owners = vec![None; calls];
+    (0..fitting.len()).find(|pattern| !claim(*pattern, fitting, &mut owners, &mut vec![false; calls]))
+}
+
+/// Gives a pattern a call, for which others may have to take another one.
+fn claim(pattern: usize, fitting: &[Vec<usize>], owners: &mut [Option<usize>], tried: &mut [bool]) -> bool {
+    for &call in &fitting[pattern] {
+        if std::mem::replace(&mut tried[call], true) {
+            continue;
+        }
+        if owners[call].is_none_or(|owner| claim(owner, fitting, owners, tried)) {
+            owners[call] = Some(pattern);
+            return true;
+        }
+    }
+    false
 }
 
 /// The first pattern that no call after those of the patterns before it meets.
@@ -175,4 +200,17 @@ fn closest(wanted: &CallPattern, made: &[AgentCall], view: &JudgedView<'_>) -> S
             .is_some_and(|(_, tool)| tool == wanted.tool.value || view.equal.are_equal(tool, &wanted.tool.value))
     });
     same.and_then(|call| wanted.mismatch(call, view)).map(|why| format!("; {why}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_share_calls_as_well_as_they_can() {
+        // Two patterns fit the first two calls, one the last two; each can have one.
+        assert_eq!(left_over(&[vec![0, 1], vec![1, 2], vec![0, 1]], 3), None);
+        assert_eq!(left_over(&[vec![0, 1], vec![0], vec![1]], 2), Some(2));
+        assert_eq!(left_over(&[], 0), None);
+    }
 }
