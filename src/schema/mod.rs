@@ -1,7 +1,7 @@
 //! JSON Schema: keywords, references, types and equality, and schemas as rules that are easy to ask.
 //!
 //! Values are validated by the `jsonschema` crate, guarded by [`Judge`]; `Schemas` reads a schema into an arena of
-//! subschemas with their references resolved, [`MergedRules`] is several of them as one. Knows nothing about making values,
+//! subschemas with their references resolved, `MergedRules` is several of them as one. Knows nothing about making values,
 //! and nothing about versions of a schema.
 
 mod cost;
