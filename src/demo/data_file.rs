@@ -11,7 +11,10 @@ use super::store::User;
 
 /// Where the users are kept.
 #[derive(Clone, Debug)]
-pub(super) struct DataFile(PathBuf);
+pub(super) struct DataFile {
+    path: PathBuf,
+    damaged: DamagedData,
+}
 
 /// The content of a data file.
 #[derive(Debug, Default)]
@@ -22,12 +25,12 @@ pub(super) struct StoredUsers {
 }
 
 impl DataFile {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self(path)
+    pub(super) fn new(path: PathBuf, damaged: DamagedData) -> Self {
+        Self { path, damaged }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The users in the file; nobody where there is none.
@@ -35,8 +38,8 @@ impl DataFile {
     /// # Errors
     ///
     /// The system's, where there is a file that it does not let us read.
-    pub(super) fn read(&self, damaged: DamagedData) -> io::Result<StoredUsers> {
-        let bytes = match fs::read(&self.0) {
+    pub(super) fn read(&self) -> io::Result<StoredUsers> {
+        let bytes = match fs::read(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             read => read?,
         };
@@ -47,7 +50,7 @@ impl DataFile {
                 stored.created = created;
             } else if let Some(user) = User::from_json(&value) {
                 stored.users.push(user);
-            } else if damaged == DamagedData::ForgetsAll {
+            } else if self.damaged == DamagedData::ForgetsAll {
                 return Ok(StoredUsers::default());
             }
         }
@@ -62,8 +65,8 @@ impl DataFile {
     pub(super) fn write<'a>(&self, users: impl Iterator<Item = &'a User>, created: u64) -> io::Result<()> {
         let lines = [json!({ "created": created })].into_iter().chain(users.map(User::to_json));
         let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
-        let mut half = self.0.clone().into_os_string();
+        let mut half = self.path.clone().into_os_string();
         half.push(format!(".{}.new", std::process::id()));
-        fs::write(&half, lines.join("\n") + "\n").and_then(|()| fs::rename(&half, &self.0))
+        fs::write(&half, lines.join("\n") + "\n").and_then(|()| fs::rename(&half, &self.path))
     }
 }

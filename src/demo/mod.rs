@@ -31,7 +31,7 @@ mod tests;
 
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::service::serve_directly;
@@ -45,6 +45,7 @@ pub use self::settings::{DamagedData, Settings, Spelling};
 
 use self::faulty::ServerFault;
 use self::fixtures::Fixtures;
+use self::store::Store;
 
 /// How long the last messages may take to be written to a client that stopped reading.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -151,7 +152,8 @@ fn only_real_failures(written: io::Result<()>) -> Result<(), ServeError> {
 fn conduct(settings: Settings, fault: &Arc<ServerFault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
     let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
-    let data = rules.stored_users().map_err(ServeError::Setting)?;
+    let stored = rules.data_file().map(Store::stored).transpose().map_err(ServeError::Setting)?;
+    let data = stored.map(|store| Arc::new(Mutex::new(store)));
     let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));
     Ok(server::Conduct { rules, fault: fault.clone(), fixtures, data, tasks: Arc::default() })
 }

@@ -1,12 +1,11 @@
 //! Settings of the demo server when it starts, and the calls that it refuses because of them.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
 use super::data_file::DataFile;
-use super::store::{SharedStore, Store};
+use super::store::Store;
 
 /// Settings as they are written.
 #[derive(Debug, Clone, Default)]
@@ -125,14 +124,9 @@ pub(super) fn is_token(text: &str) -> bool {
 }
 
 impl Rules {
-    /// The users in the data file, if there is one.
-    pub(super) fn stored_users(&self) -> Result<Option<SharedStore>, String> {
-        let Some(path) = &self.settings.data else { return Ok(None) };
-        let file = DataFile::new(path.clone());
-        let shown = path.display();
-        let stored = file.read(self.settings.damaged_data);
-        let stored = stored.map_err(|error| format!("`--data {shown}` cannot be read: {error}"))?;
-        Ok(Some(Arc::new(Mutex::new(Store::stored(file, stored)))))
+    /// The file that keeps the users, if there is one.
+    pub(super) fn data_file(&self) -> Option<DataFile> {
+        self.settings.data.clone().map(|path| DataFile::new(path, self.settings.damaged_data))
     }
 
     /// The bearer token of the first user; without it, nobody needs one.

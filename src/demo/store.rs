@@ -51,13 +51,14 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// The users that were stored in a file.
-    pub(super) fn stored(file: DataFile, stored: StoredUsers) -> Self {
-        let StoredUsers { users, created } = stored;
+    /// The users that are stored in a file, which keeps them from now on; an error is a sentence for whoever starts the server.
+    pub(super) fn stored(file: DataFile) -> Result<Self, String> {
+        let unreadable = |error| format!("`--data {}` cannot be read: {error}", file.path().display());
+        let StoredUsers { users, created } = file.read().map_err(unreadable)?;
         let users: IndexMap<String, User> = users.into_iter().map(|user| (user.id.clone(), user)).collect();
         let number = |id: &String| id.strip_prefix('u').and_then(|number| number.parse::<u64>().ok());
         let created = users.keys().filter_map(number).max().unwrap_or_default().max(created);
-        Self { users, created, file: Some(file) }
+        Ok(Self { users, created, file: Some(file) })
     }
 
     /// Whether a file keeps the users.
