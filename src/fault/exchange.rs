@@ -52,6 +52,17 @@ pub struct ServerReply {
     pub http: Option<Arc<HttpHead>>,
 }
 
+impl ServerReply {
+    /// The bytes of one message, or of what is none, as they come.
+    pub fn at_once(bytes: &[u8], http: Option<Arc<HttpHead>>) -> Self {
+        let content = match serde_json::from_slice(bytes) {
+            Ok(message) => ReplyContent::Message(message),
+            Err(_) => ReplyContent::Bytes(bytes.to_vec()),
+        };
+        Self { after: Duration::ZERO, content, http }
+    }
+}
+
 /// A message of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

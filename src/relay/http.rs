@@ -189,13 +189,13 @@ async fn rewrite_response(
             let why = "the answer of the server breaks off, or is longer than 64 MiB";
             relay.note_once(why);
             let response = (StatusCode::BAD_GATEWAY, format!("mcprove relay: {why}: {error}\n")).into_response();
-            let _ = relay.answer(exchange, Some(reply_of(b"", Some(Arc::new(described(&response))))));
+            let _ = relay.answer(exchange, Some(ServerReply::at_once(b"", Some(Arc::new(described(&response))))));
             return response;
         }
     };
     let mut response = Response::from_parts(parts, Body::from(body.clone()));
     let head = Arc::new(described(&response));
-    let reply = reply_of(&body, Some(Arc::clone(&head)));
+    let reply = ServerReply::at_once(&body, Some(Arc::clone(&head)));
     let mut changed = relay.answer(exchange, Some(reply));
     if !changed.is_changed {
         return response;
@@ -282,14 +282,6 @@ async fn break_off(sender: &mpsc::Sender<Piece>, reset: Option<&ConnectionReset>
 /// The end of the server that a fault made, if one did.
 fn end_of(changed: &ChangedMessage) -> Option<ServerEnd> {
     changed.own.iter().find_map(|reply| if let ReplyContent::Ended(end) = reply.content { Some(end) } else { None })
-}
-
-fn reply_of(body: &[u8], http: Option<Arc<HttpHead>>) -> ServerReply {
-    let content = match serde_json::from_slice::<Value>(body) {
-        Ok(message) => ReplyContent::Message(message),
-        Err(_) => ReplyContent::Bytes(body.to_vec()),
-    };
-    ServerReply { after: Duration::ZERO, content, http }
 }
 
 /// The type of a body where there was none.
@@ -424,7 +416,7 @@ impl StreamRewriter {
         // A stream that was opened with GET has no answer of its own.
         let mut around = ChangedMessage::default();
         if self.is_listening {
-            let reply = reply_of(b"", Some(Arc::clone(&self.http)));
+            let reply = ServerReply::at_once(b"", Some(Arc::clone(&self.http)));
             around = self.relay.answer(&self.exchange, Some(reply));
             sleep(around.delay()).await;
         }
@@ -451,7 +443,7 @@ impl StreamRewriter {
 
     async fn pass_on(&mut self, event: RelayedEvent) -> Result<(), ClientGone> {
         self.note(&event);
-        let reply = reply_of(&event.data, Some(Arc::clone(&self.http)));
+        let reply = ServerReply::at_once(&event.data, Some(Arc::clone(&self.http)));
         let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
         let is_sent = message.get("method").is_some();
         let request = self.request_of(message);

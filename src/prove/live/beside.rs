@@ -4,7 +4,6 @@
 //! The mutant changes what a response says, not when it comes or whether.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use super::super::replay::{ReplayLog, ReplayMoment};
 use crate::fault::{ChangedMessage, Fault, FaultPlayer, LiveExchange, LiveRequest, ReplyContent, ServerReply};
@@ -27,13 +26,14 @@ impl MutantBeside {
     /// The response with what the mutant makes of it; `None` if it does not strike.
     fn struck(&self, exchange: &LiveExchange, response: &RawResponse, http: &HttpHead) -> Option<RawResponse> {
         if !response.is_stream() {
-            let changed = self.player.answer(exchange, Some(reply_of(&response.body, http)));
+            let changed =
+                self.player.answer(exchange, Some(ServerReply::at_once(&response.body, Some(Arc::new(http.clone())))));
             return changed.is_changed.then(|| rewritten(response, http, changed));
         }
         let mut head = self.player.head(exchange, http);
         let (mut body, mut is_struck) = (Vec::new(), head != *http);
         for event in &response.events {
-            let reply = reply_of(&event.data, http);
+            let reply = ServerReply::at_once(&event.data, Some(Arc::new(http.clone())));
             let is_sent = matches!(&reply.content, ReplyContent::Message(message) if message.get("method").is_some());
             let changed = if is_sent {
                 self.player.sent(Some(exchange), &exchange.request.scope, reply)
@@ -62,14 +62,6 @@ impl ResponseInterceptor for MutantBeside {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).struck.push(moment);
         struck
     }
-}
-
-fn reply_of(bytes: &[u8], http: &HttpHead) -> ServerReply {
-    let content = match serde_json::from_slice(bytes) {
-        Ok(message) => ReplyContent::Message(message),
-        Err(_) => ReplyContent::Bytes(bytes.to_vec()),
-    };
-    ServerReply { after: Duration::ZERO, content, http: Some(Arc::new(http.clone())) }
 }
 
 /// The response with one message in its body, or with all of them as events.
