@@ -186,7 +186,7 @@ impl<P: LinkPlayer> LinkFaults<P> {
         let OutgoingMessage { bytes, owner, headers, frame, .. } = &message;
         let begun = self.player.begin(SaidMessage { bytes, owner, headers, frame: *frame });
         let BegunExchange { exchange, id, progress_token, cancels } = begun;
-        let freed = cancels.map(|id| self.released(|pending| pending.id == id)).unwrap_or_default();
+        let mut back = cancels.map(|id| self.released(|pending| pending.id == id)).unwrap_or_default();
         let heard = self.player.hear(&exchange, &message.bytes);
         let is_heard = heard.bytes.is_some();
         let is_garbled = heard.arrival == Some(Arrival::Truncate);
@@ -195,13 +195,16 @@ impl<P: LinkPlayer> LinkFaults<P> {
         }
         let is_killed = heard.is_killed;
         let onward = self.onward(message, heard);
-        let freed = if is_killed { freed.into_iter().chain(self.killed()).collect() } else { freed };
+        if is_killed {
+            back.extend(self.killed());
+        }
         if let Some(id) = id.filter(|_| is_heard) {
             self.pending.push(PendingRequest { id, progress_token, exchange, context, is_garbled });
-            return Passed { onward, back: freed };
+            return Passed { onward, back };
         }
         let changed = self.player.answer(&exchange, None);
-        Passed { onward, back: freed.into_iter().chain(self.encoded(changed, context)).collect() }
+        back.extend(self.encoded(changed, context));
+        Passed { onward, back }
     }
 
     /// The items for the server in the place of a message, in order.

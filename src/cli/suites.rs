@@ -199,9 +199,7 @@ impl FlaggedCampaign {
             Err(_) => {}
         }
     }
-}
 
-impl FlaggedCampaign {
     /// The settings of the flags, and those of the suite's own block that no flag gives.
     fn settings_over(&self, own: Option<Value>) -> String {
         let of_flags = self.settings.as_deref().and_then(|settings| serde_json::from_str(settings).ok());
