@@ -548,5 +548,5 @@ fn a_stream_that_ends_with_an_error_is_asked_for_again() {
     let model = Loopback::start(|_| Answer::new(307, "").with("location", "http://127.0.0.1:9/"));
     let seen = run("elsewhere", &suite("openai", ""), &model);
     assert_eq!(seen.status, 3, "{}", seen.text());
-    assert!(seen.text().contains("leads to another address"), "{}", seen.text());
+    assert!(seen.text().contains("redirects to another address"), "{}", seen.text());
 }

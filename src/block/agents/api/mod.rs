@@ -403,8 +403,8 @@ impl ApiModel {
                 FailedAttempt::final_one("provider-refuses-key", message(format!("`{provider}` refuses the key")), help)
             }
             300..=399 => {
-                let help = "write the address to which it leads as `url`";
-                let what = format!("`{provider}` leads to another address, to which no key is sent");
+                let help = "write the address to which it redirects as `url`";
+                let what = format!("`{provider}` redirects to another address, to which no key is sent");
                 FailedAttempt::final_one("provider-refuses", message(what), help)
             }
             404 => {
