@@ -2,33 +2,33 @@
 
 /// An id of a case, or the `file::name` before its row and server; `*` stands for any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pattern(String);
+pub(crate) struct Pattern(String);
 
 impl Pattern {
     /// `None` where the text cannot name a case.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim_start_matches("./");
         (text.contains("::") || text.contains('*')).then(|| Self(text.to_owned()))
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether it may mean several cases.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.0.contains('*')
     }
 
     /// Whether it means the case of that id.
-    pub(super) fn matches(&self, id: &str) -> bool {
+    pub(crate) fn matches(&self, id: &str) -> bool {
         let bare = id.rsplit_once('@').map_or(id, |(bare, _)| bare);
         let without_row = bare.strip_suffix(']').and_then(|inner| inner.rfind('[').map(|at| &bare[..at]));
         [Some(id), Some(bare), without_row].into_iter().flatten().any(|name| matches(&self.0, name))
     }
 
     /// Whether it may mean a case of that file.
-    pub(super) fn is_about(&self, file: &str) -> bool {
+    pub(crate) fn is_about(&self, file: &str) -> bool {
         self.0.split_once("::").is_none_or(|(pattern, _)| matches(pattern, file))
     }
 }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 /// Makes canaries, and finds them. No two of them are equal, in this run or in any other: a server that keeps data may
 /// still have those of earlier runs, and a server that others test at the same time has theirs.
 #[derive(Debug)]
-pub(super) struct RandomCanaries {
+pub(crate) struct RandomCanaries {
     prefix: String,
     made: u16,
 }
@@ -14,25 +14,25 @@ pub(super) struct RandomCanaries {
 const DIGITS: usize = 3;
 
 impl RandomCanaries {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let random = RandomState::new().hash_one(0);
         Self { prefix: format!("kw{:08x}q", random & 0xffff_ffff), made: 0 }
     }
 
     /// The next canary.
-    pub(super) fn make(&mut self) -> String {
+    pub(crate) fn make(&mut self) -> String {
         self.made = (self.made + 1) & 0xfff;
         format!("{}{:0DIGITS$x}", self.prefix, self.made)
     }
 
     /// The beginning of all canaries, too short to be taken for one: a search for it finds them, and an answer that only
     /// repeats it shows none.
-    pub(super) fn beginning(&self) -> &str {
+    pub(crate) fn beginning(&self) -> &str {
         &self.prefix[..self.prefix.len() - 1]
     }
 
     /// The canaries in a text, whatever case it has them in, each once.
-    pub(super) fn find(&self, text: &str) -> Vec<String> {
+    pub(crate) fn find(&self, text: &str) -> Vec<String> {
         let text = text.to_lowercase();
         let length = self.prefix.len() + DIGITS;
         let found = text.match_indices(&self.prefix).filter_map(|(at, _)| text.get(at..at + length));

@@ -7,18 +7,18 @@ use crate::session::SessionReply;
 use crate::source::beginning_of_json;
 
 /// How much of a message is shown, in characters.
-pub(super) const SHOWN: usize = 600;
+pub(crate) const SHOWN: usize = 600;
 
 /// How much of a refusal is shown, so that there is room for the help behind it.
 const SHOWN_REFUSAL: usize = 240;
 
 /// The result where no valid call of a tool was served.
-pub(super) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
+pub(crate) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
     refused_with_help(tool, refusal, ConfigSource::of(context.suite).help_to_give_arguments(tool))
 }
 
 /// The same where `help` says how to give arguments, to be continued after `give valid arguments `.
-pub(super) fn refused_with_help(tool: &str, refusal: Option<&SessionReply>, help: String) -> CheckResult {
+pub(crate) fn refused_with_help(tool: &str, refusal: Option<&SessionReply>, help: String) -> CheckResult {
     let call = RefusedCall {
         call: format!("tools/call {tool}"),
         answer: refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN_REFUSAL)).unwrap_or_default(),
@@ -29,7 +29,7 @@ pub(super) fn refused_with_help(tool: &str, refusal: Option<&SessionReply>, help
 }
 
 /// A request and its answer as they are shown, which is all of a long answer that is kept.
-pub(super) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
+pub(crate) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: title.to_owned(),

@@ -7,7 +7,7 @@ use super::pattern::BreakerKind;
 
 /// The breaker of a client.
 #[derive(Debug)]
-pub(super) enum Breaker {
+pub(crate) enum Breaker {
     None,
     Windowed(WindowedBreaker),
     Latching(CumulativeBreaker),
@@ -15,7 +15,7 @@ pub(super) enum Breaker {
 
 /// The breaker of the published demonstration: it counts from the start, and never closes.
 #[derive(Debug, Default)]
-pub(super) struct CumulativeBreaker {
+pub(crate) struct CumulativeBreaker {
     tools: [BreakerCounts; TOOLS.len()],
 }
 
@@ -28,7 +28,7 @@ struct BreakerCounts {
 /// A breaker that looks at the last calls of each tool: it opens when more than half of them failed, and tries again
 /// after some calls that it skipped.
 #[derive(Debug, Default)]
-pub(super) struct WindowedBreaker {
+pub(crate) struct WindowedBreaker {
     tools: [Window; TOOLS.len()],
 }
 
@@ -46,7 +46,7 @@ const WINDOW: usize = 10;
 const REST: u32 = 5;
 
 impl Breaker {
-    pub(super) fn new(kind: BreakerKind) -> Self {
+    pub(crate) fn new(kind: BreakerKind) -> Self {
         match kind {
             BreakerKind::None => Self::None,
             BreakerKind::Windowed => Self::Windowed(WindowedBreaker::default()),
@@ -55,7 +55,7 @@ impl Breaker {
     }
 
     /// Whether this call of a tool is skipped.
-    pub(super) fn skips(&mut self, tool: usize) -> bool {
+    pub(crate) fn skips(&mut self, tool: usize) -> bool {
         match self {
             Self::None => false,
             Self::Windowed(breaker) => breaker.skips(tool),
@@ -63,7 +63,7 @@ impl Breaker {
         }
     }
 
-    pub(super) fn note(&mut self, tool: usize, is_good: bool) {
+    pub(crate) fn note(&mut self, tool: usize, is_good: bool) {
         match self {
             Self::None => {}
             Self::Windowed(breaker) => breaker.note(tool, is_good),
@@ -74,12 +74,12 @@ impl Breaker {
 
 impl CumulativeBreaker {
     /// Whether a tool is not called any more.
-    pub(super) fn is_open(&self, tool: usize) -> bool {
+    pub(crate) fn is_open(&self, tool: usize) -> bool {
         let counts = self.tools[tool];
         counts.all >= 4 && counts.good * 2 < counts.all
     }
 
-    pub(super) fn note(&mut self, tool: usize, is_good: bool) {
+    pub(crate) fn note(&mut self, tool: usize, is_good: bool) {
         self.tools[tool].good += u32::from(is_good);
         self.tools[tool].all += 1;
     }

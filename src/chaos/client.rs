@@ -9,21 +9,21 @@ use super::{DEADLINE_MS, Patterns, SERVERS, TASKS, is_dispensable, tool_of};
 
 /// The counts of the tasks of one seed, or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct SeedTally {
+pub(crate) struct SeedTally {
     /// Attempts that were made.
-    pub(super) attempts: u64,
+    pub(crate) attempts: u64,
     /// Calls that the tasks needed, also those that a breaker skipped.
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
     /// Calls with an answer in the end, also with a wrong or a late one.
-    pub(super) answered: u64,
+    pub(crate) answered: u64,
     /// Answers that were right.
-    pub(super) right: u64,
+    pub(crate) right: u64,
     /// Answers that came before the deadline.
-    pub(super) in_time: u64,
+    pub(crate) in_time: u64,
     /// Tasks that the client knows to have failed: a call that they needed had no answer before the deadline.
-    pub(super) failed_safely: u64,
+    pub(crate) failed_safely: u64,
     /// Other tasks that used a wrong answer.
-    pub(super) failed_silently: u64,
+    pub(crate) failed_silently: u64,
 }
 
 struct SimulatedClient {
@@ -44,7 +44,7 @@ struct SimulatedCall {
 }
 
 /// Plays the tasks of a seed.
-pub(super) fn play(patterns: Patterns, faults: &SeedFaults<'_>) -> SeedTally {
+pub(crate) fn play(patterns: Patterns, faults: &SeedFaults<'_>) -> SeedTally {
     let mut client = SimulatedClient {
         patterns,
         breaker: Breaker::new(patterns.breaker),
@@ -149,11 +149,11 @@ impl SeedTally {
     }
 
     /// Tasks that failed.
-    pub(super) fn failed(&self) -> u64 {
+    pub(crate) fn failed(&self) -> u64 {
         self.failed_safely + self.failed_silently
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.attempts += other.attempts;
         self.calls += other.calls;
         self.answered += other.answered;

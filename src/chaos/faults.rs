@@ -40,25 +40,25 @@ pub enum Correlation {
 
 /// One attempt of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SimulatedAttempt {
-    pub(super) task: usize,
+pub(crate) struct SimulatedAttempt {
+    pub(crate) task: usize,
     /// The place of the call in its task.
-    pub(super) slot: usize,
+    pub(crate) slot: usize,
     /// The index in [`SERVERS`].
-    pub(super) server: usize,
+    pub(crate) server: usize,
     /// How often the call was made before.
-    pub(super) number: usize,
+    pub(crate) number: usize,
 }
 
 /// The end of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Reply {
-    pub(super) content: ReplyKind,
-    pub(super) latency_ms: f64,
+pub(crate) struct Reply {
+    pub(crate) content: ReplyKind,
+    pub(crate) latency_ms: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReplyKind {
+pub(crate) enum ReplyKind {
     Right,
     /// An answer that is wrong, and nothing shows it.
     Wrong,
@@ -67,7 +67,7 @@ pub(super) enum ReplyKind {
 
 /// The numbers from 0 to 1 of a seed, for any faults and for tasks of up to `fan_out` calls.
 #[derive(Debug)]
-pub(super) struct SeedDraws {
+pub(crate) struct SeedDraws {
     fan_out: usize,
     errors: Vec<f64>,
     wrong: Vec<f64>,
@@ -79,10 +79,10 @@ pub(super) struct SeedDraws {
 
 /// The faults of a seed for tasks of `fan_out` calls.
 #[derive(Debug)]
-pub(super) struct SeedFaults<'a> {
+pub(crate) struct SeedFaults<'a> {
     draws: &'a SeedDraws,
     model: FaultModel,
-    pub(super) fan_out: usize,
+    pub(crate) fan_out: usize,
     /// Whether errors strike a place in the sequence of calls, or a server; empty if they are independent.
     struck: Vec<bool>,
     /// Whether a server is slow.
@@ -129,7 +129,7 @@ impl fmt::Display for Correlation {
 }
 
 impl SeedDraws {
-    pub(super) fn new(seed: u32, fan_out: usize) -> Self {
+    pub(crate) fn new(seed: u32, fan_out: usize) -> Self {
         let positions = TASKS * fan_out + ATTEMPTS;
         let key = FaultDrawKey {
             fault: "burst",
@@ -158,7 +158,7 @@ impl SeedDraws {
 }
 
 impl<'a> SeedFaults<'a> {
-    pub(super) fn new(draws: &'a SeedDraws, model: FaultModel, fan_out: usize) -> Self {
+    pub(crate) fn new(draws: &'a SeedDraws, model: FaultModel, fan_out: usize) -> Self {
         let struck = match model.correlation {
             Correlation::Independent => Vec::new(),
             Correlation::Bursts(calls) => chain(&draws.bursts[..TASKS * fan_out + ATTEMPTS], model.errors, calls),
@@ -168,7 +168,7 @@ impl<'a> SeedFaults<'a> {
     }
 
     /// The fault that an attempt meets.
-    pub(super) fn reply(&self, attempt: SimulatedAttempt) -> Reply {
+    pub(crate) fn reply(&self, attempt: SimulatedAttempt) -> Reply {
         let content = if self.is_error(attempt) {
             ReplyKind::Error
         } else if self.draws.wrong[self.draws.index(attempt)] < self.model.wrong {
@@ -182,7 +182,7 @@ impl<'a> SeedFaults<'a> {
     }
 
     /// How many calls would be answered with an error if each were made once.
-    pub(super) fn first_errors(&self) -> u64 {
+    pub(crate) fn first_errors(&self) -> u64 {
         let calls = (0..TASKS)
             .flat_map(|task| (0..self.fan_out).map(move |slot| SimulatedAttempt { task, slot, server: 0, number: 0 }));
         calls.filter(|attempt| self.is_error(*attempt)).count() as u64

@@ -34,19 +34,19 @@ pub struct PatternRow {
 
 /// The sums of seeds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SeedTotals {
+pub(crate) struct SeedTotals {
     tally: SeedTally,
     failed_tasks: ClusterCounts,
 }
 
 impl SeedTotals {
     /// Adds the tasks of a seed.
-    pub(super) fn add(&mut self, tally: &SeedTally) {
+    pub(crate) fn add(&mut self, tally: &SeedTally) {
         self.tally.add(tally);
         self.failed_tasks.add(tally.failed());
     }
 
-    pub(super) fn row(&self, pattern: &'static NamedPatterns) -> PatternRow {
+    pub(crate) fn row(&self, pattern: &'static NamedPatterns) -> PatternRow {
         let SeedTally { attempts, calls, answered, right, in_time, failed_silently, .. } = self.tally;
         let tasks = self.failed_tasks.clusters * TASKS as u64;
         let figures = PatternFigures {

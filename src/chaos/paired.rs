@@ -17,7 +17,7 @@ pub struct PairedTables {
 const ERRORS: FaultModel =
     FaultModel { errors: ERROR_RATE, correlation: Correlation::Independent, wrong: 0.0, slow: 0.0 };
 /// Errors, half as many wrong answers, and as many slow ones.
-pub(super) const MIXED: FaultModel = FaultModel { wrong: 0.01, slow: 0.02, ..ERRORS };
+pub(crate) const MIXED: FaultModel = FaultModel { wrong: 0.01, slow: 0.02, ..ERRORS };
 
 /// Every pattern under the same faults, with the seeds from 0 to `seeds`.
 pub fn paired(seeds: u32) -> PairedTables {

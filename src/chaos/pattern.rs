@@ -47,7 +47,7 @@ pub struct NamedPatterns {
 }
 
 /// No pattern at all.
-pub(super) const NONE: Patterns = Patterns {
+pub(crate) const NONE: Patterns = Patterns {
     retries: RetryPolicy::UpTo(0),
     degrades: false,
     breaker: BreakerKind::None,
@@ -56,7 +56,7 @@ pub(super) const NONE: Patterns = Patterns {
 };
 
 /// The most retries of a call in [`NAMED`].
-pub(super) const MOST_RETRIES: u32 = 2;
+pub(crate) const MOST_RETRIES: u32 = 2;
 
 /// Each pattern alone, and together; the first one is none.
 pub const NAMED: [NamedPatterns; 11] = [
@@ -119,7 +119,7 @@ const ALL: Patterns = Patterns {
 
 impl RetryPolicy {
     /// The most retries of a call.
-    pub(super) fn most(self) -> u32 {
+    pub(crate) fn most(self) -> u32 {
         match self {
             Self::UpTo(most) | Self::WithinBudget(most) => most,
         }

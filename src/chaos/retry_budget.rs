@@ -3,7 +3,7 @@
 /// The throttle of gRPC, with the figures of its example (proposal A6, "Retry throttling"): a failed attempt takes a
 /// token, a good one gives a tenth of a token back, and calls are made again while more than half of the tokens are left.
 #[derive(Debug)]
-pub(super) struct RetryBudget {
+pub(crate) struct RetryBudget {
     /// Tenths of a token.
     tenths: u32,
 }
@@ -21,11 +21,11 @@ impl Default for RetryBudget {
 
 impl RetryBudget {
     /// Whether a failed call may be made again.
-    pub(super) fn allows_retry(&self) -> bool {
+    pub(crate) fn allows_retry(&self) -> bool {
         self.tenths * 2 > FULL
     }
 
-    pub(super) fn note(&mut self, is_good: bool) {
+    pub(crate) fn note(&mut self, is_good: bool) {
         self.tenths = if is_good { (self.tenths + 1).min(FULL) } else { self.tenths.saturating_sub(COST) };
     }
 }

@@ -4,7 +4,7 @@ use super::{DEADLINE_MS, SERVERS, TOOLS};
 
 /// The latency of each tool at each server, as a client remembers it.
 #[derive(Debug, Default)]
-pub(super) struct Router {
+pub(crate) struct Router {
     seen: [[Option<Observation>; SERVERS.len()]; TOOLS.len()],
 }
 
@@ -19,14 +19,14 @@ const RECENT_TASKS: usize = 10;
 
 impl Router {
     /// The server for a call on which `elapsed_ms` were already spent; the primary one if none would meet the deadline.
-    pub(super) fn choose(&self, tool: usize, task: usize, elapsed_ms: f64) -> usize {
+    pub(crate) fn choose(&self, tool: usize, task: usize, elapsed_ms: f64) -> usize {
         let would_miss =
             |seen: &Observation| task - seen.task < RECENT_TASKS && elapsed_ms + seen.latency_ms > DEADLINE_MS;
         self.seen[tool].iter().position(|seen| !seen.as_ref().is_some_and(would_miss)).unwrap_or_default()
     }
 
     /// Remembers the latest latency of a tool at a server.
-    pub(super) fn note(&mut self, tool: usize, server: usize, task: usize, latency_ms: f64) {
+    pub(crate) fn note(&mut self, tool: usize, server: usize, task: usize, latency_ms: f64) {
         self.seen[tool][server] = Some(Observation { latency_ms, task });
     }
 }

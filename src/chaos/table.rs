@@ -97,7 +97,7 @@ pub fn json(seed: u32, published: &[PublishedRow], seeds: u32, paired: &PairedTa
 }
 
 /// A pattern and its figures as JSON.
-pub(super) fn figures_json(row: &PatternRow) -> Value {
+pub(crate) fn figures_json(row: &PatternRow) -> Value {
     let PatternRow { pattern, figures } = row;
     json!({
         "name": pattern.name,
@@ -112,12 +112,12 @@ pub(super) fn figures_json(row: &PatternRow) -> Value {
     })
 }
 
-pub(super) fn interval_json(interval: Interval) -> Value {
+pub(crate) fn interval_json(interval: Interval) -> Value {
     json!({ "share": interval.share, "low": interval.low, "high": interval.high })
 }
 
 /// A share in percent, without digits that say nothing.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let digits = format!("{:.4}", share * 100.0);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }

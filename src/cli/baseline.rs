@@ -14,23 +14,23 @@ use crate::source::file::WRITTEN;
 
 /// Which failures are known.
 #[derive(Debug, Args)]
-pub(super) struct BaselineArgs {
+pub(crate) struct BaselineArgs {
     /// A file of known failures, which do not count; a known failure that no longer occurs fails the run.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Writes the failures of this run as a baseline; the file must not exist yet.
     #[arg(long, value_name = "FILE")]
-    pub(super) write_baseline: Option<PathBuf>,
+    pub(crate) write_baseline: Option<PathBuf>,
 }
 
 impl BaselineArgs {
     /// The files that are read.
-    pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.baseline.as_deref().into_iter()
     }
 
     /// Reads the baseline; `now` is the time since 1970.
-    pub(super) fn load(&self, now: Duration, console: &Console) -> Result<Arc<Baseline>, Exit> {
+    pub(crate) fn load(&self, now: Duration, console: &Console) -> Result<Arc<Baseline>, Exit> {
         if let Some(path) = self.write_baseline.as_ref().filter(|path| path.exists()) {
             let message = format!("`{}` already exists; its reasons would be lost", path.display());
             return Err(console.fail(Exit::Usage, message, Some("move it away, or name another file")));
@@ -45,14 +45,14 @@ impl BaselineArgs {
     }
 
     /// Notes entries that match no case of this run.
-    pub(super) fn note_unmatched(&self, unmatched: usize, console: &Console) {
+    pub(crate) fn note_unmatched(&self, unmatched: usize, console: &Console) {
         let Some(path) = self.baseline.as_ref().filter(|_| unmatched > 0) else { return };
         let entries = if unmatched == 1 { "entry matches" } else { "entries match" };
         console.note(&format!("`{}`: {unmatched} {entries} no case of this run", path.display()));
     }
 
     /// Writes the failures, if `--write-baseline` asks for it.
-    pub(super) fn write(&self, failures: &BaselineWriter, console: &Console) -> Result<(), Exit> {
+    pub(crate) fn write(&self, failures: &BaselineWriter, console: &Console) -> Result<(), Exit> {
         let Some(path) = &self.write_baseline else { return Ok(()) };
         sink::write(path, &failures.text()).map_err(|error| console.fail(Exit::Environment, error, None))?;
         let entries = if failures.len() == 1 { "1 failure".to_owned() } else { format!("{} failures", failures.len()) };

@@ -10,13 +10,13 @@ use crate::suite::Suite;
 
 /// Facts about a server that generated calls need and the server does not declare.
 #[derive(Debug, Clone, Default, Args)]
-pub(super) struct CallArgs {
+pub(crate) struct CallArgs {
     /// Calls this tool although it may change or destroy data; may be given several times.
     #[arg(long, value_name = "TOOL")]
-    pub(super) allow: Vec<String>,
+    pub(crate) allow: Vec<String>,
     /// The server's data may be changed: calls tools that write too, but none that may destroy something.
     #[arg(long)]
-    pub(super) scratch: bool,
+    pub(crate) scratch: bool,
     /// Valid arguments for a tool whose schema does not say enough, such as `'get_user={"id": "u1"}'`; may be given
     /// several times.
     #[arg(long, value_name = "TOOL=JSON", value_parser = known)]
@@ -41,7 +41,7 @@ fn known(text: &str) -> Result<FlaggedArguments, String> {
 }
 
 /// The warning about a flag that names a tool which the server does not have.
-pub(super) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
     let FlaggedTool { flag, tool } = named;
     let help = did_you_mean(tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
     format!("warning: the server has no tool `{0}`, so `{flag} {0}` has no effect{help}", visible_line(tool))
@@ -49,7 +49,7 @@ pub(super) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item 
 
 impl CallArgs {
     /// The members of a suite that say the same.
-    pub(super) fn members(&self) -> Map<String, Value> {
+    pub(crate) fn members(&self) -> Map<String, Value> {
         let mut members = Map::new();
         if !self.allow.is_empty() {
             members.insert("allow".to_owned(), json!(self.allow));
@@ -62,14 +62,14 @@ impl CallArgs {
     }
 
     /// The tools that flags name.
-    pub(super) fn named(&self) -> Vec<FlaggedTool> {
+    pub(crate) fn named(&self) -> Vec<FlaggedTool> {
         let allowed = self.allow.iter().map(|tool| FlaggedTool { flag: "--allow", tool: tool.clone() });
         let arguments = self.arguments.iter().map(|one| FlaggedTool { flag: "--arguments", tool: one.tool.clone() });
         allowed.chain(arguments).collect()
     }
 
     /// Adds it to a loaded suite.
-    pub(super) fn add_to(&self, suite: &mut Suite) {
+    pub(crate) fn add_to(&self, suite: &mut Suite) {
         let span = suite.name.span;
         suite.allow.extend(self.allow.iter().cloned());
         suite.servers.values_mut().for_each(|server| server.scratch |= self.scratch);
@@ -77,7 +77,7 @@ impl CallArgs {
     }
 
     /// The flags as they are typed.
-    pub(super) fn flags(&self) -> Vec<String> {
+    pub(crate) fn flags(&self) -> Vec<String> {
         let allowed = self.allow.iter().flat_map(|tool| ["--allow".to_owned(), tool.clone()]);
         let known = self.arguments.iter();
         let known = known.flat_map(|one| ["--arguments".to_owned(), format!("{}={}", one.tool, one.json)]);

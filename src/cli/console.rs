@@ -12,7 +12,7 @@ use crate::source::{Color, Diagnostic, SourceFile, SourceId, Sources, Style, fil
 use crate::suite::why_unreadable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ColorWhen {
+pub(crate) enum ColorWhen {
     /// On a terminal, unless `NO_COLOR` is set or `CLICOLOR` is 0.
     Auto,
     Always,
@@ -21,7 +21,7 @@ pub(super) enum ColorWhen {
 
 /// The form of a list that a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ListFormat {
+pub(crate) enum ListFormat {
     /// For people.
     Text,
     /// For programs.
@@ -30,21 +30,21 @@ pub(super) enum ListFormat {
 
 /// The two streams, how to lay out text for them, and the environment of the program.
 #[derive(Debug, Clone)]
-pub(super) struct Console {
+pub(crate) struct Console {
     /// For standard output.
-    pub(super) style: Style,
+    pub(crate) style: Style,
     /// For standard error.
-    pub(super) error_style: Style,
+    pub(crate) error_style: Style,
     /// The work that a mistake prevents, such as "nothing was run"; empty where finding mistakes is the work.
     undone: &'static str,
-    pub(super) environment: Environment,
+    pub(crate) environment: Environment,
 }
 
 /// The width for text that goes to a file.
 const WIDTH_OF_FILES: usize = 100;
 
 impl Console {
-    pub(super) fn new(when: ColorWhen, environment: Environment, undone: &'static str) -> Self {
+    pub(crate) fn new(when: ColorWhen, environment: Environment, undone: &'static str) -> Self {
         let style = |is_terminal: bool| {
             let color = match when {
                 ColorWhen::Always => Color::Always,
@@ -58,17 +58,17 @@ impl Console {
     }
 
     /// How to lay out a document: for a file without colours, whatever the terminal can show.
-    pub(super) fn style_for(&self, path: &Path) -> Style {
+    pub(crate) fn style_for(&self, path: &Path) -> Style {
         if path == Path::new("-") { self.style } else { Style::new(Color::Never, WIDTH_OF_FILES) }
     }
 
     /// Writes data to standard output; a reader that went away is no error.
-    pub(super) fn data(&self, text: &str) -> Exit {
+    pub(crate) fn data(&self, text: &str) -> Exit {
         self.part(text).err().unwrap_or(Exit::Passed)
     }
 
     /// Writes a part of the data; fails where nobody reads the rest.
-    pub(super) fn part(&self, text: &str) -> Result<(), Exit> {
+    pub(crate) fn part(&self, text: &str) -> Result<(), Exit> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| {
             if error.kind() == io::ErrorKind::BrokenPipe {
@@ -80,12 +80,12 @@ impl Console {
 
     /// Writes a message for the user.
     #[expect(clippy::unused_self, reason = "only code that was given a console may write")]
-    pub(super) fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
     /// Writes an error that has no place in a file.
-    pub(super) fn error(&self, message: impl Display, help: Option<&str>) {
+    pub(crate) fn error(&self, message: impl Display, help: Option<&str>) {
         let mut diagnostic = Diagnostic::without_place("error", message.to_string());
         diagnostic.help = help.map(str::to_owned);
         let text = render(&diagnostic, &Sources::default(), self.error_style);
@@ -93,25 +93,25 @@ impl Console {
     }
 
     /// Writes an error that ends the command, and returns the exit code.
-    pub(super) fn fail(&self, exit: Exit, message: impl Display, help: Option<&str>) -> Exit {
+    pub(crate) fn fail(&self, exit: Exit, message: impl Display, help: Option<&str>) -> Exit {
         self.error(message, help);
         exit
     }
 
     /// Shows diagnostics in the order of the files, and how many there are.
-    pub(super) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
+    pub(crate) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
         let text = render_all(found, sources, self.undone, self.error_style);
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
     /// Shows mistakes that end the command, and returns the exit code.
-    pub(super) fn refuse(&self, mistakes: &[Diagnostic], sources: &Sources) -> Exit {
+    pub(crate) fn refuse(&self, mistakes: &[Diagnostic], sources: &Sources) -> Exit {
         self.diagnostics(mistakes, sources);
         Exit::Usage
     }
 
     /// Reads a file that a flag names; `noun` says which one in the error.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         noun: &str,
         path: &Path,

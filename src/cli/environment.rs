@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 /// The surroundings.
 #[derive(Debug, Clone)]
-pub(super) struct Environment {
+pub(crate) struct Environment {
     /// Every environment variable that is text.
-    pub(super) variables: Arc<BTreeMap<String, String>>,
+    pub(crate) variables: Arc<BTreeMap<String, String>>,
     /// Whether somebody can be asked: standard input and standard error are a terminal.
-    pub(super) can_ask: bool,
+    pub(crate) can_ask: bool,
     /// Whether standard output is a terminal.
-    pub(super) output_is_terminal: bool,
+    pub(crate) output_is_terminal: bool,
     /// The width of that terminal, or of what `COLUMNS` says.
-    pub(super) width: Option<usize>,
+    pub(crate) width: Option<usize>,
     /// The number of processors that may be used.
-    pub(super) processors: usize,
+    pub(crate) processors: usize,
     /// Whether this runs in CI.
-    pub(super) is_ci: bool,
+    pub(crate) is_ci: bool,
 }
 
 impl Environment {
     /// Looks around.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let variables: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
@@ -41,7 +41,7 @@ impl Environment {
     }
 
     /// A variable that is set and not empty.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }

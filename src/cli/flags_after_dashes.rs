@@ -7,7 +7,7 @@ const FLAGS_OF_LAUNCHERS: [&str; 14] = [
 ];
 
 /// A warning about flags of a command after `--`; `typed` are all words of the command line.
-pub(super) fn warning(commands: &clap::Command, typed: &[String]) -> Option<String> {
+pub(crate) fn warning(commands: &clap::Command, typed: &[String]) -> Option<String> {
     let dashes = typed.iter().position(|word| word == "--")?;
     let (before, behind) = typed.split_at(dashes);
     let command = before.iter().skip(1).find_map(|word| commands.find_subcommand(word))?;

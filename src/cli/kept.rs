@@ -12,7 +12,7 @@ use crate::source::file::{WRITTEN, read_text};
 const FOLDER: &str = "findings";
 
 /// Keeps what a run found beside what earlier runs found; returns how many there are of this run.
-pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError> {
+pub(crate) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError> {
     let folder = state.join(FOLDER);
     let failed = |reason: io::Error| SinkError { path: folder.clone(), reason };
     prepare(state).map_err(failed)?;
@@ -30,26 +30,26 @@ pub(super) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError>
 }
 
 /// Writes one finding into its place.
-pub(super) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
+pub(crate) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
     let path = state.join(FOLDER).join(file_name(&stored.id));
     state::write_whole(&path, &stored.text()).map_err(|reason| SinkError { path, reason })
 }
 
 /// Forgets one finding.
-pub(super) fn remove(state: &Path, id: &str) -> Result<(), SinkError> {
+pub(crate) fn remove(state: &Path, id: &str) -> Result<(), SinkError> {
     let path = state.join(FOLDER).join(file_name(id));
     fs::remove_file(&path).map_err(|reason| SinkError { path, reason })
 }
 
 /// Makes the place for findings, so that a run that found nothing can be compared with others.
-pub(super) fn prepare(state: &Path) -> io::Result<()> {
+pub(crate) fn prepare(state: &Path) -> io::Result<()> {
     state::prepare(state).and_then(|()| fs::create_dir_all(state.join(FOLDER)))
 }
 
 /// Every kept finding of a folder for state, of a folder of findings, or of a file that was exported.
 ///
 /// A file that cannot be read is represented by the reason.
-pub(super) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
+pub(crate) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let unreadable = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
     if place.is_file() {
         let text = read_text(place, WRITTEN).map_err(unreadable)?;
@@ -66,13 +66,13 @@ pub(super) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> 
 }
 
 /// Every kept finding of a folder for state, as [`read`] reads them; none where nothing was ever kept.
-pub(super) fn kept(state: &Path) -> Result<Vec<Result<Stored, String>>, String> {
+pub(crate) fn kept(state: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let folder = state.join(FOLDER);
     if folder.is_dir() { read(&folder) } else { Ok(Vec::new()) }
 }
 
 /// The folder from which the folders of suites are seen.
-pub(super) fn base(state: &Path) -> PathBuf {
+pub(crate) fn base(state: &Path) -> PathBuf {
     state::whole(state.parent().unwrap_or(Path::new("")))
 }
 

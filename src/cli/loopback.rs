@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 /// Reads the address at which something listens: what listens trusts everybody.
-pub(super) fn loopback(text: &str) -> Result<SocketAddr, String> {
+pub(crate) fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
     let address: SocketAddr = address
         .parse()

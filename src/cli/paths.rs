@@ -14,19 +14,19 @@ const PASSED_OVER: [&str; 3] = ["node_modules", "target", "venv"];
 
 /// The suites that the words of the command line name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct FoundSuites {
+pub(crate) struct FoundSuites {
     /// Suite files in the order in which they were named; those of a folder or a glob in alphabetical order.
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Lines that were asked for.
-    pub(super) lines: Vec<LineSelection>,
+    pub(crate) lines: Vec<LineSelection>,
     /// Words that matched no file, each with the reason.
-    pub(super) unmatched: Vec<String>,
+    pub(crate) unmatched: Vec<String>,
     /// Files in folders that read like suites and do not say that they are.
-    pub(super) doubtful: Vec<PathBuf>,
+    pub(crate) doubtful: Vec<PathBuf>,
 }
 
 /// Looks for the suites that the words name; no words name the current folder.
-pub(super) fn find(words: &[String]) -> FoundSuites {
+pub(crate) fn find(words: &[String]) -> FoundSuites {
     let mut found = FoundSuites::default();
     // One file has many spellings; the first one that was typed names it from then on.
     let mut named: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();

@@ -17,14 +17,14 @@ use crate::suite::{AdHocCommand, CommandLine};
 use crate::wire::Revision;
 
 /// Stands for a secret in what is printed; the user fills it in.
-pub(super) const TO_FILL_IN: &str = "…";
+pub(crate) const TO_FILL_IN: &str = "…";
 
 /// How a server that is named on the command line is reached.
 #[derive(Debug, Args)]
-pub(super) struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// The revisions to speak: a date, or `all`; by default the newest one that the server speaks.
     #[arg(long, value_name = "REVISION")]
-    pub(super) revision: Vec<String>,
+    pub(crate) revision: Vec<String>,
     /// A header for every request: `Authorization: Bearer {{ env.TOKEN }}`.
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
@@ -38,17 +38,17 @@ pub(super) struct ServerArgs {
 
 /// A command that takes a server, as messages name it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Verb {
-    pub(super) command: AdHocCommand,
+pub(crate) struct Verb {
+    pub(crate) command: AdHocCommand,
     /// Completes "name the server to …".
-    pub(super) does: &'static str,
+    pub(crate) does: &'static str,
     /// The line of a suite that asks for the same.
-    pub(super) block: &'static str,
+    pub(crate) block: &'static str,
 }
 
 /// A server, and how it was asked for.
 #[derive(Debug)]
-pub(super) struct AdHocServer {
+pub(crate) struct AdHocServer {
     command: AdHocCommand,
     /// As a suite has it.
     server: Value,
@@ -60,14 +60,14 @@ pub(super) struct AdHocServer {
 }
 
 /// The positional words of a command, which are a server where other commands have suites.
-pub(super) fn positional(arg: clap::Arg) -> clap::Arg {
+pub(crate) fn positional(arg: clap::Arg) -> clap::Arg {
     arg.value_name("SERVER")
         .help("The server: a URL, or after `--` the command that starts it; `demo` is the built-in demo server")
 }
 
 impl ServerArgs {
     /// The server that the words name.
-    pub(super) fn target(&self, verb: Verb, words: &[String], console: &Console) -> Result<AdHocServer, Exit> {
+    pub(crate) fn target(&self, verb: Verb, words: &[String], console: &Console) -> Result<AdHocServer, Exit> {
         let mut server = named(verb, words, console)?;
         self.require_filled_in(words, console)?;
         if !self.header.is_empty() {
@@ -130,12 +130,12 @@ impl ServerArgs {
 
 impl AdHocServer {
     /// Declares that the server's data may be changed.
-    pub(super) fn set_scratch(&mut self) {
+    pub(crate) fn set_scratch(&mut self) {
         self.server["scratch"] = true.into();
     }
 
     /// The suite, as somebody might have written it: the server and `members`; `flags` are those of the command alone.
-    pub(super) fn suite(self, members: Map<String, Value>, flags: &[String]) -> AdHocSuite {
+    pub(crate) fn suite(self, members: Map<String, Value>, flags: &[String]) -> AdHocSuite {
         let Self { command, server, shown, hidden, flags: own } = self;
         let name = command.as_str();
         let is_program = server.get("command").is_some();
@@ -151,7 +151,7 @@ impl AdHocServer {
 }
 
 /// Flags with values, one after the other, as they are typed.
-pub(super) fn flags<const N: usize>(named: [(&str, Vec<String>); N]) -> Vec<String> {
+pub(crate) fn flags<const N: usize>(named: [(&str, Vec<String>); N]) -> Vec<String> {
     let each = named.into_iter();
     each.flat_map(|(flag, values)| values.into_iter().flat_map(move |value| [flag.to_owned(), value])).collect()
 }
@@ -188,13 +188,13 @@ fn public(word: &str) -> String {
 }
 
 /// Refuses a mark in the place of a secret.
-pub(super) fn to_fill_in(typed: &str, console: &Console) -> Exit {
+pub(crate) fn to_fill_in(typed: &str, console: &Console) -> Exit {
     let help = format!("replace `{TO_FILL_IN}` by the value; mcprove prints no secrets");
     console.fail(Exit::Usage, format!("`{typed}` is incomplete"), Some(&help))
 }
 
 /// Whether a word names a suite file.
-pub(super) fn is_suite(word: &str) -> bool {
+pub(crate) fn is_suite(word: &str) -> bool {
     [".yml", ".yaml"].iter().any(|end| word.ends_with(end))
 }
 

@@ -31,19 +31,19 @@ const LOCK: &str = "last-run.lock";
 const FORMAT: u32 = 2;
 
 /// A run that is to be remembered.
-pub(super) struct Ran<'a> {
+pub(crate) struct Ran<'a> {
     /// The suite files as they were named.
-    pub(super) files: &'a [&'a str],
-    pub(super) summary: &'a Summary,
+    pub(crate) files: &'a [&'a str],
+    pub(crate) summary: &'a Summary,
     /// Whether a case that passed only after a retry failed.
-    pub(super) fails_on_flaky: bool,
+    pub(crate) fails_on_flaky: bool,
     /// The selected cases; those that were not selected keep their state.
-    pub(super) selection: &'a Selection,
-    pub(super) exit: Exit,
+    pub(crate) selection: &'a Selection,
+    pub(crate) exit: Exit,
 }
 
 /// The failures of the last run of these files; `Err` says why they are unknown.
-pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, String> {
+pub(crate) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, String> {
     let last = read(folder)?;
     let mut failed = Failed::default();
     for file in files {
@@ -61,7 +61,7 @@ pub(super) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, St
 }
 
 /// Remembers the failures of a run.
-pub(super) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
+pub(crate) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
     let write = || -> io::Result<()> {
         prepare(folder)?;
         // Held until the end of this function. Where a file system knows no locks, the last run wins.
@@ -115,14 +115,14 @@ impl LastRun {
 }
 
 /// Writes a file that appears whole or not at all. Losing it in a power cut costs little, so it is not synced.
-pub(super) fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     let draft = file.with_extension(format!("{}.part", std::process::id()));
     let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, file));
     written.inspect_err(|_| drop(fs::remove_file(&draft)))
 }
 
 /// Makes the folder, and keeps it out of version control.
-pub(super) fn prepare(folder: &Path) -> io::Result<()> {
+pub(crate) fn prepare(folder: &Path) -> io::Result<()> {
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         fs::create_dir_all(folder)?;
@@ -138,7 +138,7 @@ fn read(folder: &Path) -> Result<LastRun, String> {
 }
 
 /// A path without links and `..`, if it exists; the empty path is the current folder.
-pub(super) fn whole(path: &Path) -> PathBuf {
+pub(crate) fn whole(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -19,10 +19,10 @@ use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
 #[derive(Debug, Args)]
-pub(super) struct SuiteArgs {
+pub(crate) struct SuiteArgs {
     /// Suite files, folders, patterns such as `suites/**/*.yml`, or `FILE:LINE`; the current folder by default.
     #[arg(value_name = "PATH")]
-    pub(super) paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// Selects cases: `tag(smoke) & !name(/slow/)`; the fields are name, tag, server, revision, suite, file, probe, variant and id, and a bare word matches names that contain it.
     #[arg(long, short, value_name = "EXPRESSION")]
     filter: Vec<String>,
@@ -34,63 +34,63 @@ pub(super) struct SuiteArgs {
     last_failed: bool,
     /// The folder for state, such as the failures of the last run; `.mcprove` beside the first suite by default.
     #[arg(long, value_name = "FOLDER")]
-    pub(super) state_dir: Option<PathBuf>,
+    pub(crate) state_dir: Option<PathBuf>,
     /// A suite that was made from the command line.
     #[arg(skip)]
-    pub(super) adhoc: Option<AdHocSuite>,
+    pub(crate) adhoc: Option<AdHocSuite>,
     /// The campaign that runs instead of the tests.
     #[arg(skip)]
-    pub(super) campaign: Option<FlaggedCampaign>,
+    pub(crate) campaign: Option<FlaggedCampaign>,
 }
 
 /// A campaign that flags ask for.
 #[derive(Debug, Clone)]
-pub(super) struct FlaggedCampaign {
+pub(crate) struct FlaggedCampaign {
     /// Its settings as YAML.
-    pub(super) settings: Option<String>,
+    pub(crate) settings: Option<String>,
     /// The flags that stand for them, quoted for a shell.
-    pub(super) flags: String,
+    pub(crate) flags: String,
     /// Which tools it may call, and with what.
-    pub(super) may_call: CallArgs,
+    pub(crate) may_call: CallArgs,
 }
 
 /// A suite that was made from the command line.
 #[derive(Debug, Clone)]
-pub(super) struct AdHocSuite {
+pub(crate) struct AdHocSuite {
     /// Stands where other suites have the name of their file.
-    pub(super) name: PathBuf,
-    pub(super) text: String,
+    pub(crate) name: PathBuf,
+    pub(crate) text: String,
     /// The command line that asked for it.
-    pub(super) asked: CommandLine,
+    pub(crate) asked: CommandLine,
     /// The tools that flags name.
-    pub(super) tools: Vec<FlaggedTool>,
+    pub(crate) tools: Vec<FlaggedTool>,
     /// Words that hold secrets.
-    pub(super) hidden: Vec<HiddenWord>,
+    pub(crate) hidden: Vec<HiddenWord>,
 }
 
 /// A tool that a flag names.
 #[derive(Debug, Clone)]
-pub(super) struct FlaggedTool {
-    pub(super) flag: &'static str,
-    pub(super) tool: String,
+pub(crate) struct FlaggedTool {
+    pub(crate) flag: &'static str,
+    pub(crate) tool: String,
 }
 
 /// A word of the command line that holds a secret.
 #[derive(Debug, Clone)]
-pub(super) struct HiddenWord {
-    pub(super) typed: String,
+pub(crate) struct HiddenWord {
+    pub(crate) typed: String,
     /// The word without its secret.
-    pub(super) shown: String,
+    pub(crate) shown: String,
 }
 
 impl SuiteArgs {
-    pub(super) fn state_folder(&self, first: &Path) -> PathBuf {
+    pub(crate) fn state_folder(&self, first: &Path) -> PathBuf {
         let beside = || first.parent().unwrap_or(Path::new("")).join(".mcprove");
         self.state_dir.clone().unwrap_or_else(beside)
     }
 
     /// Loads and plans the named suites; mistakes are shown.
-    pub(super) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
+    pub(crate) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
         let mut sources = Sources::default();
         let mut mistakes = Vec::new();
         let (selection, mut suites): (_, Vec<_>) = if let Some(adhoc) = &self.adhoc {
@@ -226,7 +226,7 @@ impl AdHocSuite {
     }
 
     /// Marks the suite as ad hoc; mistakes lose their place, since there is no file, and their secrets.
-    pub(super) fn finish<S>(
+    pub(crate) fn finish<S>(
         &self,
         loaded: Result<LoadedSuite<S>, Vec<Diagnostic>>,
     ) -> Result<LoadedSuite<S>, Vec<Diagnostic>> {
@@ -263,18 +263,18 @@ fn load_all(
 
 /// A registry that is read on first use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ChosenRegistry(Option<&'static Registry>);
+pub(crate) struct ChosenRegistry(Option<&'static Registry>);
 
 impl ChosenRegistry {
-    pub(super) const BUILTIN: Self = Self(None);
+    pub(crate) const BUILTIN: Self = Self(None);
 
-    pub(super) fn get(self) -> &'static Registry {
+    pub(crate) fn get(self) -> &'static Registry {
         self.0.unwrap_or_else(Registry::builtin)
     }
 }
 
 /// The registry in that file, or the built-in one.
-pub(super) fn registry(path: Option<&Path>, console: &Console) -> Result<ChosenRegistry, Exit> {
+pub(crate) fn registry(path: Option<&Path>, console: &Console) -> Result<ChosenRegistry, Exit> {
     let Some(path) = path else { return Ok(ChosenRegistry::BUILTIN) };
     let (sources, id) = console.read("registry", path, WRITTEN, None)?;
     let registry = Registry::load(&sources, id).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
@@ -283,7 +283,7 @@ pub(super) fn registry(path: Option<&Path>, console: &Console) -> Result<ChosenR
 }
 
 /// Explains why a plan has no cases.
-pub(super) fn require_cases(plan: &Plan, console: &Console) -> Result<(), Exit> {
+pub(crate) fn require_cases(plan: &Plan, console: &Console) -> Result<(), Exit> {
     if plan.selection.failed.as_ref().is_some_and(|failed| *failed == Failed::default()) {
         console.note("nothing failed last time");
         return Err(Exit::Passed);
@@ -305,7 +305,7 @@ pub(super) fn require_cases(plan: &Plan, console: &Console) -> Result<(), Exit> 
 }
 
 /// Refuses a run in CI that a forgotten `only` would cut down to almost nothing.
-pub(super) fn refuse_only(plan: &Plan, console: &Console) -> Result<(), Exit> {
+pub(crate) fn refuse_only(plan: &Plan, console: &Console) -> Result<(), Exit> {
     let is_ci = console.environment.is_ci;
     let tests = plan.suites.iter().flat_map(|planned| &planned.suite.tests);
     let found: Vec<Diagnostic> = tests

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Says what is wrong with the places that documents are written to; `inputs` are the files that are read.
-pub(super) fn check<'a>(
+pub(crate) fn check<'a>(
     targets: impl IntoIterator<Item = &'a Path>,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), String> {

@@ -8,20 +8,20 @@ use crate::taxonomy::{Family, Leaf, Need, Registry, Variant};
 use super::{Claims, Planned};
 
 /// One level of evidence.
-pub(super) struct Setting<'a> {
-    pub(super) registry: &'a Registry,
-    pub(super) level: Level,
-    pub(super) planned: &'a Planned,
+pub(crate) struct Setting<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) level: Level,
+    pub(crate) planned: &'a Planned,
     /// Claims of probes and variants, which count like planned ones.
-    pub(super) claims: &'a Claims,
+    pub(crate) claims: &'a Claims,
     /// Whether a variant counts where it can occur.
-    pub(super) counts: &'a dyn Fn(&str) -> bool,
-    pub(super) evidence: &'a dyn Fn(&str) -> Vec<Evidence>,
+    pub(crate) counts: &'a dyn Fn(&str) -> bool,
+    pub(crate) evidence: &'a dyn Fn(&str) -> Vec<Evidence>,
     /// Whether this level can say anything about a variant that can occur.
-    pub(super) is_decidable: &'a dyn Fn(&Variant) -> bool,
+    pub(crate) is_decidable: &'a dyn Fn(&Variant) -> bool,
 }
 
-pub(super) fn assemble(setting: &Setting<'_>) -> Score {
+pub(crate) fn assemble(setting: &Setting<'_>) -> Score {
     let families: Vec<FamilyScore> = setting.registry.families.iter().map(|family| setting.family(family)).collect();
     let applicable: Vec<&FamilyScore> = families.iter().filter(|one| one.status != Status::NotApplicable).collect();
     let measured: Vec<(f64, Tally)> =

@@ -10,19 +10,19 @@ use super::schema::Schema;
 /// Everything that a server offers.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Declarations {
-    pub(super) tools: Vec<DeclaredTool>,
-    pub(super) resources: Vec<Resource>,
-    pub(super) resource_templates: Vec<ResourceTemplate>,
-    pub(super) prompts: Vec<Prompt>,
+pub(crate) struct Declarations {
+    pub(crate) tools: Vec<DeclaredTool>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) resource_templates: Vec<ResourceTemplate>,
+    pub(crate) prompts: Vec<Prompt>,
 }
 
 /// A tool and the schema to which its arguments are held.
 #[derive(Deserialize)]
 #[serde(from = "Tool")]
-pub(super) struct DeclaredTool {
-    pub(super) tool: Tool,
-    pub(super) input: Schema,
+pub(crate) struct DeclaredTool {
+    pub(crate) tool: Tool,
+    pub(crate) input: Schema,
 }
 
 impl From<Tool> for DeclaredTool {
@@ -33,23 +33,23 @@ impl From<Tool> for DeclaredTool {
 
 impl DeclaredTool {
     /// Whether a call changes something.
-    pub(super) fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         self.tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) != Some(true)
     }
 }
 
 impl Declarations {
     /// The tool of that name.
-    pub(super) fn tool(&self, name: &str) -> Option<&DeclaredTool> {
+    pub(crate) fn tool(&self, name: &str) -> Option<&DeclaredTool> {
         self.tools.iter().find(|declared| declared.tool.name == name)
     }
 }
 
 /// The user directory; `rehearse` is a tool of servers with tasks alone.
-pub(super) static DIRECTORY: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("catalog.json")));
+pub(crate) static DIRECTORY: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("catalog.json")));
 
 /// The declarations that the official conformance suite asks for.
-pub(super) static FIXTURES: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("fixtures/catalog.json")));
+pub(crate) static FIXTURES: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("fixtures/catalog.json")));
 
 fn read(text: &str) -> Declarations {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("a catalog of the demo server cannot be read: {error}"))

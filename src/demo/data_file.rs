@@ -11,25 +11,25 @@ use super::store::User;
 
 /// Where the users are kept.
 #[derive(Clone, Debug)]
-pub(super) struct DataFile {
+pub(crate) struct DataFile {
     path: PathBuf,
     damaged: DamagedData,
 }
 
 /// The content of a data file.
 #[derive(Debug, Default)]
-pub(super) struct StoredUsers {
-    pub(super) users: Vec<User>,
+pub(crate) struct StoredUsers {
+    pub(crate) users: Vec<User>,
     /// How many were ever created.
-    pub(super) created: u64,
+    pub(crate) created: u64,
 }
 
 impl DataFile {
-    pub(super) fn new(path: PathBuf, damaged: DamagedData) -> Self {
+    pub(crate) fn new(path: PathBuf, damaged: DamagedData) -> Self {
         Self { path, damaged }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -38,7 +38,7 @@ impl DataFile {
     /// # Errors
     ///
     /// The system's, where there is a file that it does not let us read.
-    pub(super) fn read(&self) -> io::Result<StoredUsers> {
+    pub(crate) fn read(&self) -> io::Result<StoredUsers> {
         let bytes = match fs::read(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             read => read?,
@@ -62,7 +62,7 @@ impl DataFile {
     /// # Errors
     ///
     /// The system's, where it does not let us write.
-    pub(super) fn write<'a>(&self, users: impl Iterator<Item = &'a User>, created: u64) -> io::Result<()> {
+    pub(crate) fn write<'a>(&self, users: impl Iterator<Item = &'a User>, created: u64) -> io::Result<()> {
         let lines = [json!({ "created": created })].into_iter().chain(users.map(User::to_json));
         let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
         let mut half = self.path.clone().into_os_string();

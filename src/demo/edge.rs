@@ -24,7 +24,7 @@ const PIPE: usize = 64 * 1024;
 const PATH: &str = "/mcp";
 
 /// Serves one conversation with faults around it.
-pub(super) async fn serve<R, W>(
+pub(crate) async fn serve<R, W>(
     settings: Settings,
     fault: Arc<ServerFault>,
     relay: Arc<Relay>,
@@ -57,7 +57,7 @@ fn result_of(end: StreamsEnd) -> Result<(), ServeError> {
 }
 
 /// Answers a request with what `next`, the correct server, makes of what it hears.
-pub(super) async fn answer<F>(
+pub(crate) async fn answer<F>(
     fault: &ServerFault,
     relay: &Arc<Relay>,
     request: Request,

@@ -29,18 +29,18 @@ enum DemoEra {
 }
 
 /// The demo server with its eras kept apart.
-pub(super) struct Eras {
+pub(crate) struct Eras {
     demo: Demo,
 }
 
 impl Eras {
     /// Puts the eras in front of `demo`.
-    pub(super) fn new(demo: Demo) -> Self {
+    pub(crate) fn new(demo: Demo) -> Self {
         Self { demo }
     }
 
     /// Answers a request in its era.
-    pub(super) async fn answer(
+    pub(crate) async fn answer(
         &self,
         request: ClientRequest,
         mut context: RequestContext<RoleServer>,
@@ -130,13 +130,13 @@ fn explain(error: ErrorData, method: &str) -> ErrorData {
 }
 
 /// The error message for a method that is not served.
-pub(super) fn unknown_method(method: &str) -> String {
+pub(crate) fn unknown_method(method: &str) -> String {
     format!("the server offers no method `{method}`; it serves tools, resources, prompts and completions")
 }
 
 /// Adds the server's name, and how many milliseconds a list may be kept.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the server gives no other results in this era")]
-pub(super) fn complete(result: &mut ServerResult, lists_stay_fresh: u64) {
+pub(crate) fn complete(result: &mut ServerResult, lists_stay_fresh: u64) {
     let (meta, freshness) = match result {
         ServerResult::CallToolResult(result) => (&mut result.meta, None),
         ServerResult::InputRequiredResult(result) => (&mut result.meta, None),

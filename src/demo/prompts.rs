@@ -12,12 +12,12 @@ const TONE: &str = "tone";
 const TONES: [&str; 3] = ["friendly", "formal", "playful"];
 
 /// Is it the name of a prompt?
-pub(super) fn offers(prompt: &str) -> bool {
+pub(crate) fn offers(prompt: &str) -> bool {
     prompt == WELCOME
 }
 
 /// The prompt called `prompt`, filled in.
-pub(super) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
+pub(crate) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     known(prompt)?;
     if let Some(unknown) = arguments.keys().find(|argument| ![NAME, TONE].contains(&argument.as_str())) {
         return Err(no_argument(unknown));
@@ -35,7 +35,7 @@ pub(super) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResul
 }
 
 /// Values that fit an argument and begin with what is typed.
-pub(super) fn complete(prompt: &str, argument: &ArgumentInfo) -> Result<CompletionInfo, ErrorData> {
+pub(crate) fn complete(prompt: &str, argument: &ArgumentInfo) -> Result<CompletionInfo, ErrorData> {
     known(prompt)?;
     match argument.name.as_str() {
         TONE => Ok(suggest(TONES.into_iter(), &argument.value)),

@@ -11,7 +11,7 @@ const ONE: &str = "users://{id}";
 const MIME_TYPE: &str = "application/json";
 
 /// The content of the resource at `uri`.
-pub(super) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let found: Option<Value> = match uri {
         ALL => Some(store.all().map(User::to_json).collect()),
         _ => uri.strip_prefix(SCHEME).and_then(|id| store.find(id)).map(User::to_json),
@@ -27,7 +27,7 @@ pub(super) fn read(store: &Store, uri: &str) -> Result<ReadResourceResult, Error
 }
 
 /// Ids of users that begin with what is typed.
-pub(super) fn complete(store: &Store, template: &str, argument: &ArgumentInfo) -> Result<CompletionInfo, ErrorData> {
+pub(crate) fn complete(store: &Store, template: &str, argument: &ArgumentInfo) -> Result<CompletionInfo, ErrorData> {
     if template != ONE {
         let message = format!("no resource template is `{template}`; the only one is `{ONE}`");
         return Err(ErrorData::invalid_params(message, None));
@@ -40,7 +40,7 @@ pub(super) fn complete(store: &Store, template: &str, argument: &ArgumentInfo) -
 }
 
 /// The candidates that begin with `typed`, as many as an answer may hold.
-pub(super) fn suggest<'a>(candidates: impl Iterator<Item = &'a str>, typed: &str) -> CompletionInfo {
+pub(crate) fn suggest<'a>(candidates: impl Iterator<Item = &'a str>, typed: &str) -> CompletionInfo {
     let fitting: Vec<&str> = candidates.filter(|candidate| candidate.starts_with(typed)).collect();
     let mut completion = CompletionInfo::default();
     completion.values = fitting.iter().take(CompletionInfo::MAX_VALUES).map(ToString::to_string).collect();

@@ -14,7 +14,7 @@ use serde_json::Value;
 const SHOWN: usize = 80;
 
 /// A JSON Schema of an object.
-pub(super) struct Schema {
+pub(crate) struct Schema {
     declared: Arc<JsonObject>,
     /// Compiled when something is first held against it, which takes longer than everything else that a server does
     /// before its first answer.
@@ -23,12 +23,12 @@ pub(super) struct Schema {
 
 impl Schema {
     /// Takes a schema of an object.
-    pub(super) fn new(schema: Value) -> Self {
+    pub(crate) fn new(schema: Value) -> Self {
         Self::of(Arc::new(object(schema)))
     }
 
     /// Takes a schema that is part of this program.
-    pub(super) fn of(declared: Arc<JsonObject>) -> Self {
+    pub(crate) fn of(declared: Arc<JsonObject>) -> Self {
         Self { declared, validator: OnceLock::new() }
     }
 
@@ -41,12 +41,12 @@ impl Schema {
     }
 
     /// The schema as a client sees it.
-    pub(super) fn declared(&self) -> Arc<JsonObject> {
+    pub(crate) fn declared(&self) -> Arc<JsonObject> {
         self.declared.clone()
     }
 
     /// The mistakes in `arguments`, one sentence each; empty if they fit.
-    pub(super) fn complaints(&self, arguments: &Value) -> Vec<String> {
+    pub(crate) fn complaints(&self, arguments: &Value) -> Vec<String> {
         let mut complaints = Vec::new();
         for error in self.validator().iter_errors(arguments) {
             for complaint in self.explain(&error) {

@@ -24,7 +24,7 @@ use super::transport::Input;
 use super::{prompts, resources, tools};
 
 /// Revisions that open with `initialize`; a client that asks for another one is offered the newest.
-pub(super) const LEGACY: [ProtocolVersion; 4] = [
+pub(crate) const LEGACY: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_03_26,
@@ -32,7 +32,7 @@ pub(super) const LEGACY: [ProtocolVersion; 4] = [
 ];
 
 /// Revisions that a request can name for itself.
-pub(super) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
+pub(crate) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
 
 /// How many milliseconds lists may be kept that never change while the server runs.
 const LISTS_STAY_FRESH: u64 = 3_600_000;
@@ -45,32 +45,32 @@ const STORED_INSTRUCTIONS: &str = "A directory of users that all clients share a
 
 /// How a server behaves, in all its conversations.
 #[derive(Clone)]
-pub(super) struct Conduct {
+pub(crate) struct Conduct {
     /// The rules that follow from its settings.
-    pub(super) rules: Arc<Rules>,
-    pub(super) fault: Arc<ServerFault>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) fault: Arc<ServerFault>,
     /// The conformance fixtures, if it offers them besides the directory.
-    pub(super) fixtures: Option<Arc<Fixtures>>,
+    pub(crate) fixtures: Option<Arc<Fixtures>>,
     /// The users of all conversations, where they are kept in a file.
-    pub(super) data: Option<SharedStore>,
+    pub(crate) data: Option<SharedStore>,
     /// The calls that go on as tasks.
-    pub(super) tasks: Arc<Book>,
+    pub(crate) tasks: Arc<Book>,
 }
 
 impl Conduct {
     /// The directory of another conversation.
-    pub(super) fn directory(&self) -> SharedStore {
+    pub(crate) fn directory(&self) -> SharedStore {
         self.data.clone().unwrap_or_else(|| self.fault.store())
     }
 
     /// The same in another conversation.
-    pub(super) fn in_session(&self) -> Self {
+    pub(crate) fn in_session(&self) -> Self {
         let fixtures = self.fixtures.as_ref().map(|fixtures| Arc::new(fixtures.afresh()));
         Self { fixtures, ..self.clone() }
     }
 
     /// The schema of the input of a tool.
-    pub(super) fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
+    pub(crate) fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         let fixture = self.fixtures.as_ref().and_then(|_| FIXTURES.tool(tool));
         fixture.or_else(|| DIRECTORY.tool(tool)).map(|declared| declared.input.declared())
     }
@@ -91,7 +91,7 @@ impl Default for Conduct {
 
 /// One conversation's server.
 #[derive(Clone)]
-pub(super) struct Demo {
+pub(crate) struct Demo {
     store: SharedStore,
     tasks: Option<Tasks>,
     input: watch::Receiver<Input>,
@@ -100,63 +100,63 @@ pub(super) struct Demo {
 
 impl Demo {
     /// A server that works on the users in `store`, as others may, and stops once `input` is over.
-    pub(super) fn new(store: SharedStore, input: watch::Receiver<Input>, conduct: Conduct) -> Self {
+    pub(crate) fn new(store: SharedStore, input: watch::Receiver<Input>, conduct: Conduct) -> Self {
         let demo = Self { store, tasks: None, input, conduct };
         demo.owned_by(Owner::Anybody)
     }
 
     /// The same server with tasks of this owner, if it has any.
-    pub(super) fn owned_by(self, owner: Owner) -> Self {
+    pub(crate) fn owned_by(self, owner: Owner) -> Self {
         let tasks = Tasks::new(self.conduct.tasks.clone(), owner, self.input.clone());
         Self { tasks: self.conduct.rules.has_tasks().then_some(tasks), ..self }
     }
 
     /// The same server until the end of another input.
-    pub(super) fn lasting(&self, input: &watch::Receiver<Input>) -> Self {
+    pub(crate) fn lasting(&self, input: &watch::Receiver<Input>) -> Self {
         Self { input: input.clone(), ..self.clone() }
     }
 
     /// The tasks of its client, if it has tasks.
-    pub(super) fn tasks(&self) -> Option<&Tasks> {
+    pub(crate) fn tasks(&self) -> Option<&Tasks> {
         self.tasks.as_ref()
     }
 
     /// The end of its input.
-    pub(super) fn input(&self) -> watch::Receiver<Input> {
+    pub(crate) fn input(&self) -> watch::Receiver<Input> {
         self.input.clone()
     }
 
     /// The rules that it enforces.
-    pub(super) fn rules(&self) -> &Rules {
+    pub(crate) fn rules(&self) -> &Rules {
         &self.conduct.rules
     }
 
-    pub(super) fn fault(&self) -> &Arc<ServerFault> {
+    pub(crate) fn fault(&self) -> &Arc<ServerFault> {
         &self.conduct.fault
     }
 
     /// The conformance fixtures, if it offers them besides the directory.
-    pub(super) fn fixtures(&self) -> Option<&Fixtures> {
+    pub(crate) fn fixtures(&self) -> Option<&Fixtures> {
         self.conduct.fixtures.as_deref()
     }
 
     /// How many milliseconds lists may be kept.
-    pub(super) fn freshness(&self) -> u64 {
+    pub(crate) fn freshness(&self) -> u64 {
         if self.fixtures().is_some() { 0 } else { LISTS_STAY_FRESH }
     }
 
     /// Name and version, as both eras show them.
-    pub(super) fn identity() -> Implementation {
+    pub(crate) fn identity() -> Implementation {
         Implementation::new("mcprove-demo", env!("CARGO_PKG_VERSION")).with_title("mcprove demo server")
     }
 
     /// The directory.
-    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, to be told apart from those of other conversations.
-    pub(super) fn shared_store(&self) -> &SharedStore {
+    pub(crate) fn shared_store(&self) -> &SharedStore {
         &self.store
     }
 
@@ -167,7 +167,7 @@ impl Demo {
     }
 
     /// Calls a tool.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,

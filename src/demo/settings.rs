@@ -38,7 +38,7 @@ pub struct Settings {
 
 /// Whom a token was issued to. Without tokens everybody is the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum User {
+pub(crate) enum User {
     /// The one with two tokens.
     #[default]
     First,
@@ -48,7 +48,7 @@ pub(super) enum User {
 
 impl User {
     /// How the user is called.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::First => "first",
             Self::Second => "second",
@@ -78,14 +78,14 @@ pub enum DamagedData {
 
 /// Settings that make sense.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     settings: Settings,
     max_users: Option<usize>,
 }
 
 impl Settings {
     /// The rules that follow, or what is wrong with a value.
-    pub(super) fn check(self) -> Result<Rules, String> {
+    pub(crate) fn check(self) -> Result<Rules, String> {
         let max_users = match &self.max_users {
             None => None,
             Some(text) => match text.parse() {
@@ -118,44 +118,44 @@ impl Settings {
 }
 
 /// Is this what a header can carry as a bearer token (RFC 6750, 2.1)?
-pub(super) fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
 }
 
 impl Rules {
     /// The file that keeps the users, if there is one.
-    pub(super) fn data_file(&self) -> Option<DataFile> {
+    pub(crate) fn data_file(&self) -> Option<DataFile> {
         self.settings.data.clone().map(|path| DataFile::new(path, self.settings.damaged_data))
     }
 
     /// The bearer token of the first user; without it, nobody needs one.
-    pub(super) fn token(&self) -> Option<&str> {
+    pub(crate) fn token(&self) -> Option<&str> {
         self.settings.token.as_deref()
     }
 
     /// Is there what the official conformance suite asks for?
-    pub(super) fn wants_fixtures(&self) -> bool {
+    pub(crate) fn wants_fixtures(&self) -> bool {
         self.settings.conformance_fixtures
     }
 
     /// The one of the second user.
-    pub(super) fn second_token(&self) -> Option<&str> {
+    pub(crate) fn second_token(&self) -> Option<&str> {
         self.settings.second_token.as_deref()
     }
 
     /// The one of the first user that allows no changes.
-    pub(super) fn low_scope_token(&self) -> Option<&str> {
+    pub(crate) fn low_scope_token(&self) -> Option<&str> {
         self.settings.low_scope_token.as_deref()
     }
 
     /// Whether calls can go on as tasks.
-    pub(super) fn has_tasks(&self) -> bool {
+    pub(crate) fn has_tasks(&self) -> bool {
         self.settings.tasks
     }
 
     /// Why a call is refused, if it is.
-    pub(super) fn refuse(&self, tool: &str, changes: bool, arguments: &Value, store: &Store) -> Option<String> {
+    pub(crate) fn refuse(&self, tool: &str, changes: bool, arguments: &Value, store: &Store) -> Option<String> {
         if self.settings.read_only && changes {
             return Some(format!("the directory is read-only, so `{tool}` is refused; only read from it"));
         }

@@ -11,20 +11,20 @@ use super::data_file::{DataFile, StoredUsers};
 
 /// One user of the directory.
 #[derive(Clone, Debug)]
-pub(super) struct User {
+pub(crate) struct User {
     /// `u1`, `u2` and so on; never used twice.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The display name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The address.
-    pub(super) email: String,
+    pub(crate) email: String,
     /// The age in years, where it is known.
-    pub(super) age: Option<i64>,
+    pub(crate) age: Option<i64>,
 }
 
 impl User {
     /// The user as tools and resources show it.
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut user = json!({ "id": self.id, "name": self.name, "email": self.email });
         if let Some(age) = self.age {
             user["age"] = age.into();
@@ -33,18 +33,18 @@ impl User {
     }
 
     /// The user that [`Self::to_json`] showed.
-    pub(super) fn from_json(shown: &Value) -> Option<Self> {
+    pub(crate) fn from_json(shown: &Value) -> Option<Self> {
         let text = |field: &str| shown[field].as_str().map(str::to_owned);
         Some(Self { id: text("id")?, name: text("name")?, email: text("email")?, age: shown["age"].as_i64() })
     }
 }
 
 /// Users that several requests work on.
-pub(super) type SharedStore = Arc<Mutex<Store>>;
+pub(crate) type SharedStore = Arc<Mutex<Store>>;
 
 /// All users of one conversation; of all conversations, where they are kept in a file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Store {
+pub(crate) struct Store {
     users: IndexMap<String, User>,
     created: u64,
     file: Option<DataFile>,
@@ -52,7 +52,7 @@ pub(super) struct Store {
 
 impl Store {
     /// The users that are stored in a file, which keeps them from now on; an error is a sentence for whoever starts the server.
-    pub(super) fn stored(file: DataFile) -> Result<Self, String> {
+    pub(crate) fn stored(file: DataFile) -> Result<Self, String> {
         let unreadable = |error| format!("`--data {}` cannot be read: {error}", file.path().display());
         let StoredUsers { users, created } = file.read().map_err(unreadable)?;
         let users: IndexMap<String, User> = users.into_iter().map(|user| (user.id.clone(), user)).collect();
@@ -62,46 +62,46 @@ impl Store {
     }
 
     /// Whether a file keeps the users.
-    pub(super) fn is_stored(&self) -> bool {
+    pub(crate) fn is_stored(&self) -> bool {
         self.file.is_some()
     }
 
     /// Writes the users to the file, if there is one; an error is a sentence for the caller.
-    pub(super) fn save(&self) -> Result<(), String> {
+    pub(crate) fn save(&self) -> Result<(), String> {
         let Some(file) = &self.file else { return Ok(()) };
         let failed = |error: io::Error| format!("the users cannot be stored in `{}`: {error}", file.path().display());
         file.write(self.users.values(), self.created).map_err(failed)
     }
 
     /// Adds a user under the next id.
-    pub(super) fn create(&mut self, name: &str, email: &str, age: Option<i64>) -> &User {
+    pub(crate) fn create(&mut self, name: &str, email: &str, age: Option<i64>) -> &User {
         self.created += 1;
         let user = User { id: format!("u{}", self.created), name: name.to_owned(), email: email.to_owned(), age };
         self.users.entry(user.id.clone()).or_insert(user)
     }
 
     /// The user with this id.
-    pub(super) fn find(&self, id: &str) -> Option<&User> {
+    pub(crate) fn find(&self, id: &str) -> Option<&User> {
         self.users.get(id)
     }
 
     /// The user with this id, to be changed.
-    pub(super) fn find_mut(&mut self, id: &str) -> Option<&mut User> {
+    pub(crate) fn find_mut(&mut self, id: &str) -> Option<&mut User> {
         self.users.get_mut(id)
     }
 
     /// Takes the user with this id out.
-    pub(super) fn delete(&mut self, id: &str) -> Option<User> {
+    pub(crate) fn delete(&mut self, id: &str) -> Option<User> {
         self.users.shift_remove(id)
     }
 
     /// Whether there never was a user.
-    pub(super) fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         self.created == 0
     }
 
     /// All users, oldest first.
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &User> {
+    pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = &User> {
         self.users.values()
     }
 }

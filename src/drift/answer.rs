@@ -10,7 +10,7 @@ use super::{Recorded, RecordedAnswer, RecordedOutcome};
 use crate::schema::token;
 
 /// Compares the answers of one tool, as far as it was called again.
-pub(super) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
+pub(crate) fn compare(tool: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let recorded = before.answers.iter().filter(|answer| answer.tool == tool);
     let pairs = recorded.filter_map(|old| {
         let is_same_call = |new: &&RecordedAnswer| new.tool == tool && new.arguments == old.arguments;

@@ -57,30 +57,30 @@ pub struct ServerChange {
 
 impl ServerChange {
     /// A change with its sentence, everything else to be added.
-    pub(super) fn new(level: ChangeLevel, what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+    pub(crate) fn new(level: ChangeLevel, what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
         let (at, says) = (at.into(), says.into());
         Self { level, what, at, before: None, after: None, says, help: None, example: None }
     }
 
-    pub(super) fn breaking(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+    pub(crate) fn breaking(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
         Self::new(ChangeLevel::Breaking, what, at, says)
     }
 
-    pub(super) fn compatible(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+    pub(crate) fn compatible(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
         Self::new(ChangeLevel::Compatible, what, at, says)
     }
 
-    pub(super) fn cosmetic(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
+    pub(crate) fn cosmetic(what: &'static str, at: impl Into<String>, says: impl Into<String>) -> Self {
         Self::new(ChangeLevel::Cosmetic, what, at, says)
     }
 
     /// Adds the recorded and the current value.
-    pub(super) fn with_values(mut self, before: Option<&Value>, after: Option<&Value>) -> Self {
+    pub(crate) fn with_values(mut self, before: Option<&Value>, after: Option<&Value>) -> Self {
         (self.before, self.after) = (before.cloned(), after.cloned());
         self
     }
 
-    pub(super) fn with_help(mut self, help: Option<String>) -> Self {
+    pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
     }

@@ -9,7 +9,7 @@ use super::subject::{item, names};
 use super::{Recorded, Versions};
 
 /// Compares one prompt.
-pub(super) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
+pub(crate) fn prompt(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let at = format!("prompts/{name}");
     let [old, new] = [before, after].map(|recorded| item(&recorded.prompts, "name", name));
     match (old, new) {
@@ -62,7 +62,7 @@ fn arguments(prompt: &str, old: &Value, new: &Value) -> Vec<ServerChange> {
 }
 
 /// Compares resources and templates.
-pub(super) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
+pub(crate) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let mut found = Vec::new();
     for (noun, list, member, old, new) in [
         ("resource", "resources", "uri", &before.resources, &after.resources),
@@ -116,7 +116,7 @@ fn resource(Versions { old, new }: Versions<'_>, at: &str, member: &str) -> Vec<
 }
 
 /// One cosmetic change for every member beside those that differs.
-pub(super) fn words(Versions { old, new }: Versions<'_>, at: &str, others: &[&str]) -> Vec<ServerChange> {
+pub(crate) fn words(Versions { old, new }: Versions<'_>, at: &str, others: &[&str]) -> Vec<ServerChange> {
     let keys = |value: &Value| value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
     let keys: BTreeSet<String> = [old, new].into_iter().filter_map(keys).flatten().collect();
     let differs = keys.into_iter().filter(|key| !others.contains(&key.as_str()) && old.get(key) != new.get(key));

@@ -8,7 +8,7 @@ use super::subject::names;
 use super::{Recorded, RecordedIdentity};
 use crate::wire::Revision;
 
-pub(super) fn compare(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
+pub(crate) fn compare(before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let mut found = Vec::new();
     let (old, new) = (&before.server, &after.server);
     revision(old, new, &mut found);

@@ -47,7 +47,7 @@ fn mark_repeated_text(told: &mut Value) {
 }
 
 /// The answer with its texts spelled out that repeat the structured content, where the same text of another does not.
-pub(super) fn spelled_out(answer: &RecordedAnswer, other: &RecordedAnswer) -> RecordedAnswer {
+pub(crate) fn spelled_out(answer: &RecordedAnswer, other: &RecordedAnswer) -> RecordedAnswer {
     let mut whole = answer.clone();
     let structured = &answer.told["structuredContent"];
     let blocks = whole.told.get_mut("content").and_then(Value::as_array_mut);

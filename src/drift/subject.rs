@@ -52,13 +52,13 @@ impl fmt::Display for ChangeSubject {
 }
 
 /// The names in both lists, each once, those of the first list first.
-pub(super) fn names(before: &[Value], after: &[Value], member: &str) -> Vec<String> {
+pub(crate) fn names(before: &[Value], after: &[Value], member: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let named = before.iter().chain(after).filter_map(|item| item[member].as_str());
     named.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
 /// The first item of that name.
-pub(super) fn item<'a>(items: &'a [Value], member: &str, name: &str) -> Option<&'a Value> {
+pub(crate) fn item<'a>(items: &'a [Value], member: &str, name: &str) -> Option<&'a Value> {
     items.iter().find(|item| item[member].as_str() == Some(name))
 }

@@ -9,7 +9,7 @@ use super::subject::{item, names};
 use super::{Recorded, Versions};
 
 /// Compares one tool.
-pub(super) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
+pub(crate) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<ServerChange> {
     let at = format!("tools/{name}");
     let [old, new] = [before, after].map(|recorded| item(&recorded.tools, "name", name));
     match (old, new) {

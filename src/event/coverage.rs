@@ -56,7 +56,7 @@ impl SuiteScore {
         [Some(&self.declared), Some(&self.exercised), self.proven.as_ref()].into_iter().flatten().collect()
     }
 
-    pub(super) fn change_cases(&mut self, change: &dyn Fn(&str) -> String) {
+    pub(crate) fn change_cases(&mut self, change: &dyn Fn(&str) -> String) {
         self.declared.change_cases(change);
         self.exercised.change_cases(change);
         self.proven.iter_mut().for_each(|score| score.change_cases(change));

@@ -282,7 +282,7 @@ impl fmt::Display for Reason {
 /// A reason as it is written: with its sentence, which is not read back.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Reason")]
-pub(super) struct WrittenReason<'a> {
+pub(crate) struct WrittenReason<'a> {
     /// The sentence.
     #[serde(default)]
     text: String,
@@ -292,12 +292,12 @@ pub(super) struct WrittenReason<'a> {
 }
 
 #[expect(clippy::ref_option, reason = "serde passes the field as it is")]
-pub(super) fn serialize<S: Serializer>(reason: &Option<Reason>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(reason: &Option<Reason>, to: S) -> Result<S::Ok, S::Error> {
     let written = |reason| WrittenReason { text: Reason::to_string(reason), reason: Cow::Borrowed(reason) };
     reason.as_ref().map(written).serialize(to)
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Reason>, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Reason>, D::Error> {
     let written = Option::<WrittenReason<'static>>::deserialize(from)?;
     Ok(written.map(|written| written.reason.into_owned()))
 }

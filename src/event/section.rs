@@ -86,7 +86,7 @@ impl Cell {
 
 impl Section {
     /// Changes every text that may hold a secret.
-    pub(super) fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
+    pub(crate) fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
         self.heading = change(&self.heading);
         for part in &mut self.parts {
             match part {

@@ -18,74 +18,74 @@ use crate::wire::{Catalog, Tool};
 /// The conditions on an exchange; keys that are left out match everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Match {
-    pub(super) message: MessageCondition,
-    pub(super) unless: Option<MessageCondition>,
+    pub(crate) message: MessageCondition,
+    pub(crate) unless: Option<MessageCondition>,
     /// The methods of messages that the server sends by itself: the fault is about them, and not about the answer.
-    pub(super) sends: Vec<String>,
-    pub(super) by: Option<ExchangeOwner>,
-    pub(super) answered: Vec<AnswerCondition>,
+    pub(crate) sends: Vec<String>,
+    pub(crate) by: Option<ExchangeOwner>,
+    pub(crate) answered: Vec<AnswerCondition>,
     /// In the answer, or in notifications beside it.
-    pub(super) answer: PathConditions,
-    pub(super) status: Vec<u16>,
-    pub(super) arguments: Vec<ArgumentFit>,
-    pub(super) tool: Vec<ToolKind>,
+    pub(crate) answer: PathConditions,
+    pub(crate) status: Vec<u16>,
+    pub(crate) arguments: Vec<ArgumentFit>,
+    pub(crate) tool: Vec<ToolKind>,
     /// In the entry of the tool.
-    pub(super) declares: PathConditions,
+    pub(crate) declares: PathConditions,
     /// Whether the capability that the method belongs to is declared.
-    pub(super) declared: Option<bool>,
-    pub(super) occurrence: Option<Occurrence>,
-    pub(super) after: Option<Box<RelatedExchange>>,
-    pub(super) unless_after: Option<Box<RelatedExchange>>,
-    pub(super) before: Option<Box<RelatedExchange>>,
-    pub(super) chance: Option<Chance>,
-    pub(super) turn: MatchTurn,
+    pub(crate) declared: Option<bool>,
+    pub(crate) occurrence: Option<Occurrence>,
+    pub(crate) after: Option<Box<RelatedExchange>>,
+    pub(crate) unless_after: Option<Box<RelatedExchange>>,
+    pub(crate) before: Option<Box<RelatedExchange>>,
+    pub(crate) chance: Option<Chance>,
+    pub(crate) turn: MatchTurn,
 }
 
 /// The conditions on a message of the client.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct MessageCondition {
+pub(crate) struct MessageCondition {
     /// The methods, with `*` for any letters; empty for whatever was sent.
-    pub(super) methods: Vec<String>,
+    pub(crate) methods: Vec<String>,
     /// The names of called tools, likewise.
-    pub(super) tools: Vec<String>,
-    pub(super) kinds: Vec<KindCondition>,
-    pub(super) over: Option<Carrier>,
-    pub(super) fields: PathConditions,
-    pub(super) verbs: Vec<String>,
-    pub(super) path: Option<String>,
-    pub(super) headers: Vec<NamedCondition>,
-    pub(super) no_headers: Vec<String>,
-    pub(super) query: Vec<NamedCondition>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) kinds: Vec<KindCondition>,
+    pub(crate) over: Option<Carrier>,
+    pub(crate) fields: PathConditions,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) headers: Vec<NamedCondition>,
+    pub(crate) no_headers: Vec<String>,
+    pub(crate) query: Vec<NamedCondition>,
 }
 
 /// Which of those that match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct MatchTurn {
-    pub(super) nth: Option<u64>,
-    pub(super) from: Option<u64>,
-    pub(super) of_server: bool,
+pub(crate) struct MatchTurn {
+    pub(crate) nth: Option<u64>,
+    pub(crate) from: Option<u64>,
+    pub(crate) of_server: bool,
 }
 
 /// Another exchange that must have been, or must follow.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct RelatedExchange {
-    pub(super) within: SearchScope,
-    pub(super) is: Match,
+pub(crate) struct RelatedExchange {
+    pub(crate) within: SearchScope,
+    pub(crate) is: Match,
 }
 
 /// How large a share of what matches is struck, and what the draws depend on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Chance {
-    pub(super) share: f64,
+pub(crate) struct Chance {
+    pub(crate) share: f64,
     /// How many in a row are struck, on average; `None` if each is drawn by itself.
-    pub(super) burst: Option<f64>,
-    pub(super) fault: String,
-    pub(super) server: String,
-    pub(super) seed: u64,
+    pub(crate) burst: Option<f64>,
+    pub(crate) fault: String,
+    pub(crate) server: String,
+    pub(crate) seed: u64,
 }
 
 impl MessageCondition {
-    pub(super) fn holds(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
+    pub(crate) fn holds(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
         let kind_fits = if self.kinds.is_empty() {
             !matches!(parsed.kind, MessageKind::Start | MessageKind::End)
         } else {
@@ -124,7 +124,7 @@ impl MessageCondition {
     }
 
     /// Whether it can be told without a message.
-    pub(super) fn is_about_transport_alone(&self) -> bool {
+    pub(crate) fn is_about_transport_alone(&self) -> bool {
         self.methods.is_empty()
             && self.tools.is_empty()
             && self.kinds.is_empty()
@@ -145,7 +145,7 @@ impl MessageCondition {
 
 impl MatchTurn {
     /// Whether it is the turn of the one with that number.
-    pub(super) fn comes(self, number: u64) -> bool {
+    pub(crate) fn comes(self, number: u64) -> bool {
         self.nth.is_none_or(|nth| nth == number) && self.from.is_none_or(|from| from <= number)
     }
 
@@ -186,22 +186,22 @@ impl Match {
     }
 
     /// Whether what is known of the server and what was asked before are as wanted.
-    pub(super) fn fits_history(&self, parsed: &ParsedMessage<'_>, at: usize, history: &ExchangeHistory<'_>) -> bool {
+    pub(crate) fn fits_history(&self, parsed: &ParsedMessage<'_>, at: usize, history: &ExchangeHistory<'_>) -> bool {
         self.is_declared(parsed, history) && self.is_tool(parsed, history) && self.is_among_others(at, history)
     }
 
     /// Whether an exchange of that owner, and the first or a later one that asks this, is meant.
-    pub(super) fn is_of(&self, exchange: &MessageExchange) -> bool {
+    pub(crate) fn is_of(&self, exchange: &MessageExchange) -> bool {
         self.is_owner(exchange) && self.is_occurrence(exchange)
     }
 
     /// Whether it depends on how often the same was asked.
-    pub(super) fn counts_the_same(&self) -> bool {
+    pub(crate) fn counts_the_same(&self) -> bool {
         self.chance.is_some() || self.occurrence.is_some()
     }
 
     /// Whether other exchanges of the session decide.
-    pub(super) fn looks_back(&self) -> bool {
+    pub(crate) fn looks_back(&self) -> bool {
         self.after.is_some() || self.unless_after.is_some()
     }
 
@@ -214,7 +214,7 @@ impl Match {
     }
 
     /// Whether it is about this message, which the server sent by itself.
-    pub(super) fn means(&self, reply: &ServerReply) -> bool {
+    pub(crate) fn means(&self, reply: &ServerReply) -> bool {
         let ReplyContent::Message(message) = &reply.content else { return false };
         message["method"].as_str().is_some_and(|method| self.is_about_sent(method))
             && self.is_answered(slice::from_ref(reply), Some(0))
@@ -235,12 +235,12 @@ impl Match {
     }
 
     /// Whether a message of the client is one of those that are meant, whatever comes of it.
-    pub(super) fn is_asked(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
+    pub(crate) fn is_asked(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
         self.message.holds(parsed, carrier) && !self.unless.as_ref().is_some_and(|unless| unless.holds(parsed, carrier))
     }
 
     /// Whether it is about a message with that method which the server sends during what came, if that is known.
-    pub(super) fn is_sent(&self, method: &str, during: Option<&(ParsedMessage<'_>, Carrier)>) -> bool {
+    pub(crate) fn is_sent(&self, method: &str, during: Option<&(ParsedMessage<'_>, Carrier)>) -> bool {
         self.is_about_sent(method)
             && match during {
                 Some((parsed, carrier)) => self.is_asked(parsed, *carrier),
@@ -253,12 +253,12 @@ impl Match {
     }
 
     /// Whether it depends on what comes.
-    pub(super) fn depends_on_answer(&self) -> bool {
+    pub(crate) fn depends_on_answer(&self) -> bool {
         !(self.answered.is_empty() && self.answer.is_empty() && self.status.is_empty())
     }
 
     /// Whether it depends on nothing of the answer but its status.
-    pub(super) fn depends_on_status_alone(&self) -> bool {
+    pub(crate) fn depends_on_status_alone(&self) -> bool {
         self.answered.is_empty() && self.answer.is_empty() && self.turn.is_any()
     }
 
@@ -279,7 +279,7 @@ impl Match {
     }
 
     /// Whether replies are as wanted; `answer` is the one that answers the request.
-    pub(super) fn is_answered(&self, replies: &[ServerReply], answer: Option<usize>) -> bool {
+    pub(crate) fn is_answered(&self, replies: &[ServerReply], answer: Option<usize>) -> bool {
         let status = replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
         if !self.status.is_empty() && !status.is_some_and(|status| self.status.contains(&status)) {
             return false;
@@ -338,7 +338,7 @@ impl Match {
     }
 
     /// The share of those that are struck together; `None` if each is drawn by itself.
-    pub(super) fn burst(&self) -> Option<(&Chance, f64)> {
+    pub(crate) fn burst(&self) -> Option<(&Chance, f64)> {
         let chance = self.chance.as_ref()?;
         chance.burst.map(|length| (chance, length))
     }
@@ -354,7 +354,7 @@ impl Match {
     }
 
     /// Whether the draw hits; `occurrence` is how often the same was asked before.
-    pub(super) fn is_drawn(&self, parsed: &ParsedMessage<'_>, occurrence: u32) -> bool {
+    pub(crate) fn is_drawn(&self, parsed: &ParsedMessage<'_>, occurrence: u32) -> bool {
         let Some(chance) = self.chance.as_ref().filter(|chance| chance.burst.is_none()) else { return true };
         let key = FaultDrawKey {
             fault: &chance.fault,
@@ -407,7 +407,7 @@ impl Match {
     }
 
     /// Whether the condition asks for no values of the answer and for no other exchange.
-    pub(super) fn is_certain(&self) -> bool {
+    pub(crate) fn is_certain(&self) -> bool {
         self.answer.is_empty()
             && self.after.is_none()
             && self.unless_after.is_none()
@@ -433,7 +433,7 @@ impl RelatedExchange {
 
 impl Chance {
     /// Whether the next one is within a burst that is `length` long on average, given whether the one before it was.
-    pub(super) fn next_of_burst(&self, length: f64, before: Option<bool>, number: u64) -> bool {
+    pub(crate) fn next_of_burst(&self, length: f64, before: Option<bool>, number: u64) -> bool {
         let key = FaultDrawKey {
             fault: &self.fault,
             server: &self.server,
@@ -457,7 +457,7 @@ fn is_served(answer: &Value) -> bool {
 }
 
 /// Whether two exchanges ask the same.
-pub(super) fn same_question(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
+pub(crate) fn same_question(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
     let (Value::Object(this), Value::Object(that)) = (&*one.params, &*other.params) else {
         return one.method == other.method && one.params == other.params;
     };

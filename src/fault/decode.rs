@@ -58,7 +58,7 @@ const METHODS: [&str; 29] = [
 ];
 
 /// The keys that change something.
-pub(super) const CHANGES: [&str; 6] = ["hears", "answers", "before", "after", "process", "unread"];
+pub(crate) const CHANGES: [&str; 6] = ["hears", "answers", "before", "after", "process", "unread"];
 
 /// Reads a plan: a file that holds the faults of one server and nothing else.
 pub fn load(sources: &Sources, source: SourceId) -> Result<Vec<Fault>, Vec<Diagnostic>> {
@@ -101,7 +101,7 @@ fn decode_items(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     faults
 }
 
-pub(super) const NOTHING: &str = "the fault changes nothing";
+pub(crate) const NOTHING: &str = "the fault changes nothing";
 const ADD: &str = "add `answers`, `hears`, `before`, `after`, `process` or `unread`";
 
 /// Reads the fault whose keys a mapping has beside its own; `None` where it has none of them, or mistakes.
@@ -420,7 +420,7 @@ impl FaultReader<'_> {
 }
 
 /// Why there are no bursts of that length with that share, and what to do; `None` where there are.
-pub(super) fn burst_mistake(share: f64, length: f64) -> Option<(String, String)> {
+pub(crate) fn burst_mistake(share: f64, length: f64) -> Option<(String, String)> {
     if !(1.0..=1_000_000.0).contains(&length) {
         let message = format!("`{length}` is no length of bursts");
         return Some((message, "write a number from 1 to 1000000".to_owned()));

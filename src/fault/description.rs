@@ -17,7 +17,7 @@ const MAX_VALUE_CHARS: usize = 60;
 const CHARS_BEFORE_DIFFERENCE: usize = 20;
 
 /// Every difference between what came and what comes instead, one line each.
-pub(super) fn describe(before: &[ServerReply], after: &[ServerReply]) -> Vec<String> {
+pub(crate) fn describe(before: &[ServerReply], after: &[ServerReply]) -> Vec<String> {
     let whole = before;
     let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
     let (before, after) = (&before[same..], &after[same..]);
@@ -38,7 +38,7 @@ pub(super) fn describe(before: &[ServerReply], after: &[ServerReply]) -> Vec<Str
 }
 
 /// Every difference between two values, one line each.
-pub(super) fn of_values(before: &Value, after: &Value) -> Vec<String> {
+pub(crate) fn of_values(before: &Value, after: &Value) -> Vec<String> {
     let mut found = Vec::new();
     difference("", before, after, &mut found);
     found.truncate(MAX_LINES);

@@ -59,7 +59,7 @@ pub fn greatest_burst_share(length: f64) -> f64 {
 }
 
 /// A number that depends on a text alone.
-pub(super) fn text_draw(text: &str) -> u64 {
+pub(crate) fn text_draw(text: &str) -> u64 {
     siphash([0, 0x6d63_7072_6f76_6521], text.as_bytes())
 }
 

@@ -84,7 +84,7 @@ pub enum ReplyContent {
 
 impl ReplyContent {
     /// A message, or a text that is sent as it is.
-    pub(super) fn of(value: Value) -> Self {
+    pub(crate) fn of(value: Value) -> Self {
         if let Value::String(text) = value { Self::Bytes(text.into_bytes()) } else { Self::Message(value) }
     }
 }
@@ -112,14 +112,14 @@ mod readable_bytes {
         Bytes(Vec<u8>),
     }
 
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(bytes) {
             Ok(text) => text.serialize(to),
             Err(_) => bytes.serialize(to),
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
         Ok(match WrittenBytes::deserialize(from)? {
             WrittenBytes::Text(text) => text.into_bytes(),
             WrittenBytes::Bytes(bytes) => bytes,

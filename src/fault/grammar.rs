@@ -8,11 +8,11 @@ use super::words::{
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
 /// The faults of one server: a plan, several, or one alone.
-pub(super) const PLANS: Shape =
+pub(crate) const PLANS: Shape =
     Shape::Either(&[Shape::List(&Shape::Object(&WHOLE)), Shape::Object(&WHOLE), Shape::Object(&PLAN)]);
 
 /// A plan: faults with a seed. Plans of mcp-chaos are such plans.
-pub(super) static PLAN: Object = Object {
+pub(crate) static PLAN: Object = Object {
     name: "a plan",
     doc: "Faults, and the seed of what is drawn.",
     keys: &[&[
@@ -71,7 +71,7 @@ const NUMBERS: Shape = Shape::Either(&[Shape::Whole, Shape::List(&Shape::Whole)]
 /// Names, or names with their values.
 const NAMED: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
 /// Bytes a second.
-pub(super) const BANDWIDTH: Shape = Shape::Range(1, 1_000_000_000);
+pub(crate) const BANDWIDTH: Shape = Shape::Range(1, 1_000_000_000);
 /// Headers by name; nothing removes one.
 const HEADERS: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Null]));
 
@@ -228,7 +228,7 @@ static HEARS: Object = Object {
 };
 
 /// The changes in the order in which several keys of one object apply.
-pub(super) static EFFECT: Object = Object {
+pub(crate) static EFFECT: Object = Object {
     name: "a changed answer",
     doc: "Changes to the answer. Several keys apply in the order of this table; a list of changes applies in its own. If there was no answer, `result`, `error`, `failure`, `message` and `text` make one.",
     keys: &[

@@ -12,26 +12,26 @@ use crate::transport::Bandwidth;
 
 /// Changes to the message that the server receives.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Hearing {
+pub(crate) struct Hearing {
     /// How it arrives; once and whole without it.
-    pub(super) arrival: Option<Arrival>,
-    pub(super) set: Vec<(DottedPath, Written)>,
-    pub(super) add: Vec<(DottedPath, Written)>,
-    pub(super) remove: Vec<DottedPath>,
+    pub(crate) arrival: Option<Arrival>,
+    pub(crate) set: Vec<(DottedPath, Written)>,
+    pub(crate) add: Vec<(DottedPath, Written)>,
+    pub(crate) remove: Vec<DottedPath>,
     /// By name in small letters; nothing takes a header away.
-    pub(super) headers: Vec<(String, Option<Written>)>,
+    pub(crate) headers: Vec<(String, Option<Written>)>,
     /// How fast it arrives.
-    pub(super) bandwidth: Option<Bandwidth>,
+    pub(crate) bandwidth: Option<Bandwidth>,
 }
 
 impl Hearing {
     /// Whether it changes messages.
-    pub(super) fn is_about_messages(&self) -> bool {
+    pub(crate) fn is_about_messages(&self) -> bool {
         !(self.set.is_empty() && self.add.is_empty() && self.remove.is_empty())
     }
 
     /// Changes a message.
-    pub(super) fn change(&self, message: &mut Value, names: &Names) {
+    pub(crate) fn change(&self, message: &mut Value, names: &Names) {
         for (place, written) in &self.set {
             if let Some(value) = written.value(names) {
                 place.set(message, &value);
@@ -64,11 +64,11 @@ impl Arrival {
 
 /// A fault of the server's process or of the connection, while a message is on its way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ConnectionFault {
+pub(crate) struct ConnectionFault {
     /// When the process is killed.
-    pub(super) kill: Option<KillMoment>,
+    pub(crate) kill: Option<KillMoment>,
     /// How long the process stands still from the message on.
-    pub(super) pause: Option<Duration>,
+    pub(crate) pause: Option<Duration>,
     /// How long the client reads nothing after the message.
-    pub(super) unread: Option<Duration>,
+    pub(crate) unread: Option<Duration>,
 }

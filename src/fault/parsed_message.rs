@@ -9,15 +9,15 @@ use super::words::KindCondition;
 
 /// The request of one exchange.
 #[derive(Debug, Clone)]
-pub(super) struct ParsedMessage<'a> {
-    pub(super) id: Option<Cow<'a, Value>>,
-    pub(super) method: Option<Cow<'a, str>>,
-    pub(super) params: Cow<'a, Value>,
-    pub(super) kind: MessageKind,
+pub(crate) struct ParsedMessage<'a> {
+    pub(crate) id: Option<Cow<'a, Value>>,
+    pub(crate) method: Option<Cow<'a, str>>,
+    pub(crate) params: Cow<'a, Value>,
+    pub(crate) kind: MessageKind,
     /// Whether a raw step wrote it.
-    pub(super) is_raw: bool,
+    pub(crate) is_raw: bool,
     /// The request of HTTP that carried it, where it is known.
-    pub(super) head: Option<Cow<'a, RequestHead>>,
+    pub(crate) head: Option<Cow<'a, RequestHead>>,
     /// The whole of a raw message, without its parameters.
     whole: Value,
 }
@@ -91,7 +91,7 @@ fn is_id(id: &Value) -> bool {
 
 impl KindCondition {
     /// Whether a message is of the kind.
-    pub(super) fn is(self, parsed: &ParsedMessage<'_>) -> bool {
+    pub(crate) fn is(self, parsed: &ParsedMessage<'_>) -> bool {
         let kind = match self {
             Self::Raw => return parsed.is_raw,
             Self::Request => MessageKind::Request,
@@ -108,7 +108,7 @@ impl KindCondition {
 }
 
 impl<'a> ParsedMessage<'a> {
-    pub(super) fn of(exchange: &'a MessageExchange) -> Self {
+    pub(crate) fn of(exchange: &'a MessageExchange) -> Self {
         match &exchange.sent {
             ClientMessage::Message { id, method, params } => Self {
                 id: id.as_ref().map(Cow::Borrowed),
@@ -124,7 +124,7 @@ impl<'a> ParsedMessage<'a> {
     }
 
     /// A message that is nothing but bytes.
-    pub(super) fn raw(bytes: &[u8]) -> Self {
+    pub(crate) fn raw(bytes: &[u8]) -> Self {
         let (head, body) = parted(bytes);
         let nothing = Self {
             id: None,
@@ -159,7 +159,7 @@ impl<'a> ParsedMessage<'a> {
     }
 
     /// A member of the message.
-    pub(super) fn member(&self, name: &str) -> Option<Cow<'_, Value>> {
+    pub(crate) fn member(&self, name: &str) -> Option<Cow<'_, Value>> {
         if name == "params" {
             return (!self.params.is_null()).then(|| Cow::Borrowed(&*self.params));
         }
@@ -175,7 +175,7 @@ impl<'a> ParsedMessage<'a> {
     }
 
     /// The whole message; null where it is no JSON.
-    pub(super) fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         if let Value::Object(_) = &self.whole {
             let mut message = self.whole.clone();
             if !self.params.is_null() {
@@ -196,17 +196,17 @@ impl<'a> ParsedMessage<'a> {
     }
 
     /// The tool that is called.
-    pub(super) fn tool(&self) -> Option<&str> {
+    pub(crate) fn tool(&self) -> Option<&str> {
         if self.method.as_deref() == Some("tools/call") { self.params["name"].as_str() } else { None }
     }
 
     /// Whether the request says that it is of the era without sessions.
-    pub(super) fn is_stateless(&self) -> bool {
+    pub(crate) fn is_stateless(&self) -> bool {
         self.params["_meta"].get("io.modelcontextprotocol/protocolVersion").is_some()
     }
 
     /// The response among replies, as an index.
-    pub(super) fn answer(&self, replies: &[ServerReply]) -> Option<usize> {
+    pub(crate) fn answer(&self, replies: &[ServerReply]) -> Option<usize> {
         replies.iter().position(|reply| {
             let ReplyContent::Message(message) = &reply.content else { return false };
             let is_response = message.get("method").is_none();
@@ -221,7 +221,7 @@ impl<'a> ParsedMessage<'a> {
 }
 
 /// The head, and the body, where bytes are a request of HTTP; else all of them are the body.
-pub(super) fn parted(bytes: &[u8]) -> (Option<RequestHead>, &[u8]) {
+pub(crate) fn parted(bytes: &[u8]) -> (Option<RequestHead>, &[u8]) {
     let whole = (None, bytes);
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return whole };
     let Ok(head) = std::str::from_utf8(&bytes[..end]) else { return whole };

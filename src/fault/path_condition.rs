@@ -8,7 +8,7 @@ use crate::path::DottedPath;
 
 /// A value that is wanted.
 #[derive(Debug, Clone)]
-pub(super) enum WantedValue {
+pub(crate) enum WantedValue {
     /// This one.
     Is(Value),
     /// A text that matches.
@@ -17,7 +17,7 @@ pub(super) enum WantedValue {
 
 impl WantedValue {
     /// Whether a value is the wanted one.
-    pub(super) fn fits(&self, value: &Value) -> bool {
+    pub(crate) fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Is(wanted) => wanted == value,
             Self::Matches(regex) => value.as_str().is_some_and(|text| regex.is_match(text)),
@@ -37,59 +37,59 @@ impl PartialEq for WantedValue {
 
 /// Something at a path, with that value where one is given.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct PathCondition {
-    pub(super) place: DottedPath,
-    pub(super) wanted: Option<WantedValue>,
+pub(crate) struct PathCondition {
+    pub(crate) place: DottedPath,
+    pub(crate) wanted: Option<WantedValue>,
 }
 
 impl PathCondition {
-    pub(super) fn is_wanted(&self, found: &Value) -> bool {
+    pub(crate) fn is_wanted(&self, found: &Value) -> bool {
         self.wanted.as_ref().is_none_or(|wanted| wanted.fits(found))
     }
 }
 
 /// Paths at which something is, and paths at which nothing is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct PathConditions {
-    pub(super) with: Vec<PathCondition>,
-    pub(super) without: Vec<DottedPath>,
+pub(crate) struct PathConditions {
+    pub(crate) with: Vec<PathCondition>,
+    pub(crate) without: Vec<DottedPath>,
 }
 
 impl PathConditions {
     /// Whether a value is such.
-    pub(super) fn hold(&self, value: &Value) -> bool {
+    pub(crate) fn hold(&self, value: &Value) -> bool {
         self.with.iter().all(|wanted| wanted.place.any(value, &mut |found| wanted.is_wanted(found)))
             && !self.without.iter().any(|place| place.any(value, &mut |_| true))
     }
 
     /// Whether a message of the client is such.
-    pub(super) fn hold_of(&self, parsed: &ParsedMessage<'_>) -> bool {
+    pub(crate) fn hold_of(&self, parsed: &ParsedMessage<'_>) -> bool {
         let member = |name: &str| parsed.member(name);
         self.with.iter().all(|wanted| wanted.place.any_of(member, &mut |found| wanted.is_wanted(found)))
             && !self.without.iter().any(|place| place.any_of(member, &mut |_| true))
     }
 
     /// Whether every value is such.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.with.is_empty() && self.without.is_empty()
     }
 }
 
 /// A header or a parameter by name, and what it must be.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct NamedCondition {
-    pub(super) name: String,
-    pub(super) wanted: Option<WantedValue>,
+pub(crate) struct NamedCondition {
+    pub(crate) name: String,
+    pub(crate) wanted: Option<WantedValue>,
 }
 
 impl NamedCondition {
-    pub(super) fn holds(&self, values: &Map<String, Value>) -> bool {
+    pub(crate) fn holds(&self, values: &Map<String, Value>) -> bool {
         values.get(&self.name).is_some_and(|value| self.wanted.as_ref().is_none_or(|wanted| wanted.fits(value)))
     }
 }
 
 /// Whether a name is one that a pattern means; `*` stands for any letters.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
     name.strip_prefix(before)
         .is_some_and(|tail| (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..])))

@@ -7,24 +7,24 @@ use crate::path::DottedPath;
 use crate::source::{Diagnostic, Node, Span, Value};
 
 /// Adds what is wrong to `found`.
-pub(super) struct PathReader<'a> {
+pub(crate) struct PathReader<'a> {
     /// The mistakes so far.
-    pub(super) found: &'a mut Vec<Diagnostic>,
+    pub(crate) found: &'a mut Vec<Diagnostic>,
 }
 
 impl PathReader<'_> {
     /// Reads a path, or a list of them.
-    pub(super) fn places(&mut self, node: Option<&Node>) -> Vec<DottedPath> {
+    pub(crate) fn places(&mut self, node: Option<&Node>) -> Vec<DottedPath> {
         listed(node).filter_map(|node| self.place(node)).collect()
     }
 
     /// Reads a path.
-    pub(super) fn place(&mut self, node: &Node) -> Option<DottedPath> {
+    pub(crate) fn place(&mut self, node: &Node) -> Option<DottedPath> {
         self.path(node.text()?, node.span)
     }
 
     /// Reads values by path.
-    pub(super) fn pairs<T>(
+    pub(crate) fn pairs<T>(
         &mut self,
         node: &Node,
         read: impl Fn(&mut Self, &Node) -> Option<T>,
@@ -40,7 +40,7 @@ impl PathReader<'_> {
     }
 
     /// Reads the paths at which something is, or with which value, and those at which nothing is.
-    pub(super) fn conditions(&mut self, with: Option<&Node>, without: Option<&Node>) -> PathConditions {
+    pub(crate) fn conditions(&mut self, with: Option<&Node>, without: Option<&Node>) -> PathConditions {
         let pairs = with.map(|with| self.pairs(with, Self::wanted)).unwrap_or_default();
         let mut conditions: Vec<_> =
             pairs.into_iter().map(|(place, wanted)| PathCondition { place, wanted: Some(wanted) }).collect();
@@ -49,7 +49,7 @@ impl PathReader<'_> {
     }
 
     /// Reads a value that is wanted; a text between slashes is a regular expression.
-    pub(super) fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
+    pub(crate) fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
         let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
         let Some(pattern) = pattern else { return Some(WantedValue::Is(node.to_json())) };
         let regex = Regex::new(pattern).ok();
@@ -61,7 +61,7 @@ impl PathReader<'_> {
     }
 
     /// Reads an HTTP status, from `least` on.
-    pub(super) fn status(&mut self, node: &Node, least: u16) -> Option<u16> {
+    pub(crate) fn status(&mut self, node: &Node, least: u16) -> Option<u16> {
         let status = u16::try_from(node.whole()?).ok().filter(|status| (least..600).contains(status));
         if status.is_none() {
             self.found.push(
@@ -73,7 +73,7 @@ impl PathReader<'_> {
     }
 
     /// Reads headers or parameters by name, each with the value that is wanted or without one.
-    pub(super) fn named(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<NamedCondition> {
+    pub(crate) fn named(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<NamedCondition> {
         let entries = node.map(Node::entries).unwrap_or_default().iter();
         let pairs =
             entries.map(|(name, value)| NamedCondition { name: spell(&name.value), wanted: self.wanted(value) });
@@ -89,12 +89,12 @@ impl PathReader<'_> {
 }
 
 /// One item, or those of a list.
-pub(super) fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+pub(crate) fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
     let one = node.filter(|node| !matches!(node.value, Value::List(_)));
     one.into_iter().chain(node.map(Node::items).unwrap_or_default())
 }
 
 /// A name, or a list of them, in lower case, as headers are compared.
-pub(super) fn lower_case(node: Option<&Node>) -> Vec<String> {
+pub(crate) fn lower_case(node: Option<&Node>) -> Vec<String> {
     listed(node).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
 }

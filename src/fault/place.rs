@@ -38,7 +38,7 @@ pub struct FaultPlace {
 }
 
 /// An entry of a list of a server: the list, and the name or the address of the entry.
-pub(super) type EntryName = (ListKind, String);
+pub(crate) type EntryName = (ListKind, String);
 
 impl Fault {
     /// The places of the answer of an exchange, each of which the fault can change alone.
@@ -78,7 +78,7 @@ impl Fault {
 }
 
 impl FaultPlace {
-    pub(super) fn effects<'a>(&'a self, fault: &'a Fault) -> &'a [FaultEffect] {
+    pub(crate) fn effects<'a>(&'a self, fault: &'a Fault) -> &'a [FaultEffect] {
         self.effects.as_ref().map_or(fault.answers.as_slice(), std::slice::from_ref)
     }
 }

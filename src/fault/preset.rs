@@ -183,7 +183,7 @@ pub static UNNAMED: Object = Object {
     keys: &[TYPED, FAULT],
 };
 
-pub(super) static TYPED: &[Key] = &[
+pub(crate) static TYPED: &[Key] = &[
     key(
         "type",
         Shape::Choice(PRESET_NAMES),

@@ -22,7 +22,7 @@ thread_local! {
 }
 
 /// The validator of the schema that a tool declares in `member`; `None` where it declares none that can be used.
-pub(super) fn validator(tool: &Tool, member: &'static str) -> Option<Rc<Judge>> {
+pub(crate) fn validator(tool: &Tool, member: &'static str) -> Option<Rc<Judge>> {
     let schema = tool.raw.get(member)?;
     COMPILED.with_borrow_mut(|compiled| {
         let entry = compiled.entry((tool.name.clone(), member));
@@ -43,7 +43,7 @@ fn compile(schema: &Value) -> Option<Rc<Judge>> {
 }
 
 /// Whether the arguments of a call stand to the tool's schema in that way; nothing does without a usable schema.
-pub(super) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[ArgumentFit]) -> bool {
+pub(crate) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[ArgumentFit]) -> bool {
     let Some(judge) = validator(tool, "inputSchema") else { return false };
     let empty = Value::Object(serde_json::Map::new());
     let arguments = if arguments.is_null() { &empty } else { arguments };
@@ -62,7 +62,7 @@ pub(super) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[Argument
 }
 
 /// Whether arguments of that kind exist for a tool, as far as the top level of its schema tells.
-pub(super) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
+pub(crate) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
     let schema = &tool.raw["inputSchema"];
     let properties = || schema["properties"].as_object().into_iter().flatten().map(|(_, property)| property);
     let has =
@@ -129,13 +129,13 @@ fn spelled_out(arguments: &Value) -> Value {
 }
 
 /// Whether a tool of that name is of one of those kinds.
-pub(super) fn is_kind(catalog: &Catalog, name: &str, wanted: &[ToolKind]) -> bool {
+pub(crate) fn is_kind(catalog: &Catalog, name: &str, wanted: &[ToolKind]) -> bool {
     let Some(tool) = catalog.tool(name) else { return wanted.contains(&ToolKind::Unknown) };
     wanted.iter().any(|kind| is(catalog, tool, *kind))
 }
 
 /// Whether a listed tool is of that kind.
-pub(super) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
+pub(crate) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
     let reads = tool.raw["annotations"]["readOnlyHint"].as_bool();
     match kind {
         ToolKind::Known => true,

@@ -9,10 +9,10 @@ macro_rules! words {
 
         impl $name {
             /// The words, as they are written.
-            pub(super) const WORDS: &'static [&'static str] = &[$($word),+];
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// The value for a word.
-            pub(super) fn from_word(word: &str) -> Option<Self> {
+            pub(crate) fn from_word(word: &str) -> Option<Self> {
                 let at = Self::WORDS.iter().position(|one| *one == word)?;
                 Some([$(Self::$value),+][at])
             }
@@ -22,7 +22,7 @@ macro_rules! words {
 
 words! {
     /// The kind of message that a condition names.
-    pub(super) KindCondition {
+    pub(crate) KindCondition {
         /// With an id.
         Request = "request",
         /// Without an id.
@@ -64,7 +64,7 @@ words! {
 
 words! {
     /// When a server is killed.
-    pub(super) KillMoment {
+    pub(crate) KillMoment {
         /// Before it hears of the message.
         Unheard = "unheard",
         /// As soon as it has the message.
@@ -76,7 +76,7 @@ words! {
 
 words! {
     /// The scope of a count.
-    pub(super) CountScope {
+    pub(crate) CountScope {
         /// A conversation over streams, or a session over HTTP.
         Session = "session",
         /// All of the server.
@@ -86,7 +86,7 @@ words! {
 
 words! {
     /// Whose exchange it is.
-    pub(super) ExchangeOwner {
+    pub(crate) ExchangeOwner {
         /// A case's.
         Cases = "cases",
         /// That of a handshake, or of asking what there is.
@@ -98,7 +98,7 @@ words! {
 
 words! {
     /// The kind of answer.
-    pub(super) AnswerCondition {
+    pub(crate) AnswerCondition {
         /// A result, `isError` or not.
         Result = "result",
         /// An error of the protocol, or a status that says no.
@@ -116,7 +116,7 @@ words! {
 
 words! {
     /// How the arguments of a call stand to the schema of the tool.
-    pub(super) ArgumentFit {
+    pub(crate) ArgumentFit {
         /// They fit.
         Valid = "valid",
         /// They do not, in whatever way.
@@ -136,7 +136,7 @@ words! {
 
 words! {
     /// The kind of tool that was called.
-    pub(super) ToolKind {
+    pub(crate) ToolKind {
         /// One that is listed.
         Known = "known",
         /// One that is not.
@@ -158,7 +158,7 @@ words! {
 
 words! {
     /// Whether the same was asked before in the session.
-    pub(super) Occurrence {
+    pub(crate) Occurrence {
         /// It was not.
         First = "first",
         /// It was.
@@ -168,7 +168,7 @@ words! {
 
 words! {
     /// Where an earlier exchange is looked for.
-    pub(super) SearchScope {
+    pub(crate) SearchScope {
         /// In the same session of the same case.
         Session = "session",
         /// In another session of the same case.
@@ -182,7 +182,7 @@ words! {
 
 words! {
     /// The transport.
-    pub(super) Carrier {
+    pub(crate) Carrier {
         /// Streams, in process or between processes.
         Stream = "stream",
         /// HTTP.
@@ -192,7 +192,7 @@ words! {
 
 words! {
     /// Whose answer is given instead.
-    pub(super) AnswerSource {
+    pub(crate) AnswerSource {
         /// That of a good call of the same tool, or of reading the same.
         Served = "served",
         /// The first, other answer to the same question in the session.
@@ -212,7 +212,7 @@ words! {
 
 words! {
     /// How structured content breaks its schema.
-    pub(super) SchemaBreach {
+    pub(crate) SchemaBreach {
         /// A value has another type.
         Type = "type",
         /// A required member is gone.
@@ -230,7 +230,7 @@ words! {
 
 words! {
     /// The change of an answer's id.
-    pub(super) IdEdit {
+    pub(crate) IdEdit {
         /// A number becomes text.
         Text = "text",
         /// Text becomes a number.
@@ -246,7 +246,7 @@ words! {
 
 words! {
     /// Whether something comes before an answer or after it.
-    pub(super) Side {
+    pub(crate) Side {
         /// Before.
         Before = "before",
         /// After.
@@ -256,7 +256,7 @@ words! {
 
 words! {
     /// The answer to a cancelled request.
-    pub(super) LateReply {
+    pub(crate) LateReply {
         /// An error.
         Error = "error",
         /// A result.
@@ -268,7 +268,7 @@ words! {
 
 words! {
     /// Effects that need nothing further.
-    pub(super) PlainEffect {
+    pub(crate) PlainEffect {
         /// The call is answered as if all were well.
         Accept = "accept",
         /// The answer is left out; over HTTP the response has no body.
@@ -306,7 +306,7 @@ words! {
 
 words! {
     /// Changes to values that need nothing but their paths.
-    pub(super) ValueEdit {
+    pub(crate) ValueEdit {
         Remove = "remove",
         Null = "null",
         Retype = "retype",

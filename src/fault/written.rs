@@ -30,7 +30,7 @@ const NAMES: [&str; 13] = [
 
 /// A value that a fault writes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Written {
+pub(crate) enum Written {
     /// This one.
     Plain(Value),
     /// One with templates.
@@ -39,7 +39,7 @@ pub(super) enum Written {
 
 impl Written {
     /// Reads a value whose templates are sound.
-    pub(super) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         if !has_template(node) {
             return Some(Self::Plain(node.to_json()));
         }
@@ -55,7 +55,7 @@ impl Written {
     }
 
     /// The value; nothing if a template names what is not there.
-    pub(super) fn value(&self, names: &Names) -> Option<Value> {
+    pub(crate) fn value(&self, names: &Names) -> Option<Value> {
         match self {
             Self::Plain(value) => Some(value.clone()),
             Self::Template(node) => Some(fill(node, names).ok()?.to_json()),
@@ -63,18 +63,18 @@ impl Written {
     }
 
     /// Whether its value depends on the exchange.
-    pub(super) fn is_template(&self) -> bool {
+    pub(crate) fn is_template(&self) -> bool {
         matches!(self, Self::Template(_))
     }
 
     /// The value as text.
-    pub(super) fn text(&self, names: &Names) -> Option<String> {
+    pub(crate) fn text(&self, names: &Names) -> Option<String> {
         self.value(names).map(|value| text_of(&value))
     }
 }
 
 /// The names of a message of the client.
-pub(super) fn request_names(parsed: &ParsedMessage<'_>) -> Names {
+pub(crate) fn request_names(parsed: &ParsedMessage<'_>) -> Names {
     let mut names = Names::new();
     let message = parsed.message();
     for name in ["id", "method", "params"] {
@@ -94,7 +94,7 @@ pub(super) fn request_names(parsed: &ParsedMessage<'_>) -> Names {
 }
 
 /// The names of an answer, or of a message that the server sends by itself.
-pub(super) fn answer_names(reply: &ServerReply) -> Names {
+pub(crate) fn answer_names(reply: &ServerReply) -> Names {
     let mut names = Names::new();
     if let ReplyContent::Message(message) = &reply.content {
         names.insert("answer".to_owned(), message.clone());
@@ -108,7 +108,7 @@ pub(super) fn answer_names(reply: &ServerReply) -> Names {
 }
 
 /// The last request and answer of each method that the session had before.
-pub(super) fn earlier(at: usize, history: &ExchangeHistory<'_>) -> Names {
+pub(crate) fn earlier(at: usize, history: &ExchangeHistory<'_>) -> Names {
     let this = &history.exchanges[at];
     let is_of_session = |other: &&MessageExchange| other.owner == this.owner && other.session == this.session;
     let mut earlier = Names::new();

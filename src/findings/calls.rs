@@ -19,23 +19,23 @@ const SHOWN: usize = 20;
 const LONGEST: usize = 2_000;
 
 /// Why that cannot be played of which a server invented a secret: another run has another one.
-pub(super) const CAPTURED_SECRET: &str = "it uses a secret that the suite captures from an answer";
+pub(crate) const CAPTURED_SECRET: &str = "it uses a secret that the suite captures from an answer";
 
 /// The messages of one session.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SessionCalls {
+pub(crate) struct SessionCalls {
     /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
     sent: Vec<(u32, bool, Arc<ReproductionCall>)>,
     /// Why they cannot be said again.
-    pub(super) unplayable: Option<&'static str>,
+    pub(crate) unplayable: Option<&'static str>,
     /// The last frames, as in a transcript, secrets included.
-    pub(super) frames: Vec<Value>,
+    pub(crate) frames: Vec<Value>,
     /// How the server ended, where it did.
-    pub(super) exit: Option<String>,
+    pub(crate) exit: Option<String>,
 }
 
 /// The sent messages of one session, read once for all cases that look at it.
-pub(super) struct SentCall<'a> {
+pub(crate) struct SentCall<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
     calls: Vec<(u32, Option<Arc<ReproductionCall>>)>,
@@ -44,7 +44,7 @@ pub(super) struct SentCall<'a> {
 }
 
 impl<'a> SentCall<'a> {
-    pub(super) fn of(session: &'a SessionFrames, redactor: &Redactor) -> Self {
+    pub(crate) fn of(session: &'a SessionFrames, redactor: &Redactor) -> Self {
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
         let mut calls = Vec::new();
         for frame in session.frames.iter().filter(|frame| frame.direction == Direction::Sent) {
@@ -64,7 +64,7 @@ impl<'a> SentCall<'a> {
     }
 
     /// Everything that was said, seen from one of the session's cases or from outside of them.
-    pub(super) fn seen_from(&self, case: Option<&str>) -> SessionCalls {
+    pub(crate) fn seen_from(&self, case: Option<&str>) -> SessionCalls {
         let own: &[u32] = case.and_then(|case| self.session.owners.get(case)).map_or(&[], Vec::as_slice);
         let exit = self.session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string());
         let unplayable = self.is_confidential.then_some(CAPTURED_SECRET);
@@ -93,7 +93,7 @@ impl<'a> SentCall<'a> {
 
 impl SessionCalls {
     /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
-    pub(super) fn until(&self, frame: Option<u32>) -> Vec<ReproductionCall> {
+    pub(crate) fn until(&self, frame: Option<u32>) -> Vec<ReproductionCall> {
         let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();
         let end = frame.or(own_end).unwrap_or(u32::MAX);
         let mut kept: Vec<&(u32, bool, Arc<ReproductionCall>)> =
@@ -117,7 +117,7 @@ fn shown(session: &SessionFrames, own: &[u32]) -> Vec<Value> {
 }
 
 /// A frame without secrets, cut to what can be looked at.
-pub(super) fn cut(frame: Value) -> Value {
+pub(crate) fn cut(frame: Value) -> Value {
     let text = frame.to_string();
     if text.len() <= LONGEST {
         return frame;

@@ -25,7 +25,7 @@ const OWNER: &str = "replay";
 const EXIT_GRACE: Duration = Duration::from_millis(100);
 
 /// The evidence that says how a request was answered: what is wrong with a result is not what is wrong with a refusal.
-pub(super) const ANSWER: &str = "answer";
+pub(crate) const ANSWER: &str = "answer";
 
 /// The code of what no matcher finds.
 const LEAKED: &str = "leaked";
@@ -274,7 +274,7 @@ fn said(message: &Value) -> String {
 }
 
 /// The tool that a request calls, or its method.
-pub(super) fn about(call: &ReproductionCall) -> &str {
+pub(crate) fn about(call: &ReproductionCall) -> &str {
     let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
     tool.unwrap_or(&call.method)
 }

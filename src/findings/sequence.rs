@@ -12,7 +12,7 @@ const SILENCE_MS: u64 = 10_000;
 const UNKNOWN: &str = "the requests that led to it are not recorded";
 
 /// The requests that reproduce a finding, or the reason why they cannot be sent.
-pub(super) fn reproduction(
+pub(crate) fn reproduction(
     result: &CaseResult,
     finding: &Finding,
     kind: FindingKind,
@@ -51,7 +51,7 @@ pub(super) fn reproduction(
 
 /// The calls that reproduce what a server did outside of any case: all that were sent until then. It is an error if no
 /// call was sent before.
-pub(super) fn of_session(
+pub(crate) fn of_session(
     kind: FindingKind,
     finding: &Finding,
     said: Option<&SessionCalls>,
@@ -68,7 +68,7 @@ pub(super) fn of_session(
 }
 
 /// Whether an answer holds a text that an earlier request brought to the server, and that the suite says is not there.
-pub(super) fn leaks(reproduction: &Reproduction) -> bool {
+pub(crate) fn leaks(reproduction: &Reproduction) -> bool {
     let ReproductionCheck::Broken(expected) = &reproduction.check else { return false };
     let mut calls = reproduction.sessions.iter().flatten().rev();
     let Some(last) = calls.next() else { return false };

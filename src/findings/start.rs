@@ -90,7 +90,7 @@ impl ServerStart {
     }
 
     /// The variables of the environment from which it is filled.
-    pub(super) fn variables_read(&self) -> BTreeSet<String> {
+    pub(crate) fn variables_read(&self) -> BTreeSet<String> {
         let read = RefCell::new(BTreeSet::new());
         let note = |text: &str| {
             read.borrow_mut().extend(variables_in(text));

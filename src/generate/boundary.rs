@@ -48,7 +48,7 @@ impl Boundary {
 }
 
 /// Values at the edges that pass a test, each once.
-pub(super) fn boundaries(graph: &Graph, root: NodeId, is_valid: &dyn Fn(&Value) -> bool) -> Vec<Boundary> {
+pub(crate) fn boundaries(graph: &Graph, root: NodeId, is_valid: &dyn Fn(&Value) -> bool) -> Vec<Boundary> {
     let mut edges = Edges { graph, stack: Vec::new(), spent: 0 };
     let mut met = BTreeSet::new();
     let found = edges.of_node(root);

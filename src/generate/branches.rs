@@ -28,14 +28,14 @@ impl BranchSet {
 
 /// The branches of a schema, numbered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Branches {
+pub(crate) struct Branches {
     own: BTreeMap<SchemaId, SchemaBranches>,
     count: usize,
 }
 
 impl Branches {
     /// Numbers the branches of everything that the root leads to.
-    pub(super) fn new(schemas: &Schemas) -> Self {
+    pub(crate) fn new(schemas: &Schemas) -> Self {
         let mut branches = Self::default();
         let mut todo = vec![(schemas.root(), BTreeSet::new())];
         let mut met = BTreeSet::new();
@@ -58,12 +58,12 @@ impl Branches {
     }
 
     /// How many there are; a schema without a choice has one.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count.max(1)
     }
 
     /// Notes what a value takes.
-    pub(super) fn mark(&self, schemas: &Schemas, value: &Value, seen: &mut BranchSet) {
+    pub(crate) fn mark(&self, schemas: &Schemas, value: &Value, seen: &mut BranchSet) {
         if self.count == 0 {
             seen.add(0);
             return;

@@ -130,7 +130,7 @@ impl OrderSignals<'_> {
 }
 
 /// The first order in a text to which no innocent reading is left.
-pub(super) fn find(text: &str) -> Option<Injection> {
+pub(crate) fn find(text: &str) -> Option<Injection> {
     let own = without_quotations(text);
     let starts: [&Regex; 4] = [&DROPS_INSTRUCTIONS, &CONCEALS, &READS_PRIVATE, &READS_CONVERSATION];
     let found = starts.iter().flat_map(|pattern| pattern.find_iter(&own)).find_map(|anchor| {
@@ -145,7 +145,7 @@ pub(super) fn find(text: &str) -> Option<Injection> {
 }
 
 /// An order about the use of a foreign tool: that the model must do something else with it, or before it.
-pub(super) fn find_about<'a>(text: &str, tools: impl IntoIterator<Item = &'a str>) -> Option<Injection> {
+pub(crate) fn find_about<'a>(text: &str, tools: impl IntoIterator<Item = &'a str>) -> Option<Injection> {
     let own = without_quotations(text);
     if is_about_attacks(&own) {
         return None;

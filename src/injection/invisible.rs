@@ -20,7 +20,7 @@ const END_OF_FLAG: char = '\u{e007f}';
 const LONGEST_REGION: usize = 7;
 
 /// The part of a text that people do not see.
-pub(super) fn find(text: &str, origin: TextOrigin) -> Option<Injection> {
+pub(crate) fn find(text: &str, origin: TextOrigin) -> Option<Injection> {
     if text.is_ascii() && !text.contains('\u{1b}') {
         return None;
     }
@@ -32,7 +32,7 @@ pub(super) fn find(text: &str, origin: TextOrigin) -> Option<Injection> {
 }
 
 /// A text without characters that have no width: words that they take apart are whole again.
-pub(super) fn without(text: &str) -> String {
+pub(crate) fn without(text: &str) -> String {
     text.chars().filter(|c| !is_zero_width(*c) && *c != '\u{ad}').collect()
 }
 

@@ -9,17 +9,17 @@ use crate::wire::format::{SchemaError, flaw};
 
 /// The schemas of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ToolMember {
+pub(crate) enum ToolMember {
     Input,
     Output,
 }
 
 impl ToolMember {
-    pub(super) const BOTH: &'static [Self] = &[Self::Input, Self::Output];
-    pub(super) const INPUT: &'static [Self] = &[Self::Input];
-    pub(super) const OUTPUT: &'static [Self] = &[Self::Output];
+    pub(crate) const BOTH: &'static [Self] = &[Self::Input, Self::Output];
+    pub(crate) const INPUT: &'static [Self] = &[Self::Input];
+    pub(crate) const OUTPUT: &'static [Self] = &[Self::Output];
 
-    pub(super) fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Input => "inputSchema",
             Self::Output => "outputSchema",
@@ -29,7 +29,7 @@ impl ToolMember {
 
 /// The role of a schema in the one around it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Role<'a> {
+pub(crate) enum Role<'a> {
     /// The whole schema.
     Root,
     /// The schema of a property of the whole schema.
@@ -42,7 +42,7 @@ pub(super) enum Role<'a> {
 
 impl<'a> Role<'a> {
     /// The name of the property that it is about.
-    pub(super) fn name(self) -> Option<&'a str> {
+    pub(crate) fn name(self) -> Option<&'a str> {
         match self {
             Self::Parameter(name) | Self::Property(name) => Some(name),
             Self::Root | Self::Part => None,
@@ -51,19 +51,19 @@ impl<'a> Role<'a> {
 }
 
 /// A schema within a schema.
-pub(super) struct LintPosition<'a> {
-    pub(super) root: &'a Value,
-    pub(super) schema: &'a Value,
-    pub(super) role: Role<'a>,
+pub(crate) struct LintPosition<'a> {
+    pub(crate) root: &'a Value,
+    pub(crate) schema: &'a Value,
+    pub(crate) role: Role<'a>,
     /// From the tool: `inputSchema.properties.path`.
-    pub(super) at: String,
+    pub(crate) at: String,
     /// How many objects and arrays are around it.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
 }
 
 impl LintPosition<'_> {
     /// Its noun in a sentence.
-    pub(super) fn noun(&self) -> String {
+    pub(crate) fn noun(&self) -> String {
         match self.role {
             Role::Root => "the schema".to_owned(),
             Role::Parameter(name) => format!("`{name}`"),
@@ -72,12 +72,12 @@ impl LintPosition<'_> {
     }
 
     /// Whether the schema names that type.
-    pub(super) fn is(&self, name: &str) -> bool {
+    pub(crate) fn is(&self, name: &str) -> bool {
         let own = &self.schema["type"];
         own == name || own.as_array().is_some_and(|own| own.iter().any(|own| own == name))
     }
 
-    pub(super) fn has_any(&self, keywords: &[&str]) -> bool {
+    pub(crate) fn has_any(&self, keywords: &[&str]) -> bool {
         keywords.iter().any(|keyword| self.schema.get(*keyword).is_some())
     }
 }
@@ -89,7 +89,7 @@ fn readable(tool: &Tool, member: ToolMember) -> Option<&Value> {
 }
 
 /// Every place of the tool's schemas that can be read, outermost first.
-pub(super) fn places<'a>(tool: &'a Tool, members: &[ToolMember]) -> Vec<LintPosition<'a>> {
+pub(crate) fn places<'a>(tool: &'a Tool, members: &[ToolMember]) -> Vec<LintPosition<'a>> {
     let mut found = Vec::new();
     for member in members {
         if let Some(root) = readable(tool, *member) {
@@ -104,7 +104,7 @@ pub(super) fn places<'a>(tool: &'a Tool, members: &[ToolMember]) -> Vec<LintPosi
 }
 
 /// Every place of a schema, whether or not it can be read.
-pub(super) fn places_within<'a>(root: &'a Value, at: &str) -> Vec<LintPosition<'a>> {
+pub(crate) fn places_within<'a>(root: &'a Value, at: &str) -> Vec<LintPosition<'a>> {
     let mut found = Vec::new();
     collect(root, &mut found, LintPosition { root, schema: root, role: Role::Root, at: at.to_owned(), depth: 0 });
     found
@@ -155,7 +155,7 @@ fn step(name: &str) -> String {
 }
 
 /// One finding for each tool of which `says` has something to say: the place, and a sentence.
-pub(super) fn each_tool<'a>(
+pub(crate) fn each_tool<'a>(
     subject: &LintSubject<'a>,
     mut says: impl FnMut(&'a Tool) -> Option<(String, String)>,
 ) -> Vec<LintFinding> {
@@ -167,7 +167,7 @@ pub(super) fn each_tool<'a>(
 }
 
 /// The keywords among these that the outermost level of a schema has.
-pub(super) fn outermost(place: &LintPosition<'_>, keywords: &[&str]) -> Option<String> {
+pub(crate) fn outermost(place: &LintPosition<'_>, keywords: &[&str]) -> Option<String> {
     let Role::Root = place.role else { return None };
     let own: Vec<&str> = keywords.iter().copied().filter(|keyword| place.has_any(&[keyword])).collect();
     (!own.is_empty()).then(|| format!("the outermost level has `{}`", own.join("`, `")))

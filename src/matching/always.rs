@@ -24,7 +24,7 @@ pub struct GuaranteedValue {
 const BEYOND_ANY_ANSWER: u64 = 1 << 40;
 
 /// Whether no answer can break an item of an `expect:` list.
-pub(super) fn item_holds(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
+pub(crate) fn item_holds(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
     let at = item.get("at").and_then(Node::text);
     let is_given = at.is_some_and(|at| {
         let bare = at.trim_start_matches(['$', '.']);
@@ -46,7 +46,7 @@ fn says_no_more(key: &str, node: &Node, given: &GuaranteedValue) -> bool {
 }
 
 /// Whether no answer can break one key of an item.
-pub(super) fn entry_holds(key: &str, node: &Node, has_path: bool, guaranteed: &[GuaranteedValue]) -> bool {
+pub(crate) fn entry_holds(key: &str, node: &Node, has_path: bool, guaranteed: &[GuaranteedValue]) -> bool {
     match key {
         "text" => mapping_holds(node),
         "all" if !has_path => node.items().iter().all(|item| item_holds(item, guaranteed)),
@@ -86,7 +86,7 @@ fn are_all_answers(items: &[Node]) -> bool {
 }
 
 /// Whether no value can break a mapping of matchers.
-pub(super) fn mapping_holds(mapping: &Node) -> bool {
+pub(crate) fn mapping_holds(mapping: &Node) -> bool {
     every_entry(mapping, value_holds)
 }
 
@@ -101,7 +101,7 @@ fn every_entry(mapping: &Node, holds: impl Fn(&str, &Node) -> bool) -> bool {
 }
 
 /// Whether no value of the kind that it looks at can break a matcher.
-pub(super) fn value_holds(key: &str, node: &Node) -> bool {
+pub(crate) fn value_holds(key: &str, node: &Node) -> bool {
     match key {
         "matches" => node.text().is_some_and(|pattern| !has_template(node) && every_text_matches(pattern)),
         "length" => has_no_limit(node),
@@ -235,7 +235,7 @@ fn accepts(mapping: &Node, value: &Json) -> Option<bool> {
 }
 
 /// Whether a count may be any number.
-pub(super) fn has_no_limit(range: &Node) -> bool {
+pub(crate) fn has_no_limit(range: &Node) -> bool {
     let is_open =
         |name: &str, open: &dyn Fn(u64) -> bool| range.get(name).is_none_or(|limit| limit.whole().is_some_and(open));
     !range.entries().is_empty()

@@ -10,7 +10,7 @@ const LIMIT: usize = 8;
 
 /// How much of the actual value the expected one must describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MatchExtent {
+pub(crate) enum MatchExtent {
     /// All of it.
     Whole,
     /// The part that is listed: further fields and elements are welcome.
@@ -18,7 +18,7 @@ pub(super) enum MatchExtent {
 }
 
 /// Whether `actual` is what is expected; numbers compare by value.
-pub(super) fn fits(expected: &Json, actual: &Json, extent: MatchExtent) -> bool {
+pub(crate) fn fits(expected: &Json, actual: &Json, extent: MatchExtent) -> bool {
     match (expected, actual) {
         _ if extent == MatchExtent::Whole => same(expected, actual),
         (Json::Array(expected), Json::Array(actual)) => {
@@ -32,7 +32,7 @@ pub(super) fn fits(expected: &Json, actual: &Json, extent: MatchExtent) -> bool 
 }
 
 /// The way from two values to the first place where they part, in the manner of a path; empty where they are the place.
-pub(super) fn first_difference(expected: &Json, actual: &Json) -> String {
+pub(crate) fn first_difference(expected: &Json, actual: &Json) -> String {
     match (expected, actual) {
         (Json::Object(expected), Json::Object(actual)) => {
             let parts = |(key, value): (&String, &Json)| match actual.get(key) {
@@ -61,7 +61,7 @@ fn field(key: &str) -> String {
 }
 
 /// Where two values part, in words, the first few places.
-pub(super) fn differences(expected: &Json, actual: &Json, extent: MatchExtent) -> String {
+pub(crate) fn differences(expected: &Json, actual: &Json, extent: MatchExtent) -> String {
     let mut found = Vec::new();
     part(expected, actual, extent, &mut Trail { steps: Vec::new(), found: &mut found });
     let shown = found.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
@@ -137,7 +137,7 @@ fn part_arrays(expected: &[Json], actual: &[Json], extent: MatchExtent, trail: &
 }
 
 /// The fields of `actual` that `expected` speaks of, so that a difference shows nothing else.
-pub(super) fn spoken_of(expected: &Json, actual: &Json) -> Json {
+pub(crate) fn spoken_of(expected: &Json, actual: &Json) -> Json {
     match (expected, actual) {
         (Json::Object(expected), Json::Object(actual)) => expected
             .iter()

@@ -57,11 +57,11 @@ static LOGIC_KEYS: [Key; 3] = [
 
 /// The compiled parts of one item; all must hold.
 #[derive(Debug)]
-pub(super) struct ExpectationItem(Vec<AnswerCheck>);
+pub(crate) struct ExpectationItem(Vec<AnswerCheck>);
 
 impl ExpectationItem {
     /// Compiles an item; `None` after a mistake, or where a template stands in the way.
-    pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub(crate) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let at = node.entries().iter().find(|(key, _)| key.value == "at");
         let mut parts: Vec<Option<AnswerCheck>> = Vec::new();
         if at.is_some() {
@@ -81,7 +81,7 @@ impl ExpectationItem {
     }
 
     /// Adds everything that is not as expected.
-    pub(super) fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+    pub(crate) fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         for part in &self.0 {
             part.check(answer, found);
         }
@@ -132,7 +132,7 @@ fn items(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem
 }
 
 /// Adds the variants that an item judges, those of the items within included; what always holds judges nothing.
-pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
+pub(crate) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     let at = node.get("at").and_then(Node::text);
     if let Some(at) = at {
         judges_at(at, node, variants);
@@ -178,7 +178,7 @@ fn judges_at(at: &str, node: &Node, variants: &mut BTreeSet<&'static str>) {
 }
 
 /// The members of the answer that the paths and `assert:` expressions of an item look at.
-pub(super) fn members(node: &Node, members: &mut BTreeSet<String>) {
+pub(crate) fn members(node: &Node, members: &mut BTreeSet<String>) {
     for (key, value) in node.entries() {
         match (key.value.as_str(), value.text()) {
             ("at", Some(path)) => {
@@ -197,7 +197,7 @@ pub(super) fn members(node: &Node, members: &mut BTreeSet<String>) {
 }
 
 /// The names that the `assert:` expressions below an item need from the suite, with their places.
-pub(super) fn free_names(node: &Node, names: &mut Vec<Located<String>>) {
+pub(crate) fn free_names(node: &Node, names: &mut Vec<Located<String>>) {
     for (key, value) in node.entries() {
         match (key.value.as_str(), value.text()) {
             ("assert", Some(expression)) => {

@@ -20,7 +20,7 @@ pub enum MismatchWeight {
 
 /// Whether all matchers of a group hold.
 #[derive(Debug)]
-pub(super) enum GroupVerdict {
+pub(crate) enum GroupVerdict {
     Holds,
     /// One does not; the first that does not.
     Fails(Mismatch),
@@ -30,7 +30,7 @@ pub(super) enum GroupVerdict {
 
 impl GroupVerdict {
     /// The verdict of matchers that found these mismatches.
-    pub(super) fn of(found: Vec<Mismatch>) -> Self {
+    pub(crate) fn of(found: Vec<Mismatch>) -> Self {
         let mut unjudged = None;
         for mismatch in found {
             match mismatch.weight {
@@ -43,7 +43,7 @@ impl GroupVerdict {
     }
 
     /// The mismatch of a group that must not hold.
-    pub(super) fn refuted(self, holds: impl FnOnce() -> Mismatch) -> Option<Mismatch> {
+    pub(crate) fn refuted(self, holds: impl FnOnce() -> Mismatch) -> Option<Mismatch> {
         match self {
             Self::Holds => Some(holds()),
             Self::Fails(_) => None,
@@ -52,7 +52,7 @@ impl GroupVerdict {
     }
 
     /// The mismatch of groups of which one must hold; `fails` is given the reason of each.
-    pub(super) fn none_of(
+    pub(crate) fn none_of(
         verdicts: impl Iterator<Item = Self>,
         fails: impl FnOnce(Vec<String>) -> Mismatch,
     ) -> Option<Mismatch> {
@@ -93,51 +93,51 @@ pub struct Mismatch {
 
 impl Mismatch {
     /// A mismatch with its sentence and the text under the mark, everything else to be added.
-    pub(super) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
+    pub(crate) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
         let label = show::cut(label.as_ref(), show::LABEL);
         let (weight, message) = (MismatchWeight::Fails, message.into());
         Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
     }
 
     /// An expectation that could not be judged.
-    pub(super) fn unjudged(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
+    pub(crate) fn unjudged(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
         Self::new("schema-not-judged", span, message, reason).with_weight(MismatchWeight::Unjudged)
     }
 
     /// A mistake that only showed once templates were filled in.
-    pub(super) fn from_diagnostic(diagnostic: Diagnostic, fallback: Span) -> Self {
+    pub(crate) fn from_diagnostic(diagnostic: Diagnostic, fallback: Span) -> Self {
         let (span, label) = diagnostic.label.map_or((fallback, String::new()), |label| (label.span, label.value));
         let label = if label.is_empty() { diagnostic.help.unwrap_or_default() } else { label };
         Self::new(diagnostic.code, span, diagnostic.message, label)
     }
 
-    pub(super) fn with_weight(mut self, weight: MismatchWeight) -> Self {
+    pub(crate) fn with_weight(mut self, weight: MismatchWeight) -> Self {
         self.weight = weight;
         self
     }
 
-    pub(super) fn with_path(mut self, path: impl Into<String>) -> Self {
+    pub(crate) fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    pub(super) fn with_expected(mut self, expected: impl Into<String>) -> Self {
+    pub(crate) fn with_expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self
     }
 
-    pub(super) fn with_actual(mut self, actual: impl Into<String>) -> Self {
+    pub(crate) fn with_actual(mut self, actual: impl Into<String>) -> Self {
         self.actual = Some(actual.into());
         self
     }
 
     /// The place of a value, and the value as what was found.
-    pub(super) fn at(self, place: ValuePlace<'_>, value: &Json) -> Self {
+    pub(crate) fn at(self, place: ValuePlace<'_>, value: &Json) -> Self {
         self.with_path(place.path()).with_actual(show::compact(value))
     }
 
     /// Shows two values side by side, and line by line where one of them is long.
-    pub(super) fn with_values(self, expected: &Json, actual: &Json) -> Self {
+    pub(crate) fn with_values(self, expected: &Json, actual: &Json) -> Self {
         let diff = show::diff(expected, actual);
         Self { diff, ..self.with_expected(show::compact(expected)).with_actual(show::compact(actual)) }
     }

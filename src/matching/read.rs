@@ -7,16 +7,16 @@ use regex::Regex;
 use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, parse_duration, template};
 
 /// `true` or `false`, or a template for one.
-pub(super) const FLAG: Shape = Shape::Either(&[Shape::Flag, Shape::Template]);
+pub(crate) const FLAG: Shape = Shape::Either(&[Shape::Flag, Shape::Template]);
 
 /// A number, or a template for one.
-pub(super) const NUMBER: Shape = Shape::Either(&[Shape::Number, Shape::Template]);
+pub(crate) const NUMBER: Shape = Shape::Either(&[Shape::Number, Shape::Template]);
 
 /// A whole number, or a template for one.
-pub(super) const WHOLE: Shape = Shape::Either(&[Shape::Whole, Shape::Template]);
+pub(crate) const WHOLE: Shape = Shape::Either(&[Shape::Whole, Shape::Template]);
 
 /// The place to mark: a short value itself, the key of a long one.
-pub(super) fn mark(key: &Located<String>, node: &Node) -> Span {
+pub(crate) fn mark(key: &Located<String>, node: &Node) -> Span {
     match &node.value {
         Value::List(_) | Value::Map(_) => key.span,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => node.span,
@@ -24,17 +24,17 @@ pub(super) fn mark(key: &Located<String>, node: &Node) -> Span {
 }
 
 /// A text that is no template; templates are filled in before anything is compiled from them.
-pub(super) fn text(node: &Node) -> Option<&str> {
+pub(crate) fn text(node: &Node) -> Option<&str> {
     node.text().filter(|text| !template::is_template(text))
 }
 
 /// A duration such as `1s`.
-pub(super) fn duration(node: &Node) -> Option<Duration> {
+pub(crate) fn duration(node: &Node) -> Option<Duration> {
     parse_duration(node.text()?)
 }
 
 /// Compiles a regular expression.
-pub(super) fn regex(pattern: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<Regex> {
+pub(crate) fn regex(pattern: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<Regex> {
     let mistake = |error: regex::Error| {
         // The last line of the crate's drawing says what is wrong; the lines above repeat the pattern.
         let text = error.to_string();

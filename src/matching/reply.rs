@@ -8,7 +8,7 @@ use super::show;
 
 /// A response by its kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum ResponseKind<'a> {
+pub(crate) enum ResponseKind<'a> {
     /// A result that is no tool error.
     Success(&'a Json),
     /// A result with `isError: true`.
@@ -21,7 +21,7 @@ pub(super) enum ResponseKind<'a> {
 
 impl<'a> ResponseKind<'a> {
     /// Reads a response; one with both, which no server may send, counts as an error.
-    pub(super) fn of(message: &'a Json) -> Self {
+    pub(crate) fn of(message: &'a Json) -> Self {
         match (message.get("error"), message.get("result")) {
             (Some(error), _) => Self::Error(error),
             (None, Some(result)) if result["isError"] == Json::Bool(true) => Self::ToolError(result),
@@ -31,7 +31,7 @@ impl<'a> ResponseKind<'a> {
     }
 
     /// The text of the response.
-    pub(super) fn text(self) -> Option<String> {
+    pub(crate) fn text(self) -> Option<String> {
         match self {
             Self::Success(result) | Self::ToolError(result) => text_of(result),
             Self::Error(error) => error["message"].as_str().map(str::to_owned),
@@ -40,7 +40,7 @@ impl<'a> ResponseKind<'a> {
     }
 
     /// The response in one line of evidence.
-    pub(super) fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         let said = self.text().map(|text| show::spelled(&text));
         match (self, said) {
             (Self::Success(_), Some(said)) => format!("a success, text {said}"),
@@ -62,12 +62,12 @@ pub fn words_of(message: &Json) -> String {
 }
 
 /// The joined text blocks of a tool's content, of a resource's contents or of a prompt's messages; `None` without any.
-pub(super) fn text_of(result: &Json) -> Option<String> {
+pub(crate) fn text_of(result: &Json) -> Option<String> {
     text_value_of(result).and_then(|text| text.as_str().map(str::to_owned))
 }
 
 /// The same as a value: a single block is not copied, however long it is.
-pub(super) fn text_value_of(result: &Json) -> Option<Cow<'_, Json>> {
+pub(crate) fn text_value_of(result: &Json) -> Option<Cow<'_, Json>> {
     let mut texts = Vec::new();
     for block in items(&result["content"]).chain(items(&result["contents"])) {
         texts.extend(block_text(block));

@@ -16,7 +16,7 @@ const SAID: usize = 200;
 const INLINE: usize = 60;
 
 /// How many characters fit under a marked line.
-pub(super) const LABEL: usize = 160;
+pub(crate) const LABEL: usize = 160;
 
 /// A difference longer than this is no longer read.
 const DIFF_LINES: usize = 40;
@@ -28,37 +28,37 @@ const COMPARED_LINES: usize = 2_000;
 const COMPARED_WEIGHT: usize = 16 << 20;
 
 /// A value as compact JSON, cut in the middle when long.
-pub(super) fn compact(value: &Json) -> String {
+pub(crate) fn compact(value: &Json) -> String {
     cut_json(value, EVIDENCE)
 }
 
 /// A value as it stands within a sentence.
-pub(super) fn inline(value: &Json) -> String {
+pub(crate) fn inline(value: &Json) -> String {
     cut_json(value, INLINE)
 }
 
 /// A text as it stands within a sentence.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     cut(text, INLINE)
 }
 
 /// A text as it is spelled in JSON, as evidence.
-pub(super) fn spelled(text: &str) -> String {
+pub(crate) fn spelled(text: &str) -> String {
     cut_json(&text, EVIDENCE)
 }
 
 /// A sentence of a server on one line.
-pub(super) fn said(text: &str) -> String {
+pub(crate) fn said(text: &str) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), SAID)
 }
 
 /// A text as evidence.
-pub(super) fn evidence(text: &str) -> String {
+pub(crate) fn evidence(text: &str) -> String {
     cut(text, EVIDENCE)
 }
 
 /// Keeps the two ends of a text longer than `limit` characters and says how long it is.
-pub(super) fn cut(text: &str, limit: usize) -> String {
+pub(crate) fn cut(text: &str, limit: usize) -> String {
     // Bytes are never fewer than characters, so most texts need no count.
     if text.len() <= limit {
         return text.to_owned();
@@ -84,12 +84,12 @@ fn cut_json(value: &impl Serialize, limit: usize) -> String {
 }
 
 /// Whether a value is short enough to stand within a sentence.
-pub(super) fn is_short(value: &Json) -> bool {
+pub(crate) fn is_short(value: &Json) -> bool {
     Ends::of_json(value, 0, 0).bytes <= INLINE
 }
 
 /// The kind of a JSON value, in the words of messages.
-pub(super) fn kind(value: &Json) -> &'static str {
+pub(crate) fn kind(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",
         Json::Bool(_) => "a boolean",
@@ -101,13 +101,13 @@ pub(super) fn kind(value: &Json) -> &'static str {
 }
 
 /// A number and its noun in the right form.
-pub(super) fn count(number: usize, noun: &str) -> String {
+pub(crate) fn count(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
 /// Names in backticks, the first `limit` of them.
-pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> String {
+pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> String {
     let all: Vec<&str> = names.collect();
     let shown: Vec<String> = all.iter().take(limit).map(|name| format!("`{}`", quoted(name))).collect();
     match all.len().saturating_sub(limit) {
@@ -117,13 +117,13 @@ pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> S
 }
 
 /// The end of a sentence that offers the nearest of many names, however many and long a server made them.
-pub(super) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a str>) -> String {
     let offered = offered.filter(|name| name.len() <= EVIDENCE).take(1_000);
     nearest(&cut(typed, EVIDENCE), offered).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// The difference of two values in the manner of `diff -u`, where one of them is too long for a line.
-pub(super) fn diff(expected: &Json, actual: &Json) -> Option<String> {
+pub(crate) fn diff(expected: &Json, actual: &Json) -> Option<String> {
     if is_short(expected) && is_short(actual) || value_memory(expected).max(value_memory(actual)) > COMPARED_WEIGHT {
         return None;
     }

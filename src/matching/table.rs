@@ -4,7 +4,7 @@ use crate::source::Node;
 use crate::source::grammar::{Key, Need, Shape, key};
 
 /// A matcher as its file declares it.
-pub(super) struct Matcher<Build> {
+pub(crate) struct Matcher<Build> {
     /// The key with its grammar.
     pub key: Key,
     /// The variants of the fault taxonomy that a pass or a failure says something about.
@@ -14,7 +14,7 @@ pub(super) struct Matcher<Build> {
 }
 
 /// The keys of a table, in its order, each with the same need and beside one of the same keys; `N` is its length.
-pub(super) const fn keys<Build, const N: usize>(
+pub(crate) const fn keys<Build, const N: usize>(
     matchers: &[&Matcher<Build>],
     need: Need,
     beside: &'static [&'static str],
@@ -30,7 +30,7 @@ pub(super) const fn keys<Build, const N: usize>(
 }
 
 /// The names of the keys of several tables; `N` is their length together.
-pub(super) const fn names<Build, const N: usize>(tables: &[&[&Matcher<Build>]]) -> [&'static str; N] {
+pub(crate) const fn names<Build, const N: usize>(tables: &[&[&Matcher<Build>]]) -> [&'static str; N] {
     let mut names = [""; N];
     let (mut table, mut filled) = (0, 0);
     while table < tables.len() {

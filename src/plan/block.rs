@@ -100,7 +100,7 @@ pub enum GeneratedCalls {
 }
 
 /// The case of a block that is written in a test.
-pub(super) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) -> Case {
+pub(crate) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) -> Case {
     let body = Body::Template(Box::new(Template::Block(block.clone())));
     let mut case = planner.test_case(test, None, body);
     case.name = format!("{} / {}", case.name, block.key.replace('_', " "));
@@ -113,7 +113,7 @@ pub(super) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) ->
 }
 
 /// The cases of a block before the server has said what it offers.
-pub(super) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
     if let Some(known) = block.settings.known_cases(planner, block) {
         return known;
     }

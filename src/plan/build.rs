@@ -35,7 +35,7 @@ pub fn build(
 }
 
 /// Plans the selected cases of one suite.
-pub(super) fn select_suite(suite: Suite, blocks: Arc<[Block]>, selection: &Selection, sources: &Sources) -> SuitePlan {
+pub(crate) fn select_suite(suite: Suite, blocks: Arc<[Block]>, selection: &Selection, sources: &Sources) -> SuitePlan {
     let mut planned = plan_suite(Arc::new(suite), blocks, sources);
     keep_selected(&mut planned, selection);
     planned

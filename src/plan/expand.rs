@@ -55,7 +55,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
 }
 
 /// A case for each thing that the test loops over; `known` are names that the filter may use too.
-pub(super) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, known: &Names) -> Vec<Case> {
+pub(crate) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, known: &Names) -> Vec<Case> {
     let Some(for_each) = &test.for_each else { return Vec::new() };
     let variable = for_each.over.variable();
     let mut names = known.clone();

@@ -24,7 +24,7 @@ enum Expression {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(crate) enum Field {
     Name,
     Tag,
     Server,
@@ -50,15 +50,15 @@ const FIELDS: [(&str, Field, &str); 9] = [
 ];
 
 /// Something that a filter wants a case to have.
-pub(super) struct FilterWord<'a> {
-    pub(super) word: &'a Text,
-    pub(super) field: Field,
+pub(crate) struct FilterWord<'a> {
+    pub(crate) word: &'a Text,
+    pub(crate) field: Field,
     /// Its name in a sentence.
-    pub(super) noun: &'static str,
+    pub(crate) noun: &'static str,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Text {
+pub(crate) enum Text {
     Part(String),
     Whole(String),
     Pattern(Regex),
@@ -74,7 +74,7 @@ impl Text {
     }
 
     /// As it was typed, without what marks its kind.
-    pub(super) fn shown(&self) -> &str {
+    pub(crate) fn shown(&self) -> &str {
         match self {
             Self::Part(text) | Self::Whole(text) => text,
             Self::Pattern(pattern) => pattern.as_str(),
@@ -84,17 +84,17 @@ impl Text {
 
 impl Field {
     /// Whether what a template becomes has it too.
-    pub(super) fn is_settled(self) -> bool {
+    pub(crate) fn is_settled(self) -> bool {
         matches!(self, Self::Tag | Self::Server | Self::Revision | Self::Suite | Self::File | Self::Probe)
     }
 
     /// Whether its values are words: a part of one is no match.
-    pub(super) fn is_word(self) -> bool {
+    pub(crate) fn is_word(self) -> bool {
         matches!(self, Self::Tag | Self::Probe | Self::Variant | Self::Server | Self::Revision)
     }
 
     /// The properties of a case that filters look at.
-    pub(super) fn values<'a>(self, case: &'a Case, suite: &'a Suite, lane: &'a Lane) -> Vec<Cow<'a, str>> {
+    pub(crate) fn values<'a>(self, case: &'a Case, suite: &'a Suite, lane: &'a Lane) -> Vec<Cow<'a, str>> {
         let one = |text: &'a str| vec![Cow::Borrowed(text)];
         match self {
             Self::Name => {
@@ -113,7 +113,7 @@ impl Field {
     }
 
     /// Whether a value is what was asked for.
-    pub(super) fn fits(self, text: &Text, value: &str) -> bool {
+    pub(crate) fn fits(self, text: &Text, value: &str) -> bool {
         if self.is_word() { whole(text, value) } else { text.matches(value) }
     }
 }
@@ -139,14 +139,14 @@ impl Filter {
     }
 
     /// The words that a matching case must have; negated ones are left out.
-    pub(super) fn required_words(&self) -> Vec<FilterWord<'_>> {
+    pub(crate) fn required_words(&self) -> Vec<FilterWord<'_>> {
         let mut required_words = Vec::new();
         collect_required_words(&self.0, &mut required_words);
         required_words
     }
 
     /// Whether a case is meant; `None` where that depends on what a template will become.
-    pub(super) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
+    pub(crate) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
         matches(&self.0, case, suite, lane)
     }
 }

@@ -16,7 +16,7 @@ use crate::suite::{Carrier, Need, Row, Test};
 use crate::transport::TransportKind;
 
 /// The cases of a test of a suite's own that says something only of some servers.
-pub(super) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
+pub(crate) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
     let cases = particular(planner, test, &Arc::new(offer.names(planner)), offer).into_iter();
     cases.map(|case| prepared(planner, test, offer.catalog, case)).collect()
 }

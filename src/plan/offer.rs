@@ -26,7 +26,7 @@ pub struct Offer<'a> {
 
 impl Offer<'_> {
     /// Whether something is declared, by its path in the capabilities.
-    pub(super) fn declares(&self, path: &str) -> bool {
+    pub(crate) fn declares(&self, path: &str) -> bool {
         let found = path.split('.').try_fold(self.capabilities, |value, name| value.get(name));
         found.is_some_and(|value| !value.is_null() && *value != Json::Bool(false))
     }

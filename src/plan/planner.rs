@@ -24,14 +24,14 @@ pub struct Planner<'a> {
     pub(crate) suite: &'a Arc<Suite>,
     pub(crate) blocks: &'a [Block],
     pub(crate) lane: &'a Lane,
-    pub(super) index: usize,
-    pub(super) sources: &'a Sources,
-    pub(super) has_only: bool,
+    pub(crate) index: usize,
+    pub(crate) sources: &'a Sources,
+    pub(crate) has_only: bool,
 }
 
 impl Planner<'_> {
     /// The cases of a test.
-    pub(super) fn test(&self, test: &Test) -> Vec<Case> {
+    pub(crate) fn test(&self, test: &Test) -> Vec<Case> {
         let shared = Arc::new(test.clone());
         match (&test.for_each, test.rows.as_slice()) {
             (Some(_), _) => {
@@ -45,7 +45,7 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn test_case(&self, test: &Test, row: Option<&Row>, body: Body) -> Case {
+    pub(crate) fn test_case(&self, test: &Test, row: Option<&Row>, body: Body) -> Case {
         let names = row.map(|row| row.values.clone()).unwrap_or_default();
         let raw = &test.name.value;
         let name = if is_template(raw) {
@@ -153,7 +153,7 @@ impl Planner<'_> {
     }
 
     /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
-    pub(super) fn blocked(&self) -> Option<Reason> {
+    pub(crate) fn blocked(&self) -> Option<Reason> {
         self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
     }
 
@@ -244,7 +244,7 @@ impl Planner<'_> {
     }
 
     /// Numbers cases whose id another case has already, so that a report, a filter and `--last-failed` mean one case.
-    pub(super) fn number(&self, cases: &mut [Case], taken: &mut BTreeSet<String>) {
+    pub(crate) fn number(&self, cases: &mut [Case], taken: &mut BTreeSet<String>) {
         for case in cases {
             let (name, row) = (case.name.clone(), case.row.clone());
             for number in 2.. {
@@ -266,7 +266,7 @@ impl Planner<'_> {
     }
 }
 
-pub(super) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
+pub(crate) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake {
     let is_pattern = name.value.contains(['*', '?', '[', '{']);
     let message = if is_pattern {
         format!("no tool that the server offers matches `{}`", name.value)
@@ -303,7 +303,7 @@ fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
 }
 
 /// The variants that the expectations of steps judge.
-pub(super) fn judged(steps: &[Step]) -> BTreeSet<String> {
+pub(crate) fn judged(steps: &[Step]) -> BTreeSet<String> {
     let snapshots =
         steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
     let expectations = steps.iter().enumerate().flat_map(|(at, step)| raw::judged(step, &steps[at + 1..]));
@@ -311,7 +311,7 @@ pub(super) fn judged(steps: &[Step]) -> BTreeSet<String> {
     expectations.chain(snapshots).chain(reads).map(str::to_owned).collect()
 }
 
-pub(super) fn script(test: &Test) -> Body {
+pub(crate) fn script(test: &Test) -> Body {
     if !test.scans.is_empty() {
         return Body::Scan(test.scans.iter().map(|code| code.value.clone()).collect());
     }
@@ -319,7 +319,7 @@ pub(super) fn script(test: &Test) -> Body {
 }
 
 /// A test's own steps; `output_schema: true` becomes an expectation of every call.
-pub(super) fn script_of(test: &Test) -> Script {
+pub(crate) fn script_of(test: &Test) -> Script {
     let mut steps: Vec<Step> = test.steps.iter().chain(&test.verify).cloned().collect();
     if let Some(span) = test.output_schema {
         let calls = steps.iter_mut().filter(|step| matches!(step.action, Action::Call { .. }));

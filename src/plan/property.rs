@@ -36,7 +36,7 @@ impl Rounds {
 }
 
 /// The case of a property, ready to run in rounds, or skipped where it would destroy something.
-pub(super) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
+pub(crate) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
     if test.property.is_none() {
         return case;
     }

@@ -17,19 +17,19 @@ const MOST_WITHIN: usize = 12;
 const DEEPEST: usize = 6;
 
 /// Where values are put.
-pub(super) struct PutSite<'a> {
-    pub(super) tool: &'a Tool,
+pub(crate) struct PutSite<'a> {
+    pub(crate) tool: &'a Tool,
     /// Valid arguments, of which one is replaced.
-    pub(super) base: &'a Json,
+    pub(crate) base: &'a Json,
     /// The name of the arguments in templates.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// Picks parameters.
-    pub(super) into: Option<&'a Located<String>>,
-    pub(super) names: &'a Names,
+    pub(crate) into: Option<&'a Located<String>>,
+    pub(crate) names: &'a Names,
 }
 
 /// The names of each round: every value in every parameter that is picked and may take it.
-pub(super) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, ValuesError> {
+pub(crate) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result<Vec<Names>, ValuesError> {
     let Some(payloads) = payloads.as_array() else {
         let message = format!("`put` must be a list, but is {payloads}");
         return Err(ValuesError::Wrong(Mistake { code: "wrong-type", message, help: None, span }));

@@ -9,17 +9,17 @@ use crate::suite::{Action, Payload, RawHttp, Server, Step, Target, Wanted};
 use crate::wire::{RpcMessage, classify};
 
 /// Whether a step needs the wire to itself.
-pub(super) fn needs_own_session(step: &Step) -> bool {
+pub(crate) fn needs_own_session(step: &Step) -> bool {
     step.cancel.is_some() || matches!(step.action, Action::Restart | Action::Http(_) | Action::Send(_))
 }
 
 /// Whether other cases may repeat a step before a call of their own.
-pub(super) fn is_repeatable(step: &Step) -> bool {
+pub(crate) fn is_repeatable(step: &Step) -> bool {
     !needs_own_session(step)
 }
 
 /// Why a step cannot run on a server, if it cannot.
-pub(super) fn unfit(step: &Step, server: &Server) -> Option<String> {
+pub(crate) fn unfit(step: &Step, server: &Server) -> Option<String> {
     match (&step.action, &server.target) {
         (Action::Http(_), Target::Command(_) | Target::Builtin(_)) => {
             Some("`http` needs a server over HTTP".to_owned())
@@ -35,7 +35,7 @@ pub(super) fn unfit(step: &Step, server: &Server) -> Option<String> {
 }
 
 /// The variants that a step judges with its expectations; `later` are the steps after it.
-pub(super) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
+pub(crate) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
     let mut variants = BTreeSet::new();
     match (&step.action, &step.cancel) {
         (Action::Http(http), _) => of_http(http, step, &mut variants),
@@ -53,7 +53,7 @@ pub(super) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
 }
 
 /// Whether a call is repeated and must have another value at the same place then: the first answer once more would not do.
-pub(super) fn reads_another_value(steps: &[Step]) -> bool {
+pub(crate) fn reads_another_value(steps: &[Step]) -> bool {
     let call = |step: &Step| {
         let (tool, args) = step.action.as_call().filter(|_| step.cancel.is_none())?;
         Some((tool.to_json(), args.map(Node::to_json)))

@@ -193,7 +193,7 @@ fn is_put(source: &Source) -> bool {
 }
 
 /// Puts what is the same in every round in its place.
-pub(super) fn with_fixed(mut value: Json, with: &Map<String, Json>) -> Json {
+pub(crate) fn with_fixed(mut value: Json, with: &Map<String, Json>) -> Json {
     if let Json::Object(fields) = &mut value {
         fields.extend(with.clone());
     }

@@ -62,13 +62,13 @@ impl Selection {
             && self.failed.as_ref().is_none_or(|failed| failed.files.contains(file))
     }
 
-    pub(super) fn wants_row(&self, row: &str) -> bool {
+    pub(crate) fn wants_row(&self, row: &str) -> bool {
         self.rows.iter().any(|asked| redact::may_be(asked, row))
     }
 
     /// Whether a case is wanted. What a template will become is only known later, so it is kept unless what is
     /// known already rules it out.
-    pub(super) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
+    pub(crate) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
         let asked: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();
         let lined = asked.is_empty()
             || asked.iter().any(|line| {

@@ -43,7 +43,7 @@ pub fn snapshot_files(planned: &SuitePlan) -> SnapshotFiles {
 }
 
 /// Two snapshots that would be kept in one file, on a system that does not tell capital letters from small ones.
-pub(super) fn duplicates(suites: &[SuitePlan]) -> Vec<Diagnostic> {
+pub(crate) fn duplicates(suites: &[SuitePlan]) -> Vec<Diagnostic> {
     let mut owners: BTreeMap<String, (Span, Option<usize>)> = BTreeMap::new();
     let mut found: Vec<Diagnostic> = Vec::new();
     for planned in suites {
@@ -68,7 +68,7 @@ pub(super) fn duplicates(suites: &[SuitePlan]) -> Vec<Diagnostic> {
 }
 
 /// Tells the steps of a case where their snapshots are kept.
-pub(super) fn place(steps: &mut [Step], suite: &Suite, lane: &Lane, test: &Test, row: Option<&str>) {
+pub(crate) fn place(steps: &mut [Step], suite: &Suite, lane: &Lane, test: &Test, row: Option<&str>) {
     let number_of = |snapshot: &Snapshot| step_number(test, snapshot);
     for snapshot in steps.iter_mut().filter_map(|step| step.snapshot.as_mut()) {
         snapshot.file = file(suite, lane, row, snapshot, &base(test, snapshot, number_of(snapshot)));

@@ -62,6 +62,6 @@ fn invalid_arguments(name: &str, args: &Node, value: &Json, catalogs: &[Arc<Cata
 }
 
 /// Why the input schema of a tool refuses arguments; `None` where it takes them, or cannot be read.
-pub(super) fn objection(tool: &Tool, args: &Json) -> Option<String> {
+pub(crate) fn objection(tool: &Tool, args: &Json) -> Option<String> {
     schema::objection(tool.input_schema(), args)
 }

@@ -14,7 +14,7 @@ use crate::suite::{Action, Suite};
 use crate::wire::{Catalog, Tool};
 
 /// The cases of a lane that come before the first of its generated ones; `case` is about to be expanded.
-pub(super) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catalog: &Catalog) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catalog: &Catalog) -> Vec<Case> {
     let first = suite.cases.iter().find(|other| other.lane == planner.index && rests_on_calls(&other.body));
     if first.is_none_or(|first| first.id != case.id) {
         return Vec::new();
@@ -92,7 +92,7 @@ fn rests_on_calls(body: &Body) -> bool {
 }
 
 /// The block that becomes cases.
-pub(super) fn block_of(body: &Body) -> Option<&Block> {
+pub(crate) fn block_of(body: &Body) -> Option<&Block> {
     let Body::Template(template) = body else { return None };
     match template.as_ref() {
         Template::Block(block) => Some(block),

@@ -9,12 +9,12 @@ use crate::plan::Plan;
 
 /// The cases that take part in mutation testing.
 #[derive(Debug)]
-pub(super) struct BaselineRun {
+pub(crate) struct BaselineRun {
     /// The ids of the cases that can kill.
-    pub(super) green: BTreeSet<String>,
+    pub(crate) green: BTreeSet<String>,
     /// Violations that occur without any mutant, as session and code.
-    pub(super) known: BTreeSet<(String, String)>,
-    pub(super) control: Control,
+    pub(crate) known: BTreeSet<(String, String)>,
+    pub(crate) control: Control,
 }
 
 impl BaselineRun {
@@ -34,7 +34,7 @@ impl BaselineRun {
 }
 
 /// Compares the baseline run on the recording with the recorded run.
-pub(super) fn check_baseline(recording: &RunRecording, results: &RunResults) -> BaselineRun {
+pub(crate) fn check_baseline(recording: &RunRecording, results: &RunResults) -> BaselineRun {
     let mut baseline = BaselineRun::new(results.judged.iter().flat_map(broken).collect());
     for recorded in &recording.cases {
         let reason = match (recorded.outcome, results.cases.get(&recorded.id)) {
@@ -52,7 +52,7 @@ pub(super) fn check_baseline(recording: &RunRecording, results: &RunResults) -> 
 }
 
 /// Runs on the real servers: the cases that pass there without a mutant can kill, also those that no recording plays.
-pub(super) fn check_live_baseline(before: &BaselineRun, plan: &Plan, results: &RunResults) -> BaselineRun {
+pub(crate) fn check_live_baseline(before: &BaselineRun, plan: &Plan, results: &RunResults) -> BaselineRun {
     let known = results.judged.iter().flat_map(broken).chain(before.known.iter().cloned());
     let mut baseline = BaselineRun::new(known.collect());
     for id in plan.cases().map(|case| &case.id) {
@@ -67,7 +67,7 @@ pub(super) fn check_live_baseline(before: &BaselineRun, plan: &Plan, results: &R
 }
 
 /// The violations of a session, as session and code.
-pub(super) fn broken(judged: &SessionJudged) -> Vec<(String, String)> {
+pub(crate) fn broken(judged: &SessionJudged) -> Vec<(String, String)> {
     judged.findings.iter().map(|finding| (judged.id(), finding.code.clone())).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision};
 
 /// The plan with every template replaced by the cases that it stood for; they stay although a mutant changes the offer.
-pub(super) fn frozen(plan: &Plan, recording: &RunRecording) -> Plan {
+pub(crate) fn frozen(plan: &Plan, recording: &RunRecording) -> Plan {
     let suites = plan.suites.iter().map(|planned| {
         let lanes = 0..planned.lanes.len();
         let offers: Vec<RecordedOffer> =
@@ -55,7 +55,7 @@ impl RecordedOffer {
 }
 
 /// The part of a frozen plan that consists of those cases.
-pub(super) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Plan {
+pub(crate) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Plan {
     let suites = plan.suites.iter().filter_map(|planned| {
         let cases: Vec<Arc<Case>> = planned.cases.iter().filter(|case| picks(planned, case)).cloned().collect();
         (!cases.is_empty()).then(|| with_cases(planned, cases))

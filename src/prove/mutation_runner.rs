@@ -23,53 +23,53 @@ const MOST_TESTS: usize = 4;
 
 /// A fault operator, and the fault that it imitates.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MutantJob<'a> {
-    pub(super) leaf: &'a Leaf,
-    pub(super) variant: &'a Variant,
-    pub(super) mutant: &'a FaultOperator,
+pub(crate) struct MutantJob<'a> {
+    pub(crate) leaf: &'a Leaf,
+    pub(crate) variant: &'a Variant,
+    pub(crate) mutant: &'a FaultOperator,
 }
 
 /// The result of a fault operator, with the exchanges that its mutants changed.
 #[derive(Debug)]
-pub(super) struct OperatorTrial {
-    pub(super) result: MutantResult,
+pub(crate) struct OperatorTrial {
+    pub(crate) result: MutantResult,
     /// For each of its mutants, where it was planted.
-    pub(super) sites: Vec<MutantSites>,
+    pub(crate) sites: Vec<MutantSites>,
 }
 
 /// Where a mutant was planted.
 #[derive(Debug, Default)]
-pub(super) struct MutantSites {
+pub(crate) struct MutantSites {
     /// Whether every suite that uses the subject can meet the fault.
-    pub(super) is_certain: bool,
+    pub(crate) is_certain: bool,
     /// The changed exchanges of each place, in the order of the places.
-    pub(super) exchanges: Vec<Vec<usize>>,
+    pub(crate) exchanges: Vec<Vec<usize>>,
 }
 
 /// A place at which a mutant survived.
 #[derive(Clone, Copy)]
-pub(super) struct SurvivingPlace<'a> {
-    pub(super) target: &'a RecordedTarget<'a>,
-    pub(super) subject: &'a MutantSubject,
-    pub(super) field: &'a str,
-    pub(super) injection: &'a Injection,
+pub(crate) struct SurvivingPlace<'a> {
+    pub(crate) target: &'a RecordedTarget<'a>,
+    pub(crate) subject: &'a MutantSubject,
+    pub(crate) field: &'a str,
+    pub(crate) injection: &'a Injection,
 }
 
 /// Runs mutants one by one.
 #[derive(Debug)]
-pub(super) struct MutationRunner<'a> {
-    pub(super) settings: &'a ProveSettings<'a>,
+pub(crate) struct MutationRunner<'a> {
+    pub(crate) settings: &'a ProveSettings<'a>,
     /// The cases that can kill.
-    pub(super) plan: Plan,
+    pub(crate) plan: Plan,
     /// The cases that passed when they were recorded: on the real servers, those that no recording plays can kill, too.
-    pub(super) passed: Plan,
-    pub(super) indexed: Arc<IndexedRecording>,
-    pub(super) baseline: &'a BaselineRun,
-    pub(super) targets: &'a [RecordedTarget<'a>],
+    pub(crate) passed: Plan,
+    pub(crate) indexed: Arc<IndexedRecording>,
+    pub(crate) baseline: &'a BaselineRun,
+    pub(crate) targets: &'a [RecordedTarget<'a>],
 }
 
 impl MutationRunner<'_> {
-    pub(super) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> OperatorTrial {
+    pub(crate) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> OperatorTrial {
         let MutantJob { variant, mutant, .. } = job;
         if mutant.start.is_some() {
             return job.without_trial(Verdict::LiveOnly, "it changes how the server starts".to_owned());
@@ -159,7 +159,7 @@ impl MutationRunner<'_> {
     }
 
     /// Adds a test that kills a survivor.
-    pub(super) fn suggest(&self, job: MutantJob<'_>, place: SurvivingPlace<'_>, result: &mut MutantResult) {
+    pub(crate) fn suggest(&self, job: MutantJob<'_>, place: SurvivingPlace<'_>, result: &mut MutantResult) {
         let SurvivingPlace { target, subject, field, injection } = place;
         let tool = (subject.kind == SubjectKind::Tool).then_some(subject.name.as_str());
         let lane = target.recorded;
@@ -213,7 +213,7 @@ impl MutationRunner<'_> {
     }
 
     /// The cases that a mutant reaches.
-    pub(super) fn reached(&self, target: &RecordedTarget<'_>, injection: &Injection) -> Plan {
+    pub(crate) fn reached(&self, target: &RecordedTarget<'_>, injection: &Injection) -> Plan {
         let owners: BTreeSet<&str> = injection.sites.iter().map(|site| site.owner.as_str()).collect();
         let is_everywhere = owners.contains("");
         only(&self.plan, &|planned, case| {
@@ -231,7 +231,7 @@ enum Entries {
 }
 
 /// Whether a variant can occur in a target.
-pub(super) fn can_occur(variant: &Variant, target: &RecordedTarget<'_>) -> bool {
+pub(crate) fn can_occur(variant: &Variant, target: &RecordedTarget<'_>) -> bool {
     variant.holds_for(target.recorded.transport.as_str(), &target.recorded.revision)
 }
 
@@ -251,7 +251,7 @@ fn rank(verdict: Verdict) -> u8 {
 
 impl MutantResult {
     /// The verdict on the operator: the worst on its mutants.
-    pub(super) fn conclude(&mut self) {
+    pub(crate) fn conclude(&mut self) {
         let worst = self.mutants.iter().min_by_key(|mutant| rank(mutant.verdict));
         let (verdict, reason) = worst.map_or((Verdict::Unreached, None), |worst| (worst.verdict, worst.reason.clone()));
         (self.verdict, self.reason) = (verdict, reason);
@@ -260,7 +260,7 @@ impl MutantResult {
 
 impl PlantedMutant {
     /// The verdict on the mutant: the worst at its places.
-    pub(super) fn conclude(&mut self) {
+    pub(crate) fn conclude(&mut self) {
         let worst = self.places.iter().map(|place| place.verdict).min_by_key(|verdict| rank(*verdict));
         self.verdict = worst.unwrap_or(self.verdict);
     }

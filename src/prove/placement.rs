@@ -22,19 +22,19 @@ use crate::wire::{Catalog, ListKind};
 
 /// A recorded lane, with what its server offers.
 #[derive(Debug)]
-pub(super) struct RecordedTarget<'a> {
-    pub(super) name: &'a str,
-    pub(super) recorded: &'a TargetRecording,
-    pub(super) catalog: Catalog,
-    pub(super) capabilities: Value,
+pub(crate) struct RecordedTarget<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) recorded: &'a TargetRecording,
+    pub(crate) catalog: Catalog,
+    pub(crate) capabilities: Value,
     /// How long a request may take.
-    pub(super) request_timeout: Duration,
+    pub(crate) request_timeout: Duration,
     /// For each exchange whose request was made more than once, the first and the last of them.
     same_requests: BTreeMap<usize, (usize, usize)>,
 }
 
 /// The lanes of a recording of that plan.
-pub(super) fn targets<'a>(recording: &'a RunRecording, plan: &Plan) -> Vec<RecordedTarget<'a>> {
+pub(crate) fn targets<'a>(recording: &'a RunRecording, plan: &Plan) -> Vec<RecordedTarget<'a>> {
     let lanes = recording.lanes.iter();
     let request_timeout = |file: &str| {
         let planned = plan.suites.iter().find(|planned| planned.suite.file == file);
@@ -72,7 +72,7 @@ impl RecordedTarget<'_> {
         tool.filter(|name| tools.any(|tool| tool.name == **name)).map(str::to_owned)
     }
 
-    pub(super) fn known(&self) -> ExchangeHistory<'_> {
+    pub(crate) fn known(&self) -> ExchangeHistory<'_> {
         ExchangeHistory {
             catalog: &self.catalog,
             capabilities: &self.capabilities,
@@ -83,51 +83,51 @@ impl RecordedTarget<'_> {
 
 /// The mutants that a fault operator makes of the recording of one target, one for each subject.
 #[derive(Debug, Default)]
-pub(super) struct Placement {
-    pub(super) subjects: IndexMap<MutantSubject, SubjectPlacement>,
+pub(crate) struct Placement {
+    pub(crate) subjects: IndexMap<MutantSubject, SubjectPlacement>,
     /// The changes of all entries of a list at once, where the fault is one of entries.
-    pub(super) all_entries: Injection,
+    pub(crate) all_entries: Injection,
 }
 
 /// A mutant: a fault of one subject.
 #[derive(Debug, Default)]
-pub(super) struct SubjectPlacement {
+pub(crate) struct SubjectPlacement {
     /// By field, the changes of every exchange that has it.
-    pub(super) places: IndexMap<String, Injection>,
+    pub(crate) places: IndexMap<String, Injection>,
     /// Whether a passed case uses the subject.
-    pub(super) is_used: bool,
+    pub(crate) is_used: bool,
     /// Whether the declaration of the subject leaves no room for the fault.
-    pub(super) cannot_occur: bool,
+    pub(crate) cannot_occur: bool,
     /// An exchange in which the healthy server does the same, so that nothing was injected.
-    pub(super) shown: Option<String>,
+    pub(crate) shown: Option<String>,
     /// Why the fault could not be made where it would strike.
-    pub(super) lacks: Option<String>,
+    pub(crate) lacks: Option<String>,
     /// Whether the fault would strike and change nothing.
-    pub(super) is_idle: bool,
+    pub(crate) is_idle: bool,
 }
 
 /// The changes at one place of the answers of one target.
 #[derive(Debug, Default)]
-pub(super) struct Injection {
-    pub(super) sites: Vec<InjectionSite>,
-    pub(super) replies: BTreeMap<usize, Vec<ServerReply>>,
+pub(crate) struct Injection {
+    pub(crate) sites: Vec<InjectionSite>,
+    pub(crate) replies: BTreeMap<usize, Vec<ServerReply>>,
     /// The difference at the first site.
-    pub(super) change: Vec<String>,
+    pub(crate) change: Vec<String>,
     /// The place at the first site.
-    pub(super) place: Option<FaultPlace>,
+    pub(crate) place: Option<FaultPlace>,
     /// The exchanges that have the place and could not be changed there.
     unmade: Vec<usize>,
     /// Why they could not.
-    pub(super) lacks: Option<String>,
+    pub(crate) lacks: Option<String>,
 }
 
 /// An exchange that a mutant changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct InjectionSite {
+pub(crate) struct InjectionSite {
     /// The index of the exchange in the target.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// The case; empty for handshakes and discovery.
-    pub(super) owner: String,
+    pub(crate) owner: String,
 }
 
 /// The most prompts, resources or templates that are looked at; all tools are.
@@ -137,7 +137,7 @@ impl Placement {
     /// Injects a fault into every exchange that it matches and whose case passed the baseline run, subject by subject.
     ///
     /// A subject at which the healthy server already shows the fault is left out; the others are not.
-    pub(super) fn new(mutant: &Mutant, target: &RecordedTarget<'_>, green: &BTreeSet<String>) -> Self {
+    pub(crate) fn new(mutant: &Mutant, target: &RecordedTarget<'_>, green: &BTreeSet<String>) -> Self {
         let mut placement = Self::default();
         let Some(fault) = &mutant.fault else { return placement };
         let fault = &fault.within(target.request_timeout);
@@ -251,17 +251,17 @@ impl Injection {
     }
 
     /// Every exchange that has the place, changed or not.
-    pub(super) fn exchanges(&self) -> Vec<usize> {
+    pub(crate) fn exchanges(&self) -> Vec<usize> {
         self.sites.iter().map(|site| site.at).chain(self.unmade.iter().copied()).collect()
     }
 
     /// Whether it changes an entry of a list.
-    pub(super) fn is_of_entry(&self) -> bool {
+    pub(crate) fn is_of_entry(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.entry.is_some())
     }
 
     /// The changed replies, as a replay of this target takes them.
-    pub(super) fn mutated(&self, target: &str) -> MutatedReplies {
+    pub(crate) fn mutated(&self, target: &str) -> MutatedReplies {
         MutatedReplies::from([(target.to_owned(), self.replies.clone())])
     }
 }

@@ -15,47 +15,47 @@ use crate::taxonomy::Registry;
 
 /// The results of a run.
 #[derive(Debug, Default)]
-pub(super) struct RunResults {
-    pub(super) cases: BTreeMap<String, CaseResult>,
+pub(crate) struct RunResults {
+    pub(crate) cases: BTreeMap<String, CaseResult>,
     /// Findings that belong to no case.
-    pub(super) judged: Vec<SessionJudged>,
+    pub(crate) judged: Vec<SessionJudged>,
     /// The log of the replayed server.
-    pub(super) log: ReplayLog,
+    pub(crate) log: ReplayLog,
     /// Every event, where [`EventCapture::Everything`] asks for them.
-    pub(super) events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl RunResults {
     /// Whether a case failed, at which a run may have stopped.
-    pub(super) fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.cases.values().any(|case| matches!(case.outcome, Outcome::Failed | Outcome::Errored))
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EventCapture {
+pub(crate) enum EventCapture {
     VerdictsOnly,
     Everything,
 }
 
 /// A runtime with a paused clock, which advances only when every task waits.
-pub(super) fn paused_runtime() -> std::io::Result<Runtime> {
+pub(crate) fn paused_runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_time().start_paused(true).build()
 }
 
 /// Runs plans and collects their results.
 #[derive(Clone, Copy)]
-pub(super) struct PlanRunner<'a> {
-    pub(super) runtime: &'a Runtime,
-    pub(super) options: &'a Options,
-    pub(super) registry: &'a Registry,
-    pub(super) capture: EventCapture,
-    pub(super) bail: Bail,
+pub(crate) struct PlanRunner<'a> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) options: &'a Options,
+    pub(crate) registry: &'a Registry,
+    pub(crate) capture: EventCapture,
+    pub(crate) bail: Bail,
 }
 
 impl PlanRunner<'_> {
     /// Runs cases against a replayed server.
-    pub(super) fn replay(&self, plan: Plan, server: &Arc<ReplayServer>) -> RunResults {
+    pub(crate) fn replay(&self, plan: Plan, server: &Arc<ReplayServer>) -> RunResults {
         let playing = Arc::clone(server);
         let replay = Some(Replay::new(move |lane| playing.connect(lane)));
         let options = Options { replay, bail: self.bail, ..once(self.options) };
@@ -63,7 +63,7 @@ impl PlanRunner<'_> {
         RunResults { log: server.log(), ..results }
     }
 
-    pub(super) fn run(&self, plan: Plan) -> RunResults {
+    pub(crate) fn run(&self, plan: Plan) -> RunResults {
         let mut observer = RunObserver { results: RunResults::default(), capture: self.capture };
         self.runtime.block_on(runner::run(plan, self.options.clone(), self.registry, &mut observer));
         observer.results
@@ -71,7 +71,7 @@ impl PlanRunner<'_> {
 }
 
 /// The same options, for cases one at a time, each once, in declared order.
-pub(super) fn once(options: &Options) -> Options {
+pub(crate) fn once(options: &Options) -> Options {
     Options {
         parallel: Some(1),
         bail: Bail::Never,

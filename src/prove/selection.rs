@@ -10,13 +10,13 @@ use crate::taxonomy::{Mutant, Tier, Variant};
 
 /// The mutants that are tried, and what is left out.
 #[derive(Debug, Default)]
-pub(super) struct MutantSelection<'a> {
-    pub(super) jobs: Vec<MutantJob<'a>>,
-    pub(super) left_out: Vec<LeftOut>,
+pub(crate) struct MutantSelection<'a> {
+    pub(crate) jobs: Vec<MutantJob<'a>>,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 impl<'a> MutantSelection<'a> {
-    pub(super) fn of(
+    pub(crate) fn of(
         settings: &ProveSettings<'a>,
         plan: &Plan,
         targets: &[RecordedTarget<'_>],
@@ -63,7 +63,7 @@ impl<'a> MutantSelection<'a> {
 
 impl MutantSelection<'_> {
     /// Leaves out variants of which every changed start left the server unable to serve: that says nothing of the suite.
-    pub(super) fn leave_out_unserved_starts(&mut self, table: &[FaultAtSubject], trials: &[OperatorTrial]) {
+    pub(crate) fn leave_out_unserved_starts(&mut self, table: &[FaultAtSubject], trials: &[OperatorTrial]) {
         for (job, trial) in self.jobs.iter().zip(trials).filter(|(job, _)| job.mutant.start.is_some()) {
             let mut rows = table.iter().filter(|fault| fault.variant == job.variant.id).peekable();
             let is_unserved = rows.peek().is_some() && rows.all(|fault| fault.verdict == Verdict::Undecided);

@@ -12,7 +12,7 @@ use super::mutation_runner::{MutantSites, OperatorTrial};
 use crate::event::{FaultAtSubject, MutantResult, MutantSubject, PlantedMutant, Verdict};
 
 /// The verdicts on every fault at every subject, in the order of the trials.
-pub(super) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
+pub(crate) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
     let mut mutants: IndexMap<FaultSite<'_>, Vec<SitedMutant<'_>>> = IndexMap::new();
     let mut starts: IndexMap<FaultSite<'_>, Vec<StartTrial<'_>>> = IndexMap::new();
     for OperatorTrial { result, sites } in trials {

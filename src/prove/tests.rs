@@ -21,7 +21,7 @@ impl Files for Nothing {
 }
 
 /// A plan for the demo server in this process.
-pub(super) fn plan(tests: &str) -> Plan {
+pub(crate) fn plan(tests: &str) -> Plan {
     let text = format!("suite: s\nserver: {{ builtin: demo }}\n{tests}");
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     let files = Nothing(text);
@@ -47,14 +47,14 @@ impl Observer for Watching {
 }
 
 /// Records a run of a plan.
-pub(super) fn recorded(plan: &Plan, options: &Options) -> RunRecording {
+pub(crate) fn recorded(plan: &Plan, options: &Options) -> RunRecording {
     let mut watching = Watching::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(runner::run(plan.clone(), options.clone(), Registry::builtin(), &mut watching));
     watching.0.finish()
 }
 
-pub(super) fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options::new(0, Stop::new().1)
 }
 

@@ -14,26 +14,26 @@ use crate::wire::Scan;
 
 /// The verdict on a mutant in some exchanges.
 #[derive(Debug, Clone)]
-pub(super) struct MutantVerdict {
-    pub(super) verdict: Verdict,
-    pub(super) kills: Vec<Kill>,
-    pub(super) reason: Option<String>,
+pub(crate) struct MutantVerdict {
+    pub(crate) verdict: Verdict,
+    pub(crate) kills: Vec<Kill>,
+    pub(crate) reason: Option<String>,
 }
 
 impl MutantVerdict {
     /// The verdict on a place at which nothing could be changed.
-    pub(super) fn unreached(reason: Option<String>) -> Self {
+    pub(crate) fn unreached(reason: Option<String>) -> Self {
         Self { verdict: Verdict::Unreached, kills: Vec::new(), reason }
     }
 
     /// The verdict on a mutant that came to none, and the reason.
-    pub(super) fn undecided(why: &str) -> Self {
+    pub(crate) fn undecided(why: &str) -> Self {
         Self { verdict: Verdict::Undecided, kills: Vec::new(), reason: Some(why.to_owned()) }
     }
 }
 
 /// Judges a run with a mutant.
-pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> MutantVerdict {
+pub(crate) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> MutantVerdict {
     let mut kills = Vec::new();
     let (mut unclear, mut unjudged) = (None, None);
     for case in plan.cases() {
@@ -64,7 +64,7 @@ pub(super) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
 }
 
 /// The cases that did not stay green with a mutant; `None` if any may notice it, since a session broke the protocol.
-pub(super) fn reacting_cases(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> Option<BTreeSet<String>> {
+pub(crate) fn reacting_cases(plan: &Plan, baseline: &BaselineRun, results: &RunResults) -> Option<BTreeSet<String>> {
     if results.judged.iter().flat_map(broken).any(|found| !baseline.known.contains(&found)) {
         return None;
     }

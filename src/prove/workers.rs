@@ -10,7 +10,7 @@ use super::run::paused_runtime;
 use crate::runner::Stop;
 
 /// Applies `work` to every item on several threads until the run is stopped; results have the order of the items. Fails where the system gives no runtime.
-pub(super) fn each<T: Sync, R: Send>(
+pub(crate) fn each<T: Sync, R: Send>(
     workers: usize,
     stop: &Stop,
     items: &[T],

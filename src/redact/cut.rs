@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{MASK, TELLING, masked};
 
 /// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
-pub(super) fn without_beginnings(text: String, beginnings: &[(usize, String)]) -> String {
+pub(crate) fn without_beginnings(text: String, beginnings: &[(usize, String)]) -> String {
     let is_there = |(telling, form): &&(usize, String)| text.contains(&form[..*telling]);
     let forms: Vec<_> = beginnings.iter().filter(is_there).collect();
     if forms.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn without_beginnings(text: String, beginnings: &[(usize, String)]) -
 }
 
 /// Masks where a text, a word or a value in JSON begins in the middle of a secret.
-pub(super) fn without_endings(text: String, endings: &[(usize, String)]) -> String {
+pub(crate) fn without_endings(text: String, endings: &[(usize, String)]) -> String {
     let mut places: Vec<Range<usize>> = Vec::new();
     for (place, form) in endings.iter().filter(|(place, form)| text.contains(&form[*place..])) {
         let (earlier, telling) = form.split_at(*place);
@@ -52,13 +52,13 @@ fn follows_mask(text: &str) -> bool {
 }
 
 /// The length of the shortest beginning of a form that says too much.
-pub(super) fn telling(form: &str) -> Option<usize> {
+pub(crate) fn telling(form: &str) -> Option<usize> {
     let length = (form.chars().count() / 3).max(TELLING);
     form.char_indices().nth(length).map(|(end, _)| end)
 }
 
 /// Where the shortest end of a form begins that says too much.
-pub(super) fn telling_end(secret: &str) -> Option<usize> {
+pub(crate) fn telling_end(secret: &str) -> Option<usize> {
     let count = secret.chars().count();
     let at = count.checked_sub((count / 3).max(TELLING)).filter(|at| *at > 0)?;
     secret.char_indices().nth(at).map(|(at, _)| at)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::SHORTEST;
 
 /// The forms of a secret that can be listed.
-pub(super) fn of(secret: &str) -> Vec<String> {
+pub(crate) fn of(secret: &str) -> Vec<String> {
     let encoded = base64(secret.as_bytes());
     let unpadded = encoded.trim_end_matches('=').to_owned();
     let json = Value::from(secret).to_string();
@@ -34,7 +34,7 @@ pub(super) fn of(secret: &str) -> Vec<String> {
     forms
 }
 
-pub(super) fn percent_encoded(text: &str, kept: &str) -> String {
+pub(crate) fn percent_encoded(text: &str, kept: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
             b if b.is_ascii_alphanumeric() || kept.as_bytes().contains(&b) => char::from(b).to_string(),
@@ -59,7 +59,7 @@ fn as_html(text: &str, quote: &str) -> String {
     text.replace('"', "&quot;").replace('\'', quote)
 }
 
-pub(super) fn hexadecimal(text: &str) -> String {
+pub(crate) fn hexadecimal(text: &str) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
     text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

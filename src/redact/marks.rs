@@ -58,12 +58,12 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
 }
 
 /// A text in which [`parts`] finds no mark, and the text itself.
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     ALIKE.replace_all(text, "{{ '${1}env.MCPROVE_SECRET_").into_owned()
 }
 
 /// A text with marks, changed everywhere but there.
-pub(super) fn around(text: &str, change: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn around(text: &str, change: &dyn Fn(&str) -> String) -> String {
     let (mut whole, mut at) = (String::with_capacity(text.len()), 0);
     for found in MARK.find_iter(text) {
         whole += &change(&text[at..found.start()]);

@@ -18,7 +18,7 @@ const LONGEST_SPELLING: usize = 32;
 
 /// A secret as it is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Spelled {
+pub(crate) struct Spelled {
     /// Its decoded text, in small letters.
     folded: String,
     /// Its decoded text, if its case counts.
@@ -26,7 +26,7 @@ pub(super) struct Spelled {
 }
 
 impl Spelled {
-    pub(super) fn of(secret: &str) -> Self {
+    pub(crate) fn of(secret: &str) -> Self {
         let exact = (secret.chars().count() < LEAST_FOLDED).then(|| DecodedText::of(secret, LetterCase::Kept).meaning);
         Self { folded: DecodedText::of(secret, LetterCase::Folded).meaning, exact }
     }
@@ -37,7 +37,7 @@ impl Spelled {
 }
 
 /// Where a text spells one of these secrets, in order and without overlaps.
-pub(super) fn found(text: &str, secrets: &[Spelled]) -> Vec<Range<usize>> {
+pub(crate) fn found(text: &str, secrets: &[Spelled]) -> Vec<Range<usize>> {
     let longest = secrets.iter().map(|secret| secret.folded.len()).max().unwrap_or(0) * LONGEST_SPELLING;
     let (mut found, mut begin): (Vec<Range<usize>>, usize) = (Vec::new(), 0);
     while begin < text.len() {

@@ -20,7 +20,7 @@ pub struct ConnectionReset(Arc<AtomicBool>);
 
 impl ConnectionReset {
     /// Resets the connection as soon as nothing more is written to it.
-    pub(super) fn order(&self) {
+    pub(crate) fn order(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
@@ -30,10 +30,10 @@ impl ConnectionReset {
 }
 
 /// A listener whose connections can be reset; what is written to them leaves at once.
-pub(super) struct ResettableListener(pub(super) TcpListener);
+pub(crate) struct ResettableListener(pub(crate) TcpListener);
 
 /// A connection that can be reset.
-pub(super) struct ResettableStream {
+pub(crate) struct ResettableStream {
     stream: TcpStream,
     reset: ConnectionReset,
 }

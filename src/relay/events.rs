@@ -5,7 +5,7 @@ const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
 /// Splits bytes into events as they come.
 #[derive(Debug, Default)]
-pub(super) struct EventSplitter {
+pub(crate) struct EventSplitter {
     rest: Vec<u8>,
     /// How much of the rest has no end of an event in it.
     scanned: usize,
@@ -13,8 +13,8 @@ pub(super) struct EventSplitter {
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct RelayedEvent {
-    pub(super) data: Vec<u8>,
+pub(crate) struct RelayedEvent {
+    pub(crate) data: Vec<u8>,
     id: Option<String>,
     /// Its other lines.
     others: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct RelayedEvent {
 
 impl EventSplitter {
     /// The events that are complete with these bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<RelayedEvent> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<RelayedEvent> {
         self.rest.extend_from_slice(bytes);
         let mut events = Vec::new();
         while let Some(end) = self.next_end() {
@@ -40,7 +40,7 @@ impl EventSplitter {
     }
 
     /// The bytes after the last event.
-    pub(super) fn rest(self) -> Vec<u8> {
+    pub(crate) fn rest(self) -> Vec<u8> {
         self.rest
     }
 
@@ -57,25 +57,25 @@ impl EventSplitter {
 
 impl RelayedEvent {
     /// The end of an event that was changed, behind its last line.
-    pub(super) const END: &[u8] = b"\n\n";
+    pub(crate) const END: &[u8] = b"\n\n";
 
     /// An event that brings a message.
-    pub(super) fn message(data: Vec<u8>) -> Self {
+    pub(crate) fn message(data: Vec<u8>) -> Self {
         Self { data, others: vec!["event: message".to_owned()], ..Self::default() }
     }
 
     /// The same event with another message.
-    pub(super) fn with(&self, data: Vec<u8>) -> Self {
+    pub(crate) fn with(&self, data: Vec<u8>) -> Self {
         Self { data, bytes: None, ..self.clone() }
     }
 
     /// The id of the event.
-    pub(super) fn id(&self) -> Option<&str> {
+    pub(crate) fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
     /// Gives the event another id, or takes it away.
-    pub(super) fn put_id(&mut self, id: Option<String>) {
+    pub(crate) fn put_id(&mut self, id: Option<String>) {
         (self.id, self.bytes) = (id, None);
     }
 
@@ -100,7 +100,7 @@ impl RelayedEvent {
     }
 
     /// The event as it came, or, where it was changed, in the order of the demo server.
-    pub(super) fn write(self) -> Vec<u8> {
+    pub(crate) fn write(self) -> Vec<u8> {
         if let Some(bytes) = self.bytes {
             return bytes;
         }

@@ -14,7 +14,7 @@ const MOST_KEPT: usize = 1000;
 
 /// The requests that wait for a client to resume their stream.
 #[derive(Default)]
-pub(super) struct InterruptedRequests(Mutex<VecDeque<InterruptedRequest>>);
+pub(crate) struct InterruptedRequests(Mutex<VecDeque<InterruptedRequest>>);
 
 struct InterruptedRequest {
     exchange: Arc<RelayedExchange>,
@@ -23,11 +23,11 @@ struct InterruptedRequest {
 }
 
 /// A stream that was opened with GET.
-pub(super) struct ResumedStream<'a> {
+pub(crate) struct ResumedStream<'a> {
     /// Its session.
-    pub(super) scope: &'a str,
+    pub(crate) scope: &'a str,
     /// The id of the last event that its client has.
-    pub(super) from: Option<&'a str>,
+    pub(crate) from: Option<&'a str>,
 }
 
 impl InterruptedRequest {
@@ -43,7 +43,7 @@ impl InterruptedRequest {
 
 impl InterruptedRequests {
     /// Remembers a request whose stream ended with that event.
-    pub(super) fn keep(&self, exchange: &Arc<RelayedExchange>, last_event: String) {
+    pub(crate) fn keep(&self, exchange: &Arc<RelayedExchange>, last_event: String) {
         let mut kept = locked(&self.0);
         kept.push_back(InterruptedRequest { exchange: Arc::clone(exchange), last_event });
         let forgotten = if kept.len() > MOST_KEPT { kept.pop_front() } else { None };
@@ -53,7 +53,7 @@ impl InterruptedRequests {
     }
 
     /// Takes the request that an answer with this id belongs to.
-    pub(super) fn take(&self, stream: &ResumedStream<'_>, id: &Value) -> Option<Arc<RelayedExchange>> {
+    pub(crate) fn take(&self, stream: &ResumedStream<'_>, id: &Value) -> Option<Arc<RelayedExchange>> {
         let mut kept = locked(&self.0);
         let is_meant = |request: &InterruptedRequest| {
             request.may_be_answered_on(stream) && request.exchange.live.request.id().as_ref() == Some(id)
@@ -65,7 +65,7 @@ impl InterruptedRequests {
     }
 
     /// The request during which a message is sent that carries its token for progress.
-    pub(super) fn during(&self, stream: &ResumedStream<'_>, message: &Value) -> Option<Arc<RelayedExchange>> {
+    pub(crate) fn during(&self, stream: &ResumedStream<'_>, message: &Value) -> Option<Arc<RelayedExchange>> {
         let token = message.pointer("/params/progressToken")?;
         let kept = locked(&self.0);
         let meant = kept.iter().find(|request| {
@@ -75,14 +75,14 @@ impl InterruptedRequests {
     }
 
     /// Notes how far a stream went on.
-    pub(super) fn advance(&self, stream: &ResumedStream<'_>, last_event: &str) {
+    pub(crate) fn advance(&self, stream: &ResumedStream<'_>, last_event: &str) {
         for request in locked(&self.0).iter_mut().filter(|request| request.goes_on_in(stream)) {
             last_event.clone_into(&mut request.last_event);
         }
     }
 
     /// Gives up those of a session that has ended.
-    pub(super) fn give_up_session(&self, scope: &str) {
+    pub(crate) fn give_up_session(&self, scope: &str) {
         let mut kept = locked(&self.0);
         let all = std::mem::take(&mut *kept);
         let (ended, left): (VecDeque<_>, _) =
@@ -93,7 +93,7 @@ impl InterruptedRequests {
     }
 
     /// Gives up all that is left.
-    pub(super) fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         let left = std::mem::take(&mut *locked(&self.0));
         drop(left);
     }

@@ -87,19 +87,19 @@ pub struct RelayedCall {
 }
 
 /// The output schemas of the tools that were listed.
-pub(super) type OutputSchemas = BTreeMap<String, Arc<Judge>>;
+pub(crate) type OutputSchemas = BTreeMap<String, Arc<Judge>>;
 
 /// A message of a client on its way, and what became of it so far. A call that ends without an answer ends with this.
-pub(super) struct RelayedExchange {
+pub(crate) struct RelayedExchange {
     /// The relay may hold it.
     relay: Weak<Relay>,
-    pub(super) live: LiveExchange,
+    pub(crate) live: LiveExchange,
     call: Mutex<Option<OpenCall>>,
     is_struck: AtomicBool,
 }
 
 /// The purpose of a call, which a client may repeat until it is over.
-pub(super) struct CallIntent {
+pub(crate) struct CallIntent {
     number: u64,
     is_over: bool,
 }
@@ -117,7 +117,7 @@ struct OpenCall {
 }
 
 impl Relay {
-    pub(super) fn match_request(self: &Arc<Self>, request: LiveRequest, everywhere: bool) -> RelayedExchange {
+    pub(crate) fn match_request(self: &Arc<Self>, request: LiveRequest, everywhere: bool) -> RelayedExchange {
         let call = self.watcher.as_ref().and_then(|_| self.open_call(&request));
         let live = self.player.match_request(request, everywhere);
         RelayedExchange { relay: Arc::downgrade(self), live, call: Mutex::new(call), is_struck: AtomicBool::new(false) }
@@ -150,7 +150,7 @@ impl Relay {
     }
 
     /// The message as the server hears it.
-    pub(super) fn hear(&self, exchange: &RelayedExchange, bytes: &[u8]) -> HeardMessage {
+    pub(crate) fn hear(&self, exchange: &RelayedExchange, bytes: &[u8]) -> HeardMessage {
         let heard = if self.has_faults {
             self.player.hear(&exchange.live, bytes)
         } else {
@@ -180,7 +180,7 @@ impl Relay {
     }
 
     /// Changes an answer, which is `None` if there was none.
-    pub(super) fn answer(&self, exchange: &RelayedExchange, answer: Option<ServerReply>) -> ChangedMessage {
+    pub(crate) fn answer(&self, exchange: &RelayedExchange, answer: Option<ServerReply>) -> ChangedMessage {
         let request = &exchange.live.request;
         if self.watcher.is_none() {
             return self.player.answer(&exchange.live, answer);
@@ -210,7 +210,7 @@ impl Relay {
     }
 
     /// Changes a message that the server sends by itself.
-    pub(super) fn sent(&self, during: Option<&RelayedExchange>, scope: &str, reply: ServerReply) -> ChangedMessage {
+    pub(crate) fn sent(&self, during: Option<&RelayedExchange>, scope: &str, reply: ServerReply) -> ChangedMessage {
         if !self.has_faults {
             return ChangedMessage::unchanged(Some(reply));
         }
@@ -257,7 +257,7 @@ impl Relay {
     }
 
     /// Tells of something that limits what the relay can do, once.
-    pub(super) fn note_once(&self, text: &str) {
+    pub(crate) fn note_once(&self, text: &str) {
         let is_new = locked(&self.told).insert(text.to_owned());
         if let Some(watcher) = self.watcher.as_ref().filter(|_| is_new) {
             self.refuse(watcher.note(text));
@@ -341,7 +341,7 @@ impl RelayedExchange {
     }
 
     /// Notes that the client does not wait for an answer any more.
-    pub(super) fn abandon(&self) {
+    pub(crate) fn abandon(&self) {
         let Some(relay) = self.relay.upgrade() else { return };
         if let Some(call) = locked(&self.call).take() {
             self.tell(&relay, call, (CallOutcome::Unanswered, None), Duration::ZERO);

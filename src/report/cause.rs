@@ -4,7 +4,7 @@ use crate::event::{CaseResult, FailureClass, Finding, Outcome};
 
 /// The common traits of failures that have one cause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cause {
+pub(crate) struct Cause {
     outcome: Outcome,
     is_flaky: bool,
     code: String,
@@ -15,18 +15,18 @@ pub(super) struct Cause {
     /// The message, or the reason where there is no finding, without what differs from place to place.
     says: String,
     /// Whether it is the same wherever it is met, so that one place shows all there is to see.
-    pub(super) is_general: bool,
+    pub(crate) is_general: bool,
 }
 
 impl Cause {
     /// The code of its findings; empty for cases without any.
-    pub(super) fn code(&self) -> &str {
+    pub(crate) fn code(&self) -> &str {
         &self.code
     }
 }
 
 /// The causes of a case, each once, in the order of its findings.
-pub(super) fn causes(result: &CaseResult) -> Vec<Cause> {
+pub(crate) fn causes(result: &CaseResult) -> Vec<Cause> {
     let findings = match result.earlier.first() {
         Some(attempt) if result.is_flaky() => &attempt.findings,
         Some(_) | None => &result.findings,
@@ -44,7 +44,7 @@ pub(super) fn causes(result: &CaseResult) -> Vec<Cause> {
 }
 
 /// The cause of one of a case's findings.
-pub(super) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
+pub(crate) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
     let is_general = is_general(result, finding);
     let message = &finding.message;
     Cause {

@@ -319,7 +319,7 @@ fn painted(status: Status, text: String, style: &Style) -> String {
 }
 
 /// The threshold of a figure, where it was missed.
-pub(super) fn missed(gates: &[Gate], figure: Figure) -> Option<f64> {
+pub(crate) fn missed(gates: &[Gate], figure: Figure) -> Option<f64> {
     gates.iter().find(|gate| gate.figure == figure && !gate.met).map(|gate| gate.threshold)
 }
 

@@ -53,7 +53,7 @@ impl Totals {
         judged + self.errored + self.inconclusive + self.skipped
     }
 
-    pub(super) fn count(&mut self, result: &CaseResult) {
+    pub(crate) fn count(&mut self, result: &CaseResult) {
         let number = match result.outcome {
             Outcome::Passed if result.is_flaky() => &mut self.flaky,
             Outcome::Passed => &mut self.passed,
@@ -70,28 +70,28 @@ impl Totals {
 
 /// The cases of one file.
 #[derive(Debug)]
-pub(super) struct SuiteReport<'a> {
+pub(crate) struct SuiteReport<'a> {
     /// The file as the user knows it.
-    pub(super) file: &'a str,
+    pub(crate) file: &'a str,
     /// The suite's name.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// In declared order.
-    pub(super) cases: Vec<&'a CaseResult>,
+    pub(crate) cases: Vec<&'a CaseResult>,
     /// One for each server that broke the protocol outside of any case.
-    pub(super) sessions: Vec<CaseResult>,
+    pub(crate) sessions: Vec<CaseResult>,
     /// Of the cases.
-    pub(super) totals: Totals,
+    pub(crate) totals: Totals,
 }
 
 impl SuiteReport<'_> {
     /// The time spent on its cases, which overlap when they run in parallel; a suite takes no longer than its run.
-    pub(super) fn duration(&self, report: &Report) -> Duration {
+    pub(crate) fn duration(&self, report: &Report) -> Duration {
         let sum = Duration::from_micros(self.cases.iter().map(|result| result.duration_us).sum());
         report.duration().map_or(sum, |run| run.min(sum))
     }
 
     /// Whether its cases talk to more than one server or revision, so that names must say to which.
-    pub(super) fn has_several_servers(&self) -> bool {
+    pub(crate) fn has_several_servers(&self) -> bool {
         let target = |info: &CaseInfo| (info.server.clone(), info.revision.clone());
         self.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case))
     }
@@ -194,7 +194,7 @@ impl Report {
     }
 
     /// The suites in the order of the command line; cases of files that it does not name follow, by name.
-    pub(super) fn suites(&self) -> Vec<SuiteReport<'_>> {
+    pub(crate) fn suites(&self) -> Vec<SuiteReport<'_>> {
         let mut suites: Vec<SuiteReport<'_>> = Vec::new();
         for info in self.started().iter().flat_map(|started| &started.suites) {
             find_or_add(&mut suites, &info.file, &info.name);
@@ -236,7 +236,7 @@ fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
 }
 
 /// The findings of a session as a case of its own, so that every document shows them in the same way.
-pub(super) fn protocol_case(judged: &SessionJudged) -> CaseResult {
+pub(crate) fn protocol_case(judged: &SessionJudged) -> CaseResult {
     let must = judged.findings.iter().any(|finding| finding.level == RequirementLevel::Must);
     let outcome = if must { Outcome::Failed } else { Outcome::Warned };
     CaseResult {

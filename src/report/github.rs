@@ -13,7 +13,7 @@ use super::fold::Report;
 use super::terminal::{self, CaseDetail, Groups};
 use super::{Format, limit, proven, wording};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "github",
     about: "annotations for GitHub actions, on standard output: `--report github=-`",
     render: |report, _| render(report),

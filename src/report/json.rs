@@ -14,7 +14,7 @@ use super::parity::{self, Parity};
 use super::proven;
 use super::repetition::Repetition;
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "json",
     about: "one document with everything; `schema/report.schema.json` describes it",
     render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",

@@ -10,7 +10,7 @@ use crate::source;
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// On one line.
     Line,
     /// Indented.
@@ -18,7 +18,7 @@ pub(super) enum Layout {
 }
 
 /// Writes a value; a parser reads back exactly what was in it.
-pub(super) fn write(value: &impl Serialize, layout: Layout) -> String {
+pub(crate) fn write(value: &impl Serialize, layout: Layout) -> String {
     let mut bytes = Vec::new();
     let written = match layout {
         Layout::Line => value.serialize(&mut Serializer::with_formatter(&mut bytes, Escaping(CompactFormatter))),

@@ -16,7 +16,7 @@ pub fn cut(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`cut`], for a limit of the caller's; limits below a few hundred bytes leave little but the note.
-pub(super) fn cut_to(text: &str, limit: usize) -> Cow<'_, str> {
+pub(crate) fn cut_to(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
     }
@@ -27,7 +27,7 @@ pub(super) fn cut_to(text: &str, limit: usize) -> Cow<'_, str> {
 }
 
 /// The event with every text cut.
-pub(super) fn event(event: &Event) -> Event {
+pub(crate) fn event(event: &Event) -> Event {
     let mut event = event.clone();
     match &mut event {
         Event::CaseFinished(result) => case(result),

@@ -11,7 +11,7 @@ use crate::source::{Diagnostic, SourceId, Sources, Span};
 use super::json_text::{self, Layout};
 use super::{Format, limit};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "ndjson",
     about: "every event, one a line; `mcprove report` makes the other documents from it",
     render: |report, _| report.events().iter().map(line).collect(),

@@ -44,7 +44,7 @@ impl ParityRow {
 type TargetName<'a> = (&'a str, &'a str);
 
 /// Compares the lanes of a suite; `None` where there is only one.
-pub(super) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
+pub(crate) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
     let lanes = lanes(suite);
     if lanes.len() < 2 {
         return None;

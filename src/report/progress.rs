@@ -58,7 +58,7 @@ impl Drop for Ticker {
 
 /// The lines that a log receives while a run lasts.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     state: Arc<Mutex<ProgressState>>,
     _ticker: Ticker,
 }
@@ -78,7 +78,7 @@ struct ProgressState {
 
 impl Progress {
     /// Begins to write about a run of that many cases.
-    pub(super) fn begin(style: Style, total: usize) -> Self {
+    pub(crate) fn begin(style: Style, total: usize) -> Self {
         let state = Arc::new(Mutex::new(ProgressState::new(style, total)));
         let told = Arc::clone(&state);
         let text = move |elapsed| told.lock().unwrap_or_else(PoisonError::into_inner).take_text(elapsed);
@@ -86,22 +86,22 @@ impl Progress {
     }
 
     /// More cases are known.
-    pub(super) fn planned(&self, more: usize) {
+    pub(crate) fn planned(&self, more: usize) {
         self.with(|state| state.total += more);
     }
 
     /// A case begins.
-    pub(super) fn started(&self, started: &CaseStarted) {
+    pub(crate) fn started(&self, started: &CaseStarted) {
         self.with(|state| state.started(started));
     }
 
     /// A case is decided.
-    pub(super) fn finished(&self, result: &CaseResult) {
+    pub(crate) fn finished(&self, result: &CaseResult) {
         self.with(|state| state.finished(result));
     }
 
     /// A server broke the protocol outside of cases.
-    pub(super) fn judged(&self, result: &CaseResult) {
+    pub(crate) fn judged(&self, result: &CaseResult) {
         self.with(|state| state.tell(result));
     }
 

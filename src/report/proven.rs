@@ -19,7 +19,7 @@ use super::coverage;
 /// A proof with what it adds up to.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProofReport")]
-pub(super) struct ProofDocument<'a> {
+pub(crate) struct ProofDocument<'a> {
     /// The baseline run: the replay without any mutant.
     control: &'a Control,
     /// The baseline run against the real servers; absent if none was requested or needed.
@@ -46,7 +46,7 @@ pub(super) struct ProofDocument<'a> {
 
 impl<'a> ProofDocument<'a> {
     /// Everything about a proof.
-    pub(super) fn of(proof: &'a Proof) -> Self {
+    pub(crate) fn of(proof: &'a Proof) -> Self {
         let Proof { control, live, mutants, table, left_out, proven, suites, gates, duration_us } = proof;
         let (totals, live) = (MutantCounts::of(mutants), live.as_ref());
         Self { control, live, totals, mutants, table, left_out, proven, suites, gates, duration_us: *duration_us }
@@ -55,30 +55,30 @@ impl<'a> ProofDocument<'a> {
 
 /// How many mutants ended in which way: one for each operator at each tool, prompt, resource and session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct MutantCounts {
+pub(crate) struct MutantCounts {
     /// Killed by something that the suite asked for.
-    pub(super) killed_by_expectations: usize,
+    pub(crate) killed_by_expectations: usize,
     /// Killed by nothing but the scans that every run makes.
-    pub(super) killed_by_scans: usize,
+    pub(crate) killed_by_scans: usize,
     /// Noticed by nothing.
-    pub(super) survived: usize,
+    pub(crate) survived: usize,
     /// Left to the real server.
-    pub(super) undecided: usize,
+    pub(crate) undecided: usize,
     /// At tools, prompts and resources that no case uses.
-    pub(super) not_called: usize,
+    pub(crate) not_called: usize,
     /// Without anything that they could change.
-    pub(super) unreached: usize,
+    pub(crate) unreached: usize,
     /// Faults that the healthy server has already.
-    pub(super) redundant: usize,
+    pub(crate) redundant: usize,
     /// At tools whose declaration leaves no room for them.
-    pub(super) impossible: usize,
+    pub(crate) impossible: usize,
     /// Planted with the real server only.
-    pub(super) live_only: usize,
+    pub(crate) live_only: usize,
 }
 
 impl MutantCounts {
     /// Counts them.
-    pub(super) fn of(mutants: &[MutantResult]) -> Self {
+    pub(crate) fn of(mutants: &[MutantResult]) -> Self {
         let mut totals = Self::default();
         for result in mutants {
             if result.mutants.is_empty() {
@@ -94,12 +94,12 @@ impl MutantCounts {
     }
 
     /// All that were killed.
-    pub(super) fn killed(&self) -> usize {
+    pub(crate) fn killed(&self) -> usize {
         self.killed_by_expectations + self.killed_by_scans
     }
 
     /// In words, with what killed them.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let by = match *self {
             Self { killed_by_scans: 0, .. } => String::new(),
             Self { killed_by_expectations: suite, killed_by_scans: scans, .. } => {
@@ -115,7 +115,7 @@ impl MutantCounts {
     }
 
     /// In words, those only that say something about the suite.
-    pub(super) fn brief(&self) -> String {
+    pub(crate) fn brief(&self) -> String {
         format!("{} killed, {}", self.killed(), self.alive())
     }
 
@@ -144,7 +144,7 @@ impl MutantCounts {
 }
 
 /// Those that were tried in front of the real servers, in words; nothing where there was none.
-pub(super) fn live(mutants: &[MutantResult]) -> Option<String> {
+pub(crate) fn live(mutants: &[MutantResult]) -> Option<String> {
     let tried: Vec<MutantResult> = mutants.iter().filter(|mutant| mutant.live).cloned().collect();
     let counts = MutantCounts { unreached: 0, not_called: 0, ..MutantCounts::of(&tried) };
     let count = counts.killed() + counts.survived + counts.undecided;
@@ -159,26 +159,26 @@ fn counted(parts: &[(usize, &str)]) -> String {
 
 /// The faults at one tool, prompt, resource or session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SubjectRow<'a> {
+pub(crate) struct SubjectRow<'a> {
     /// The target and the subject.
-    pub(super) target: &'a str,
-    pub(super) subject: &'a MutantSubject,
+    pub(crate) target: &'a str,
+    pub(crate) subject: &'a MutantSubject,
     /// By leaf; one of which no fault can occur there is left out.
-    pub(super) leaves: BTreeMap<&'a str, CellCounts>,
+    pub(crate) leaves: BTreeMap<&'a str, CellCounts>,
 }
 
 /// The places that were changed, and those of them at which a case turned red.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct CellCounts {
-    pub(super) killed: usize,
-    pub(super) planted: usize,
+pub(crate) struct CellCounts {
+    pub(crate) killed: usize,
+    pub(crate) planted: usize,
     /// Whether every fault is proven.
-    pub(super) is_proven: bool,
+    pub(crate) is_proven: bool,
 }
 
 impl CellCounts {
     /// Both together.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self {
             killed: self.killed + other.killed,
             planted: self.planted + other.planted,
@@ -188,7 +188,7 @@ impl CellCounts {
 }
 
 /// The tools first, then prompts, resources and sessions, each in the order in which the mutants name them.
-pub(super) fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
+pub(crate) fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
     let mut rows: IndexMap<(&str, &MutantSubject), BTreeMap<&str, CellCounts>> = IndexMap::new();
     for fault in table.iter().filter(|fault| fault.verdict.counts()) {
         let leaves = rows.entry((&fault.target, &fault.subject)).or_default();
@@ -203,7 +203,7 @@ pub(super) fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
 }
 
 /// How a subject is called in a sentence.
-pub(super) fn subject_text(subject: &MutantSubject) -> String {
+pub(crate) fn subject_text(subject: &MutantSubject) -> String {
     match subject.kind {
         SubjectKind::Tool => subject.name.clone(),
         SubjectKind::Prompt => format!("prompt {}", subject.name),
@@ -213,7 +213,7 @@ pub(super) fn subject_text(subject: &MutantSubject) -> String {
 }
 
 /// The operators of which a mutant survived: first those in the figure, and of these the worst faults.
-pub(super) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
+pub(crate) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
     let mut found: Vec<&MutantResult> =
         proof.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Survived).collect();
     // An unknown variant comes last; equals stay in the order of the registry.
@@ -223,19 +223,19 @@ pub(super) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
 }
 
 /// Whether the fault that a mutant imitates stays out of the figure, so that no test would raise it.
-pub(super) fn is_left_out(proof: &Proof, mutant: &MutantResult) -> bool {
+pub(crate) fn is_left_out(proof: &Proof, mutant: &MutantResult) -> bool {
     proof.left_out.iter().any(|variant| variant.id == mutant.variant)
 }
 
 /// The facts about the fault that a mutant imitates.
-pub(super) fn variant<'a>(proof: &'a Proof, mutant: &MutantResult) -> Option<&'a VariantScore> {
+pub(crate) fn variant<'a>(proof: &'a Proof, mutant: &MutantResult) -> Option<&'a VariantScore> {
     let mut variants =
         proof.proven.families.iter().flat_map(|family| &family.by_leaf).flat_map(|leaf| &leaf.by_variant);
     variants.find(|one| one.id == mutant.variant)
 }
 
 /// The places at which a mutant survived: `get_order: price, total`; a target is named where there are several.
-pub(super) fn survived_at(result: &MutantResult) -> impl Iterator<Item = String> {
+pub(crate) fn survived_at(result: &MutantResult) -> impl Iterator<Item = String> {
     let survived = |mutant: &&PlantedMutant| mutant.verdict == Verdict::Survived;
     result.mutants.iter().filter(survived).map(|mutant| {
         let fields = mutant.places.iter().filter(|place| place.verdict == Verdict::Survived);
@@ -252,12 +252,12 @@ pub(super) fn survived_at(result: &MutantResult) -> impl Iterator<Item = String>
 const MOST_FIELDS: usize = 6;
 
 /// The meaning of a survivor: the server's mistake, or the effect of the mutant if that is not known.
-pub(super) fn could(mutant: &MutantResult) -> &str {
+pub(crate) fn could(mutant: &MutantResult) -> &str {
     mutant.missing.first().map_or(mutant.meaning.as_str(), |missing| missing.could.as_str())
 }
 
 /// The figures in one sentence: `64% of variants proven (18/28); mutants: 3 killed, 1 survived`.
-pub(super) fn sentence(proof: &Proof) -> String {
+pub(crate) fn sentence(proof: &Proof) -> String {
     let (score, totals) = (&proof.proven, MutantCounts::of(&proof.mutants));
     let missed = coverage::missed(&proof.gates, Figure::Plain);
     let percent = coverage::percent(score.percent, missed);

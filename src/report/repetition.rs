@@ -17,7 +17,7 @@ pub struct Repetition {
 }
 
 /// Counts; `None` where nothing was repeated.
-pub(super) fn of(cases: &[&CaseResult]) -> Option<Repetition> {
+pub(crate) fn of(cases: &[&CaseResult]) -> Option<Repetition> {
     let counts: Vec<(usize, usize)> = cases.iter().filter_map(|case| case.passed_of()).collect();
     let times = counts.iter().map(|(_, of)| *of).max()?;
     // A run that was stopped leaves cases with fewer repetitions, which say nothing about more.

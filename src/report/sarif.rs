@@ -19,7 +19,7 @@ use super::json_text::{self, Layout};
 use super::wording::{self, SourceLocation};
 use super::{Format, limit, proven};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "sarif",
     about: "SARIF 2.1.0, for code scanning: findings at the lines of the suites",
     render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",

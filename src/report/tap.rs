@@ -11,7 +11,7 @@ use super::fold::Report;
 use super::json_text::{self, Layout};
 use super::{Format, limit, proven, terminal, wording};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "tap",
     about: "TAP 14, for harnesses that read the Test Anything Protocol",
     render: |report, _| render(report),

@@ -5,14 +5,14 @@ use crate::event::{CaseInfo, CaseResult, Finding, MutantResult, Outcome, Reason}
 use super::fold::Report;
 
 /// The name of a case with its row, and with its server where there are several.
-pub(super) fn name(info: &CaseInfo, several_servers: bool) -> String {
+pub(crate) fn name(info: &CaseInfo, several_servers: bool) -> String {
     let row = info.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
     let server = if several_servers { format!(" @{}/{}", info.server, info.revision) } else { String::new() };
     format!("{}{row}{server}", info.name)
 }
 
 /// The server and the revision, as far as anybody chose them: one server without a revision needs no name.
-pub(super) fn target(info: &CaseInfo) -> Option<String> {
+pub(crate) fn target(info: &CaseInfo) -> Option<String> {
     match (info.server.as_str(), info.revision.as_str()) {
         ("server" | "", "auto" | "") => None,
         (server, "auto" | "") => Some(server.to_owned()),
@@ -21,7 +21,7 @@ pub(super) fn target(info: &CaseInfo) -> Option<String> {
 }
 
 /// The failure class, or the code of what was expected.
-pub(super) fn kind(findings: &[Finding], outcome: Outcome) -> String {
+pub(crate) fn kind(findings: &[Finding], outcome: Outcome) -> String {
     match findings.first() {
         Some(Finding { class: Some(class), .. }) => class.as_str().to_owned(),
         Some(finding) => finding.code.clone(),
@@ -31,7 +31,7 @@ pub(super) fn kind(findings: &[Finding], outcome: Outcome) -> String {
 }
 
 /// The first finding, or why a case did not end as it should.
-pub(super) fn message(findings: &[Finding], reason: Option<&Reason>) -> String {
+pub(crate) fn message(findings: &[Finding], reason: Option<&Reason>) -> String {
     match findings {
         [] => reason.map_or("no reason given".to_owned(), ToString::to_string),
         [only] => only.message.clone(),
@@ -41,18 +41,18 @@ pub(super) fn message(findings: &[Finding], reason: Option<&Reason>) -> String {
 
 /// Where something is written, for programs that open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SourceLocation<'a> {
-    pub(super) file: &'a str,
+pub(crate) struct SourceLocation<'a> {
+    pub(crate) file: &'a str,
     /// Counted from one, like the columns, which count characters.
-    pub(super) line: usize,
-    pub(super) column: Option<usize>,
+    pub(crate) line: usize,
+    pub(crate) column: Option<usize>,
     /// The column after the last one that is marked.
-    pub(super) end_column: Option<usize>,
+    pub(crate) end_column: Option<usize>,
 }
 
 /// The line of the expectation, or that of the test; of what is built in, the suite that includes it. The file is empty
 /// where nobody wrote any of them.
-pub(super) fn place<'a>(
+pub(crate) fn place<'a>(
     report: &'a Report,
     result: &'a CaseResult,
     finding: Option<&'a Finding>,
@@ -74,19 +74,19 @@ pub(super) fn place<'a>(
 }
 
 /// The suite that does not notice a mutant: the one that has to grow, or the only one.
-pub(super) fn suite_of<'a>(report: &'a Report, mutant: &'a MutantResult) -> Option<&'a str> {
+pub(crate) fn suite_of<'a>(report: &'a Report, mutant: &'a MutantResult) -> Option<&'a str> {
     let named = mutant.missing.iter().map(|missing| missing.file.as_str());
     let suites = report.started().into_iter().flat_map(|run| &run.suites).map(|suite| suite.file.as_str());
     named.chain(suites).find(|file| is_written(report, file))
 }
 
 /// Where a case stands, as people read it; `None` where nobody wrote it.
-pub(super) fn line(info: &CaseInfo) -> Option<String> {
+pub(crate) fn line(info: &CaseInfo) -> Option<String> {
     (!info.from_command_line).then(|| format!("{}:{}", info.file, info.line))
 }
 
 /// Whether a suite is a file that somebody wrote.
-pub(super) fn is_written(report: &Report, file: &str) -> bool {
+pub(crate) fn is_written(report: &Report, file: &str) -> bool {
     let mut suites = report.started().into_iter().flat_map(|run| &run.suites);
     is_file(file) && !suites.any(|suite| suite.file == file && suite.from_command_line)
 }

@@ -9,7 +9,7 @@ use quick_junit::{TestCaseStatus, TestRerun};
 use super::fold::Report;
 use super::{Format, junit};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "xunit",
     about: "the same without what the strict schema of Jenkins' xUnit plugin refuses, such as the files and lines of cases",
     render: |report, _| render(report),

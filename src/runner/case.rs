@@ -36,7 +36,7 @@ use crate::suite::{Action, Handshake, Order};
 use crate::wire::Frame;
 
 /// The time for a case where neither suite nor command line says anything.
-pub(super) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The event that a case begins an attempt.
 fn started(case: &Case, attempt: u32) -> Event {
@@ -46,7 +46,7 @@ fn started(case: &Case, attempt: u32) -> Event {
 }
 
 /// Runs a case, again if it may be retried or is to be repeated, and returns its result.
-pub(super) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: Arc<Options>) -> CaseResult {
+pub(crate) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: Arc<Options>) -> CaseResult {
     let planned = target.planned();
     let decided = |result| of_check(planned, &case, result, Vec::new());
     let result = match &case.body {
@@ -100,27 +100,27 @@ fn apply_known_failures(case: &Case, mut result: CaseResult) -> CaseResult {
 
 /// A case with everything that an attempt at it needs.
 #[derive(Clone, Copy)]
-pub(super) struct CaseRun<'a> {
-    pub(super) target: &'a Arc<TargetSessions>,
-    pub(super) case: &'a Case,
-    pub(super) script: &'a Script,
-    pub(super) limits: CaseLimits<'a>,
+pub(crate) struct CaseRun<'a> {
+    pub(crate) target: &'a Arc<TargetSessions>,
+    pub(crate) case: &'a Case,
+    pub(crate) script: &'a Script,
+    pub(crate) limits: CaseLimits<'a>,
     /// The faults that strike its messages.
-    pub(super) faults: Option<&'a Arc<FaultPlayer>>,
+    pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
 }
 
 /// The time that an attempt may take, and when it must stop.
 #[derive(Clone, Copy)]
-pub(super) struct CaseLimits<'a> {
+pub(crate) struct CaseLimits<'a> {
     /// The time for the case; starting a server has a time of its own.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
     /// The rest of it, where a restart divided the case.
-    pub(super) left: Duration,
-    pub(super) stop: &'a Stop,
+    pub(crate) left: Duration,
+    pub(crate) stop: &'a Stop,
     /// Whether the case was counted on for this session.
-    pub(super) turn: SessionUse,
+    pub(crate) turn: SessionUse,
     /// Whether the case is attempted once, however it ends.
-    pub(super) is_once: bool,
+    pub(crate) is_once: bool,
 }
 
 impl CaseRun<'_> {
@@ -182,7 +182,7 @@ impl CaseRun<'_> {
         downgrade_should(self.case, CheckResult { duration, ..result })
     }
 
-    pub(super) fn with_turn(&self, turn: SessionUse) -> Self {
+    pub(crate) fn with_turn(&self, turn: SessionUse) -> Self {
         Self { limits: CaseLimits { turn, ..self.limits }, ..*self }
     }
 
@@ -206,7 +206,7 @@ impl CaseRun<'_> {
     }
 
     /// Runs the script in sessions that nobody shares; every `restart` step begins another one.
-    pub(super) async fn run_in_own_session(&self) -> CheckResult {
+    pub(crate) async fn run_in_own_session(&self) -> CheckResult {
         if !self.case.inject.is_empty() && self.faults.is_none() {
             let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()).timed(carrier::clock));
             let result = Box::pin(CaseRun { faults: Some(&faults), ..*self }.run_in_own_session()).await;
@@ -291,7 +291,7 @@ impl CaseRun<'_> {
     }
 
     /// Runs the script in an open session: setup, preconditions, steps, teardown.
-    pub(super) async fn run_script(&self, opened: &OpenSession) -> CheckResult {
+    pub(crate) async fn run_script(&self, opened: &OpenSession) -> CheckResult {
         let mut conversation = self.converse(opened);
         let checked = self.with_timeout(&mut conversation, self.script).await;
         self.with_teardown(conversation, checked, opened).await
@@ -514,7 +514,7 @@ fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResu
 }
 
 /// The result of steps of which one went wrong: a failure, unless no step could be judged.
-pub(super) fn of_findings(found: Vec<Finding>) -> CheckResult {
+pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
     let message_of = |problem: &StepProblem| {
         let mut having = found.iter().filter(|found| found.step_problem.as_deref() == Some(problem));
         having.next().map(|found| found.message.clone())

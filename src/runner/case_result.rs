@@ -13,7 +13,7 @@ use crate::source::{Span, duration_text};
 use crate::suite::{Level, Rule};
 
 /// The result of a case from that of its last attempt.
-pub(super) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, earlier: Vec<Attempt>) -> CaseResult {
+pub(crate) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, earlier: Vec<Attempt>) -> CaseResult {
     // Only a case that sent something and has a verdict judges anything.
     let has_judged = matches!(check.outcome, Outcome::Passed | Outcome::Failed) && !check.frames.is_empty();
     // A recorded answer was compared with nothing.
@@ -36,18 +36,18 @@ pub(super) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, ear
 }
 
 /// An attempt that another one follows.
-pub(super) fn to_attempt(check: &CheckResult) -> Attempt {
+pub(crate) fn to_attempt(check: &CheckResult) -> Attempt {
     Attempt { outcome: check.outcome, duration_us: micros(check.duration), findings: check.findings.clone() }
 }
 
 /// The result of a template whose cases could not be made in time.
-pub(super) fn expansion_timed_out(planned: &SuitePlan, case: &Case, limit: Duration) -> CaseResult {
+pub(crate) fn expansion_timed_out(planned: &SuitePlan, case: &Case, limit: Duration) -> CaseResult {
     let reason = Reason::ExpansionTimedOut(duration_text(limit));
     of_check(planned, case, CheckResult::because(Outcome::Inconclusive, reason), Vec::new())
 }
 
 /// The result of a template whose server could not list what it offers.
-pub(super) fn not_expanded(planned: &SuitePlan, case: &Case, error: SessionError) -> CaseResult {
+pub(crate) fn not_expanded(planned: &SuitePlan, case: &Case, error: SessionError) -> CaseResult {
     match error {
         SessionError::NotApplicable(reason) => {
             of_check(planned, case, CheckResult::because(Outcome::Skipped, reason), Vec::new())
@@ -58,12 +58,12 @@ pub(super) fn not_expanded(planned: &SuitePlan, case: &Case, error: SessionError
 }
 
 /// The result of a case whose turn did not come before the run ended.
-pub(super) fn not_run(planned: &SuitePlan, case: &Case, end: RunEnd) -> CaseResult {
+pub(crate) fn not_run(planned: &SuitePlan, case: &Case, end: RunEnd) -> CaseResult {
     of_check(planned, case, CheckResult::because(Outcome::Skipped, Reason::NotRun(end)), Vec::new())
 }
 
 /// The result of a suite's teardown that failed: errored, beside the cases and hiding none.
-pub(super) fn of_suite_teardown(target: &TargetSessions, check: CheckResult) -> CaseResult {
+pub(crate) fn of_suite_teardown(target: &TargetSessions, check: CheckResult) -> CaseResult {
     let suite = &target.planned().suite;
     let span = suite.teardown.first().map_or(suite.name.span, |step| step.span);
     CaseResult {
@@ -76,7 +76,7 @@ pub(super) fn of_suite_teardown(target: &TargetSessions, check: CheckResult) -> 
 }
 
 /// The result of the check whether the cases of a target depend on one another.
-pub(super) fn of_isolation(plan: &Plan, suite: usize, index: usize, check: CheckResult, seed: u32) -> CaseResult {
+pub(crate) fn of_isolation(plan: &Plan, suite: usize, index: usize, check: CheckResult, seed: u32) -> CaseResult {
     let planned = &plan.suites[suite];
     let name = format!("isolation of the cases on {}", planned.lanes[index].server);
     let mut result = beside(plan, planned, index, planned.suite.name.span, name);
@@ -119,7 +119,7 @@ fn beside(plan: &Plan, planned: &SuitePlan, index: usize, span: Span, name: Stri
 }
 
 /// The result of a case whose task panicked.
-pub(super) fn panicked(planned: &SuitePlan, case: &Case, words: &str) -> CaseResult {
+pub(crate) fn panicked(planned: &SuitePlan, case: &Case, words: &str) -> CaseResult {
     let message = format!("mcprove broke while it ran this case: {words}");
     let help = "this is a mistake in mcprove, not in your server; please report it with this text".to_owned();
     let found = Finding { help: Some(help), ..Finding::failure(FailureClass::Internal, message.clone()) };

@@ -22,7 +22,7 @@ use crate::suite::{AddedSettings, Step};
 use crate::transport::{Shutdown, ShutdownOrder};
 
 /// Runs the check of a case, which keeps its own time.
-pub(super) async fn run_check(
+pub(crate) async fn run_check(
     target: &Arc<TargetSessions>,
     case: &Case,
     check: &dyn Check,
@@ -72,7 +72,7 @@ async fn stopped(stop: &Stop, check: &dyn Check) {
     }
 }
 
-pub(super) struct TargetServers<'a> {
+pub(crate) struct TargetServers<'a> {
     target: Arc<TargetSessions>,
     case: &'a Case,
     options: &'a Options,
@@ -81,7 +81,7 @@ pub(super) struct TargetServers<'a> {
 }
 
 impl<'a> TargetServers<'a> {
-    pub(super) fn new(target: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
+    pub(crate) fn new(target: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
         Self { target: Arc::clone(target), case, options, learned: Mutex::default() }
     }
 

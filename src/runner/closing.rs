@@ -18,19 +18,19 @@ use crate::transport::{Shutdown, ShutdownOrder};
 const SHARED_WATCH: Duration = Duration::from_millis(2);
 
 /// The same for a case's own server: its start took longer, and others run meanwhile.
-pub(super) const OWN_WATCH: Duration = Duration::from_millis(20);
+pub(crate) const OWN_WATCH: Duration = Duration::from_millis(20);
 
 /// The end of a session that only one case used.
-pub(super) struct CaseSessionEnd {
+pub(crate) struct CaseSessionEnd {
     /// Violations outside of the case's exchanges.
-    pub(super) violations: Vec<OwnedViolation>,
+    pub(crate) violations: Vec<OwnedViolation>,
     /// The exit of the server, where no failed request reported it.
-    pub(super) exit: Option<Finding>,
+    pub(crate) exit: Option<Finding>,
 }
 
 impl TargetSessions {
     /// Runs the suite's teardown and ends the session; what it broke of the protocol is told.
-    pub(super) async fn finish(self: &Arc<Self>) {
+    pub(crate) async fn finish(self: &Arc<Self>) {
         self.end_unused().await;
         self.end_free().await;
         let opened = self.shared.lock().await.session.take();
@@ -41,7 +41,7 @@ impl TargetSessions {
     }
 
     /// Runs the suite's teardown in one session and reports its failure, which hides nothing.
-    pub(super) async fn tear_down(&self, opened: &OpenSession) {
+    pub(crate) async fn tear_down(&self, opened: &OpenSession) {
         let check = self.run_teardown(opened).await;
         if !check.findings.is_empty() {
             let result = case_result::of_suite_teardown(self, check);
@@ -50,7 +50,7 @@ impl TargetSessions {
     }
 
     /// Runs the suite's teardown in one session.
-    pub(super) async fn run_teardown(&self, opened: &OpenSession) -> CheckResult {
+    pub(crate) async fn run_teardown(&self, opened: &OpenSession) -> CheckResult {
         let steps = &self.planned().suite.teardown;
         if steps.is_empty() || !opened.session.is_open() {
             return CheckResult::new(Outcome::Passed);
@@ -66,7 +66,7 @@ impl TargetSessions {
     }
 
     /// Ends a session of the target; what it broke outside of any case is told.
-    pub(super) async fn close(&self, session: &Session) {
+    pub(crate) async fn close(&self, session: &Session) {
         let revision = session.server.revision.to_string();
         let mut closed = session.close(SHARED_WATCH).await;
         self.scan_results.count(&closed.seen);
@@ -78,7 +78,7 @@ impl TargetSessions {
     }
 
     /// Tells what a session broke so far, outside of any case.
-    pub(super) fn judge_so_far(&self, session: &Session) {
+    pub(crate) fn judge_so_far(&self, session: &Session) {
         let frames = session.frames();
         let violations = self.scan_results.take_unclaimed(None, session.take_all_violations(), &frames);
         let found = diagnosis::of_violations(&violations, &frames);
@@ -87,19 +87,19 @@ impl TargetSessions {
     }
 
     /// Ends a session that nobody used; that it may have ended by itself says nothing.
-    pub(super) async fn close_unused(&self, session: &Session) {
+    pub(crate) async fn close_unused(&self, session: &Session) {
         session.mark_exit_reported();
         self.close(session).await;
     }
 
     /// Ends a case's own session.
-    pub(super) async fn close_own(&self, session: &Session, case: &Case) -> CaseSessionEnd {
+    pub(crate) async fn close_own(&self, session: &Session, case: &Case) -> CaseSessionEnd {
         let closed = session.close(OWN_WATCH).await;
         self.closed_own(session, case, closed)
     }
 
     /// Ends the server of such a session in that way.
-    pub(super) async fn shut_down_own(&self, session: &Session, case: &Case, order: ShutdownOrder) -> Option<Shutdown> {
+    pub(crate) async fn shut_down_own(&self, session: &Session, case: &Case, order: ShutdownOrder) -> Option<Shutdown> {
         let (closed, shutdown) = session.shut_down(order).await;
         self.closed_own(session, case, closed);
         shutdown
@@ -116,7 +116,7 @@ impl TargetSessions {
     }
 
     /// Hands on what is left of a connection without a conversation.
-    pub(super) fn not_begun(&self, revision: &str, closed: ClosedSession) {
+    pub(crate) fn not_begun(&self, revision: &str, closed: ClosedSession) {
         let mut found = diagnosis::of_violations(&closed.violations, &closed.frames);
         // A server that does not start often says one thing all the time.
         found.dedup_by(|later, earlier| later.message == earlier.message);
@@ -125,7 +125,7 @@ impl TargetSessions {
         self.emitter().session(SessionFrames { has_begun: false, ..frames });
     }
 
-    pub(super) fn frames_of(&self, revision: String, case: Option<&Case>, closed: ClosedSession) -> SessionFrames {
+    pub(crate) fn frames_of(&self, revision: String, case: Option<&Case>, closed: ClosedSession) -> SessionFrames {
         let planned = self.planned();
         SessionFrames {
             file: planned.suite.file.clone(),
@@ -142,7 +142,7 @@ impl TargetSessions {
     }
 
     /// Tells what a server did wrong outside of any case, if it did.
-    pub(super) fn judged(&self, revision: &str, findings: Vec<Finding>) {
+    pub(crate) fn judged(&self, revision: &str, findings: Vec<Finding>) {
         if findings.is_empty() {
             return;
         }
@@ -159,7 +159,7 @@ impl TargetSessions {
         }));
     }
 
-    pub(super) fn at_server(&self, found: Finding) -> Finding {
+    pub(crate) fn at_server(&self, found: Finding) -> Finding {
         let planned = self.planned();
         let server = &planned.suite.servers[&planned.lanes[self.index].server];
         finding::at(found, &self.plan.sources, server.span, "this server")

@@ -10,28 +10,28 @@ use crate::event::{CaseResult, Event, FailureClass, Outcome, Reason, Section, Se
 use crate::plan::{CaseSource, Plan};
 
 /// Sees every message once, in order.
-pub(super) struct RunCollector<'a> {
+pub(crate) struct RunCollector<'a> {
     /// The files of the suites, with which the ids of their cases begin.
-    pub(super) suite_files: Vec<String>,
-    pub(super) judge: CoverageCollector,
+    pub(crate) suite_files: Vec<String>,
+    pub(crate) judge: CoverageCollector,
     /// The recorded answers.
-    pub(super) recorded: snapshot::SnapshotLedger,
+    pub(crate) recorded: snapshot::SnapshotLedger,
     /// The known failures.
-    pub(super) known: baseline::BaselineMatches<'a>,
-    pub(super) summary: Summary,
+    pub(crate) known: baseline::BaselineMatches<'a>,
+    pub(crate) summary: Summary,
     /// The settings of all blocks.
-    pub(super) blocks: Vec<Arc<dyn CaseSource>>,
+    pub(crate) blocks: Vec<Arc<dyn CaseSource>>,
     /// Results that sections of blocks need.
-    pub(super) kept: Vec<CaseResult>,
+    pub(crate) kept: Vec<CaseResult>,
     /// Sections about tools, each server and revision once.
-    pub(super) sections: Vec<Section>,
-    pub(super) starts: ServerStarts,
-    pub(super) recordings: Arc<Recordings>,
-    pub(super) observer: &'a mut dyn Observer,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) starts: ServerStarts,
+    pub(crate) recordings: Arc<Recordings>,
+    pub(crate) observer: &'a mut dyn Observer,
 }
 
 impl RunCollector<'_> {
-    pub(super) fn on_message(&mut self, message: RunMessage) {
+    pub(crate) fn on_message(&mut self, message: RunMessage) {
         match message {
             RunMessage::Event(mut event) => {
                 if let Event::SessionJudged(judged) = &mut event {
@@ -58,14 +58,14 @@ impl RunCollector<'_> {
     }
 
     /// A verdict that no task came to.
-    pub(super) fn on_suite_check(&mut self, result: &CaseResult) {
+    pub(crate) fn on_suite_check(&mut self, result: &CaseResult) {
         self.judge.case(result);
         self.known.case(result);
         self.summary.failed += usize::from(result.outcome == Outcome::Failed && !result.is_known());
         self.event(Event::CaseFinished(Box::new(result.clone())));
     }
 
-    pub(super) fn event(&mut self, mut event: Event) {
+    pub(crate) fn event(&mut self, mut event: Event) {
         let redactor = &self.recordings.redactor;
         // Also where there is no secret: what a server wrote must not pass for one.
         event.keep_reproductions(&|text| redactor.restorable(text));
@@ -76,7 +76,7 @@ impl RunCollector<'_> {
     }
 
     /// Tells of recordings and of entries of the baseline that this run showed to be wrong.
-    pub(super) fn close(&mut self, plan: &Plan, not_run: usize) {
+    pub(crate) fn close(&mut self, plan: &Plan, not_run: usize) {
         let was_whole = not_run == 0 && !self.summary.interrupted;
         self.summary.snapshots = self.recorded.news(was_whole);
         let is_telling = was_whole && plan.selection.is_everything() && self.summary.errored == 0;
@@ -100,7 +100,7 @@ impl RunCollector<'_> {
     }
 
     /// The sections that blocks add to the summary.
-    pub(super) fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = Vec::new();
         for block in &self.blocks {
             for section in block.section_of_cases(&self.kept) {

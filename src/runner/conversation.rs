@@ -26,44 +26,44 @@ use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite};
 use crate::wire::admitted_failure;
 
 /// A conversation so far: what was said, what was learned.
-pub(super) struct Conversation<'a> {
-    pub(super) speaker: CaseSpeaker<'a>,
-    pub(super) names: Names,
-    pub(super) exchanges: Vec<Exchange>,
-    pub(super) sources: &'a Sources,
-    pub(super) suite: &'a Suite,
+pub(crate) struct Conversation<'a> {
+    pub(crate) speaker: CaseSpeaker<'a>,
+    pub(crate) names: Names,
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) sources: &'a Sources,
+    pub(crate) suite: &'a Suite,
     /// Whether nobody wrote its steps for this server.
-    pub(super) is_derived: bool,
+    pub(crate) is_derived: bool,
     /// Learns what is captured as a secret.
-    pub(super) redactor: &'a Redactor,
+    pub(crate) redactor: &'a Redactor,
     /// Compares answers with recorded ones; `None` where nothing is judged.
-    pub(super) recorder: Option<SnapshotRecorder<'a>>,
+    pub(crate) recorder: Option<SnapshotRecorder<'a>>,
     /// Doubts that fail nothing.
-    pub(super) warnings: Vec<Finding>,
+    pub(crate) warnings: Vec<Finding>,
     /// Why expectations that were met prove nothing, or cannot be judged.
-    pub(super) inconclusive_reason: Option<Reason>,
+    pub(crate) inconclusive_reason: Option<Reason>,
     /// Failures of steps that ran during another one.
-    pub(super) concurrent_failures: Vec<Finding>,
+    pub(crate) concurrent_failures: Vec<Finding>,
     /// The values of a round, and the tools that the steps must not call.
-    pub(super) rounds: Option<Arc<Rounds>>,
+    pub(crate) rounds: Option<Arc<Rounds>>,
     /// How many requests were served.
-    pub(super) served: u64,
+    pub(crate) served: u64,
     /// By tool: a failure that was answered as if it were none.
-    pub(super) unflagged: BTreeMap<String, Finding>,
+    pub(crate) unflagged: BTreeMap<String, Finding>,
     /// The findings of a rule's steps so far.
-    pub(super) broken: Vec<Finding>,
+    pub(crate) broken: Vec<Finding>,
     /// Where somebody gives arguments.
-    pub(super) config_source: ConfigSource,
+    pub(crate) config_source: ConfigSource,
     /// The calls that were served so far; `None` if no generated case has to know.
-    pub(super) history: Option<&'a History>,
+    pub(crate) history: Option<&'a History>,
     /// The faults that strike what is said.
-    pub(super) faults: Option<&'a Arc<FaultPlayer>>,
+    pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
     /// The names that no answer provided: those of the suite and of the case.
-    pub(super) given: [Option<&'a Names>; 3],
+    pub(crate) given: [Option<&'a Names>; 3],
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(speaker: CaseSpeaker<'a>, mut names: Names, target: &'a TargetSessions) -> Self {
+    pub(crate) fn new(speaker: CaseSpeaker<'a>, mut names: Names, target: &'a TargetSessions) -> Self {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
@@ -91,14 +91,14 @@ impl<'a> Conversation<'a> {
     }
 
     /// The names that another session may use too.
-    pub(super) fn learned(&self) -> Names {
+    pub(crate) fn learned(&self) -> Names {
         let own = of_session(self.speaker.session);
         let shared = self.names.iter().filter(|(name, value)| own.get(*name) != Some(*value));
         shared.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Does steps until one goes wrong.
-    pub(super) async fn all(&mut self, phase: Phase, steps: &[Step]) -> Result<(), Vec<Finding>> {
+    pub(crate) async fn all(&mut self, phase: Phase, steps: &[Step]) -> Result<(), Vec<Finding>> {
         for step in steps {
             let found = self.step(phase, step).await;
             if !found.is_empty() {
@@ -109,7 +109,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does every step, whatever goes wrong; what does is returned.
-    pub(super) async fn every(&mut self, phase: Phase, steps: &[Step]) -> Vec<Finding> {
+    pub(crate) async fn every(&mut self, phase: Phase, steps: &[Step]) -> Vec<Finding> {
         let mut found = Vec::new();
         for step in steps {
             found.extend(self.step(phase, step).await);
@@ -118,7 +118,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does one step and judges its answer.
-    pub(super) async fn step(&mut self, phase: Phase, step: &Step) -> Vec<Finding> {
+    pub(crate) async fn step(&mut self, phase: Phase, step: &Step) -> Vec<Finding> {
         if let Some(faults) = self.faults.filter(|_| step.heals) {
             faults.heal();
         }
@@ -173,7 +173,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
-    pub(super) async fn speak(&mut self, phase: Phase, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
+    pub(crate) async fn speak(&mut self, phase: Phase, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
             .map_err(|unsaid| self.intent_failure(unsaid))
@@ -219,13 +219,13 @@ impl<'a> Conversation<'a> {
     }
 
     /// The last exchange, where it got no answer.
-    pub(super) fn unanswered(&self) -> Option<usize> {
+    pub(crate) fn unanswered(&self) -> Option<usize> {
         let last = self.exchanges.len().checked_sub(1)?;
         self.exchanges[last].answer_frame.is_none().then_some(last)
     }
 
     /// Says of an exchange that was cut off in which frame its request went, if it went.
-    pub(super) fn find_request(&mut self, at: usize) {
+    pub(crate) fn find_request(&mut self, at: usize) {
         let earlier = self.exchanges[..at].iter().map(|exchange| exchange.answer_frame.unwrap_or(exchange.frame)).max();
         let frames = self.speaker.session.frames_of(self.speaker.owner);
         let own = frames.into_iter().find(|frame| *frame > earlier.unwrap_or(0));
@@ -269,7 +269,7 @@ impl<'a> Conversation<'a> {
         names_of(self.sources.text(template)).iter().any(|name| self.names.contains_key(name) && !is_given(name))
     }
 
-    pub(super) fn judge(&mut self, step: &Step, heard: &StepResponse, index: usize) -> Vec<Finding> {
+    pub(crate) fn judge(&mut self, step: &Step, heard: &StepResponse, index: usize) -> Vec<Finding> {
         let problems = self.capture(step, heard);
         let answer = Answer {
             method: &heard.method,
@@ -323,7 +323,7 @@ impl<'a> Conversation<'a> {
         found
     }
 
-    pub(super) fn capture(&mut self, step: &Step, heard: &StepResponse) -> Vec<Finding> {
+    pub(crate) fn capture(&mut self, step: &Step, heard: &StepResponse) -> Vec<Finding> {
         let mut problems = Vec::new();
         for Capture { name, path, is_secret } in &step.capture {
             match path.find(&heard.reply.message) {
@@ -361,12 +361,12 @@ fn of_session(session: &Session) -> Names {
 }
 
 /// Whether an answer is neither an error nor a tool's error.
-pub(super) fn is_served(message: &Value) -> bool {
+pub(crate) fn is_served(message: &Value) -> bool {
     message.get("result").is_some_and(|result| result["isError"] != true)
 }
 
 /// Findings, and the violations behind them: one that says what a violation says takes over its name and its evidence.
-pub(super) fn joined(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn joined(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
     for violation in violations {
         let is_same = |found: &&mut Finding| {
             found.code == "protocol-error" && found.message == violation.message && found.class == violation.class

@@ -11,7 +11,7 @@ use crate::taxonomy::score::Evidence;
 use crate::wire::{Direction, Scanner};
 
 /// Collects what cases and scans judged.
-pub(super) struct CoverageCollector {
+pub(crate) struct CoverageCollector {
     /// Everything, whichever suite and server it belongs to.
     total: CoverageFacts,
     /// The same for each suite on each server, in the order of the plan.
@@ -34,12 +34,12 @@ struct CoverageFacts {
 }
 
 impl CoverageCollector {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let targets = plan.suites.iter().flat_map(|planned| targets(planned, plan.selection.is_everything()));
         Self { total: CoverageFacts::of(declared(plan.cases())), targets: targets.collect() }
     }
 
-    pub(super) fn ready(&mut self, ready: &ServerReady) {
+    pub(crate) fn ready(&mut self, ready: &ServerReady) {
         let setting = || (ready.transport.as_str().to_owned(), ready.revision.clone());
         self.total.planned.settings.insert(setting());
         if let Some(facts) = self.of(&ready.file, &ready.server) {
@@ -47,7 +47,7 @@ impl CoverageCollector {
         }
     }
 
-    pub(super) fn case(&mut self, result: &CaseResult) {
+    pub(crate) fn case(&mut self, result: &CaseResult) {
         let evidence = Evidence { case: result.case.id.clone(), frames: result.frames.clone() };
         self.total.judge(result.judged.iter().map(String::as_str), &evidence);
         if let Some(target) = self.targets.iter_mut().find(|target| target.has(&result.case)) {
@@ -56,7 +56,7 @@ impl CoverageCollector {
     }
 
     /// Every session that was spoken in was scanned from end to end.
-    pub(super) fn session(&mut self, frames: &SessionFrames) {
+    pub(crate) fn session(&mut self, frames: &SessionFrames) {
         if !frames.has_begun {
             return;
         }
@@ -77,7 +77,7 @@ impl CoverageCollector {
         }
     }
 
-    pub(super) fn score(&self, registry: &Registry, thresholds: Thresholds) -> Coverage {
+    pub(crate) fn score(&self, registry: &Registry, thresholds: Thresholds) -> Coverage {
         let gates = |exercised| coverage::gates(exercised, thresholds.plain, thresholds.weighted);
         let mut total = self.total.score(registry);
         if let [_, _, ..] = *self.targets {

@@ -12,7 +12,7 @@ use crate::transport::TransportKind;
 /// A case is only to blame if it ends the fresh server too. Where nobody does, the end of the shared server is told for
 /// itself, so that the run does not pass. One slow call holds up all others of a session, so no answer in time is a
 /// failure only if there is none alone either. Suites with a setup are left as they are: it ran in the shared server.
-pub(super) async fn rerun_to_attribute(
+pub(crate) async fn rerun_to_attribute(
     target: &TargetSessions,
     opened: &OpenSession,
     attempted: CheckResult,
@@ -45,7 +45,7 @@ pub(super) async fn rerun_to_attribute(
 }
 
 /// Whether an attempt tells that the server ended.
-pub(super) fn ended_the_server(attempted: &CheckResult) -> bool {
+pub(crate) fn ended_the_server(attempted: &CheckResult) -> bool {
     attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
 }
 

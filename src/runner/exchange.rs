@@ -20,21 +20,21 @@ use crate::wire::{Catalog, Era, ListKind, Revision};
 const KEPT: usize = 4096;
 
 /// A session and the case that speaks over it.
-pub(super) struct CaseSpeaker<'a> {
-    pub(super) session: &'a Session,
+pub(crate) struct CaseSpeaker<'a> {
+    pub(crate) session: &'a Session,
     /// The case id; empty for the target itself.
-    pub(super) owner: &'a str,
-    pub(super) catalog: Arc<Catalog>,
+    pub(crate) owner: &'a str,
+    pub(crate) catalog: Arc<Catalog>,
 }
 
 /// An answer, and what was asked.
-pub(super) struct StepResponse {
-    pub(super) method: String,
-    pub(super) reply: SessionReply,
+pub(crate) struct StepResponse {
+    pub(crate) method: String,
+    pub(crate) reply: SessionReply,
 }
 
 /// The message that a step sends, filled in.
-pub(super) enum Intent {
+pub(crate) enum Intent {
     Request { method: String, params: Option<Value> },
     List(ListKind),
     Notify { method: String, params: Option<Value> },
@@ -45,14 +45,14 @@ pub(super) enum Intent {
 }
 
 /// Why a step says nothing.
-pub(super) enum IntentError {
+pub(crate) enum IntentError {
     /// It wants the id of a session that has none.
     WithoutSessionId,
     Unfilled(Unfilled),
 }
 
 /// The message that a step sends, and the exchange that it begins; `Err` says why it cannot be sent.
-pub(super) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Result<Intent, IntentError>) {
+pub(crate) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Result<Intent, IntentError>) {
     match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
         Ok(intent) => {
             let tool = called_tool(&intent).map(str::to_owned);
@@ -98,7 +98,7 @@ fn wants_session_id(step: &Step, names: &Names) -> bool {
 
 impl CaseSpeaker<'_> {
     /// Says it and notes what came of it; `Err` says why there is no answer to judge.
-    pub(super) async fn perform(
+    pub(crate) async fn perform(
         &self,
         intent: Intent,
         step: &Step,
@@ -313,7 +313,7 @@ fn step_title(step: &Step) -> String {
     }
 }
 
-pub(super) fn blank(phase: Phase, title: String) -> Exchange {
+pub(crate) fn blank(phase: Phase, title: String) -> Exchange {
     Exchange {
         phase,
         title,
@@ -332,6 +332,6 @@ fn cut_json(value: &Value) -> String {
 }
 
 /// The part of a text that an exchange keeps.
-pub(super) fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     beginning(text, KEPT)
 }

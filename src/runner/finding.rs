@@ -7,20 +7,20 @@ use crate::suite::Suite;
 use crate::wire::Repeated;
 
 /// The label of a template that cannot be filled in.
-pub(super) const UNFILLED_HERE: &str = "cannot be filled in";
+pub(crate) const UNFILLED_HERE: &str = "cannot be filled in";
 
 /// Whether a step was left out because nobody allowed its call.
-pub(super) fn is_not_allowed(found: &Finding) -> bool {
+pub(crate) fn is_not_allowed(found: &Finding) -> bool {
     matches!(found.step_problem.as_deref(), Some(StepProblem::ToolNotAllowed | StepProblem::ReadOnly))
 }
 
 /// A finding that points at a place, unless it already points somewhere.
-pub(super) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
+pub(crate) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> Finding {
     Finding { quote: found.quote.or_else(|| Some(Quote::new(sources, span, label))), ..found }
 }
 
 /// Findings as they may be told: what nobody wrote down tells nobody where to look.
-pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
     if suite.asked.is_none() {
         return found;
     }
@@ -29,7 +29,7 @@ pub(super) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// A template that cannot be filled in.
-pub(super) fn unfilled(reason: &TemplateError) -> Finding {
+pub(crate) fn unfilled(reason: &TemplateError) -> Finding {
     let help = match reason {
         TemplateError::GivenUp(_) => "make it smaller, or write a large value into a file of `rows`",
         TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_) => {
@@ -41,7 +41,7 @@ pub(super) fn unfilled(reason: &TemplateError) -> Finding {
 }
 
 /// Something that a server lists more than once.
-pub(super) fn repeated(repeated: Repeated) -> Finding {
+pub(crate) fn repeated(repeated: Repeated) -> Finding {
     let Repeated { noun, name, times } = repeated;
     let times = if times == 2 { "twice".to_owned() } else { format!("{times} times") };
     let help = "clients can reach only one of them; give each a name of its own".to_owned();

@@ -9,7 +9,7 @@ use crate::wire::{Catalog, Tool};
 
 /// The calls of a target, as far as they decide what a refusal means.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(crate) struct History {
     /// Tools with arguments.
     served: Mutex<BTreeSet<String>>,
     /// Whether a tool was called that may have changed what others answer.
@@ -18,7 +18,7 @@ pub(super) struct History {
 
 impl History {
     /// Takes note of what is about to be sent.
-    pub(super) fn sending(&self, exchange: &Exchange, catalog: &Catalog) {
+    pub(crate) fn sending(&self, exchange: &Exchange, catalog: &Catalog) {
         if self.has_written.load(Ordering::Relaxed) {
             return;
         }
@@ -32,19 +32,19 @@ impl History {
     }
 
     /// Takes note that generated calls may change what others answer.
-    pub(super) fn expect_writes(&self) {
+    pub(crate) fn expect_writes(&self) {
         self.has_written.store(true, Ordering::Relaxed);
     }
 
     /// Takes note of a valid call that was served.
-    pub(super) fn served(&self, exchange: &Exchange) {
+    pub(crate) fn served(&self, exchange: &Exchange) {
         let key = key(exchange);
         self.served.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
     }
 
     /// Whether the same call was served before, and nothing that was sent since the beginning can explain that it is
     /// refused.
-    pub(super) fn has_served(&self, exchange: &Exchange) -> bool {
+    pub(crate) fn has_served(&self, exchange: &Exchange) -> bool {
         let served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
         !self.has_written.load(Ordering::Relaxed) && served.contains(&key(exchange))
     }
@@ -55,7 +55,7 @@ fn key(exchange: &Exchange) -> String {
 }
 
 /// Whether a refusal says that calls come too often, which a sound server may say at any time.
-pub(super) fn is_limit(words: &str) -> bool {
+pub(crate) fn is_limit(words: &str) -> bool {
     let words = words.to_lowercase();
     ["rate limit", "ratelimit", "too many", "quota", "throttl", "try again later", "429"]
         .iter()

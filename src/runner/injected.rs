@@ -10,7 +10,7 @@ use crate::plan::Case;
 use crate::suite::Step;
 
 /// The result of a case with what the faults did: one that changed nothing proves nothing.
-pub(super) fn judge(
+pub(crate) fn judge(
     mut result: CheckResult,
     faults: &FaultPlayer,
     case: &Case,
@@ -47,7 +47,7 @@ pub(super) fn judge(
 }
 
 /// The result of a step whose answer is to be lost: nothing came in time, or a fault ended the server.
-pub(super) fn is_lost(
+pub(crate) fn is_lost(
     step: &Step,
     faults: Option<&FaultPlayer>,
     result: Result<Option<StepResponse>, Finding>,

@@ -11,7 +11,7 @@ use crate::plan::{Plan, replanned};
 use crate::suite::{Order, RestartPolicy};
 
 /// The variant that the comparison judges: a case that hears of another has what belongs to the other.
-pub(super) const JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
+pub(crate) const JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
 
 /// More suspects than this say nothing.
 const SUSPECTS: usize = 3;
@@ -60,7 +60,7 @@ struct IsolationRuns {
 }
 
 /// Runs the cases in three ways; returns how many were not reached, and what differs.
-pub(super) async fn verify(
+pub(crate) async fn verify(
     plan: &Arc<Plan>,
     options: &Arc<Options>,
     collector: &mut RunCollector<'_>,

@@ -11,11 +11,11 @@ const PATH_VARIABLES: [&str; 4] = ["HOME", "PATH", "TMPDIR", "USERPROFILE"];
 
 /// Paths and their placeholders.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MachinePaths(Vec<(String, String)>);
+pub(crate) struct MachinePaths(Vec<(String, String)>);
 
 impl MachinePaths {
     /// The folder of a suite, and what the environment names.
-    pub(super) fn of(folder: &Path, environment: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(folder: &Path, environment: &BTreeMap<String, String>) -> Self {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let folder = fs::canonicalize(folder).ok().map(|folder| (folder.display().to_string(), "<folder>".to_owned()));
         let named =
@@ -27,7 +27,7 @@ impl MachinePaths {
     }
 
     /// The value with placeholders for paths.
-    pub(super) fn mask(&self, value: Value) -> Value {
+    pub(crate) fn mask(&self, value: Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into(),
             Value::Array(items) => items.into_iter().map(|item| self.mask(item)).collect(),

@@ -14,7 +14,7 @@ use crate::suite::{Auth, Server, Suite, Target};
 use crate::transport::http::userinfo;
 
 /// The environment variables and the suite's variables, filled in their order.
-pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, Unfilled> {
+pub(crate) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, Unfilled> {
     let environment = environment.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
     let mut names = Names::from_iter([("env".to_owned(), Json::Object(environment))]);
     for (name, node) in &suite.variables {
@@ -25,7 +25,7 @@ pub(super) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) ->
 }
 
 /// Those variables of the environment that the texts of a plan mention: templates need no others.
-pub(super) fn mentioned(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(crate) fn mentioned(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut kept = BTreeMap::new();
     for name in mentioned_names(plan) {
         if let Some(value) = environment.get(&name) {
@@ -152,7 +152,7 @@ fn credentials(server: &Server, names: &Names) -> Vec<String> {
 
 /// Fills the arguments that the suite gives for tools, wherever a case finds them in the server's offer. Arguments that
 /// come from the server's own schemas stay as they are: a server must not have templates filled.
-pub(super) fn fill_given_arguments(names: &mut Names, suite: &Suite) {
+pub(crate) fn fill_given_arguments(names: &mut Names, suite: &Suite) {
     if !names.contains_key("offer") {
         return;
     }

@@ -21,21 +21,21 @@ use crate::wire::Revision;
 
 /// The settings of a new session.
 #[derive(Clone, Copy)]
-pub(super) struct Opening<'a> {
+pub(crate) struct Opening<'a> {
     /// The client's answers to requests of the server.
-    pub(super) answers: &'a Answers,
-    pub(super) handshake: Handshake,
+    pub(crate) answers: &'a Answers,
+    pub(crate) handshake: Handshake,
     /// Names that only this session has, beside those of its target.
-    pub(super) names: &'a Names,
+    pub(crate) names: &'a Names,
     /// The faults that strike what it sends and gets.
-    pub(super) faults: Option<&'a Arc<FaultPlayer>>,
+    pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
     /// Whether the server may end during its start; then its start is no finding and in no recording.
-    pub(super) may_end: bool,
+    pub(crate) may_end: bool,
 }
 
 impl<'a> Opening<'a> {
     /// With a handshake, and without names of its own.
-    pub(super) fn with(answers: &'a Answers) -> Self {
+    pub(crate) fn with(answers: &'a Answers) -> Self {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
         Self { answers, handshake: Handshake::Perform, names: &NONE, faults: None, may_end: false }
     }
@@ -43,7 +43,7 @@ impl<'a> Opening<'a> {
 
 impl TargetSessions {
     /// A session with the server of another session, which has an address.
-    pub(super) async fn beside(&self, session: &Session, how: Opening<'_>) -> Result<Session, SessionError> {
+    pub(crate) async fn beside(&self, session: &Session, how: Opening<'_>) -> Result<Session, SessionError> {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
         let opened = self.open_at(server, Some(session.server.revision), how).await?;
@@ -52,7 +52,7 @@ impl TargetSessions {
     }
 
     /// The same as one of the users of the server.
-    pub(super) async fn beside_as(
+    pub(crate) async fn beside_as(
         &self,
         session: &Session,
         user: &str,
@@ -74,12 +74,12 @@ impl TargetSessions {
     }
 
     /// Starts a server and shakes hands.
-    pub(super) async fn open(&self, known: Option<Revision>, how: Opening<'_>) -> Result<Session, SessionError> {
+    pub(crate) async fn open(&self, known: Option<Revision>, how: Opening<'_>) -> Result<Session, SessionError> {
         self.open_at(self.server.clone(), known, how).await
     }
 
     /// Starts a server with more settings and shakes hands. A recorded session had them when it was recorded.
-    pub(super) async fn open_with(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
+    pub(crate) async fn open_with(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
         if self.is_replayed && added.must_not_start {
             let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
             return Err(SessionError::Broken(Box::new(found)));

@@ -99,17 +99,17 @@ impl Options {
     }
 
     /// The order in which the cases of a suite begin.
-    pub(super) fn order_of(&self, suite: &Suite) -> Order {
+    pub(crate) fn order_of(&self, suite: &Suite) -> Order {
         self.order.unwrap_or(suite.options.order)
     }
 
     /// Whether somebody says how many cases of a suite run at a time.
-    pub(super) fn says_parallel(&self, suite: &Suite) -> bool {
+    pub(crate) fn says_parallel(&self, suite: &Suite) -> bool {
         self.parallel.or(suite.options.parallel).is_some()
     }
 
     /// How many cases of a suite run at a time; where nobody says it, only those that nobody wrote.
-    pub(super) fn parallel_of(&self, suite: &Suite) -> usize {
+    pub(crate) fn parallel_of(&self, suite: &Suite) -> usize {
         self.parallel.or(suite.options.parallel).unwrap_or(self.processors).clamp(1, MOST_PARALLEL)
     }
 }
@@ -133,7 +133,7 @@ impl InProcess {
         Self(Arc::new(connect))
     }
 
-    pub(super) fn connect(&self) -> Link {
+    pub(crate) fn connect(&self) -> Link {
         (self.0)()
     }
 }
@@ -155,7 +155,7 @@ impl Replay {
     }
 
     /// The server of one lane.
-    pub(super) fn server(&self, lane: String) -> InProcess {
+    pub(crate) fn server(&self, lane: String) -> InProcess {
         let connect = Arc::clone(&self.0);
         InProcess::new(move || connect(&lane))
     }
@@ -186,11 +186,11 @@ impl Tamper {
         Self { start: Arc::new(start), link: Arc::new(link) }
     }
 
-    pub(super) fn start(&self, lane: &str, command: &mut ServerCommand) {
+    pub(crate) fn start(&self, lane: &str, command: &mut ServerCommand) {
         (self.start)(lane, command);
     }
 
-    pub(super) fn link(&self, lane: &str, link: Link) -> Link {
+    pub(crate) fn link(&self, lane: &str, link: Link) -> Link {
         (self.link)(lane, link)
     }
 }
@@ -230,7 +230,7 @@ impl Stop {
     }
 
     /// Cleans up within the usual time, or within little once the wish is made; the error is the time that was allowed.
-    pub(super) async fn bound<T>(&self, usual: Duration, cleaning: impl Future<Output = T>) -> Result<T, Duration> {
+    pub(crate) async fn bound<T>(&self, usual: Duration, cleaning: impl Future<Output = T>) -> Result<T, Duration> {
         let wished = async {
             self.wait().await;
             sleep(AFTER_STOP).await;

@@ -12,7 +12,7 @@ use crate::session::Session;
 
 /// Whether somebody counted on this session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionUse {
+pub(crate) enum SessionUse {
     /// It is the one that every case was announced to need.
     First,
     /// It comes on top: after a restart, or for another attempt.
@@ -20,7 +20,7 @@ pub(super) enum SessionUse {
 }
 
 /// Servers of one target.
-pub(super) struct ServerPool {
+pub(crate) struct ServerPool {
     /// How many may wait at a time.
     limit: usize,
     state: Mutex<PoolState>,
@@ -34,7 +34,7 @@ struct PoolState {
 }
 
 /// A server that starts; forgetting it ends it.
-pub(super) struct StartingServer(JoinHandle<Result<Session, SessionError>>);
+pub(crate) struct StartingServer(JoinHandle<Result<Session, SessionError>>);
 
 impl Drop for StartingServer {
     fn drop(&mut self) {
@@ -43,33 +43,33 @@ impl Drop for StartingServer {
 }
 
 impl StartingServer {
-    pub(super) fn new(task: JoinHandle<Result<Session, SessionError>>) -> Self {
+    pub(crate) fn new(task: JoinHandle<Result<Session, SessionError>>) -> Self {
         Self(task)
     }
 
     /// The session once the server has answered; `None` where this program broke.
-    pub(super) async fn session(mut self) -> Option<Result<Session, SessionError>> {
+    pub(crate) async fn session(mut self) -> Option<Result<Session, SessionError>> {
         (&mut self.0).await.ok()
     }
 
     /// Whether it has come to something.
-    pub(super) fn is_decided(&self) -> bool {
+    pub(crate) fn is_decided(&self) -> bool {
         self.0.is_finished()
     }
 }
 
 impl ServerPool {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit, state: Mutex::default() }
     }
 
     /// Counts on so many sessions more.
-    pub(super) fn expect(&self, sessions: usize) {
+    pub(crate) fn expect(&self, sessions: usize) {
         self.lock().wanted += sessions;
     }
 
     /// The server that has waited longest, and others started in its place while more are wanted.
-    pub(super) fn take(&self, turn: SessionUse, start: impl Fn() -> StartingServer) -> Option<StartingServer> {
+    pub(crate) fn take(&self, turn: SessionUse, start: impl Fn() -> StartingServer) -> Option<StartingServer> {
         let mut state = self.lock();
         if turn == SessionUse::First {
             state.wanted = state.wanted.saturating_sub(1);
@@ -82,7 +82,7 @@ impl ServerPool {
     }
 
     /// Everything that waits; nothing is started any more.
-    pub(super) fn drain(&self) -> Vec<StartingServer> {
+    pub(crate) fn drain(&self) -> Vec<StartingServer> {
         let mut state = self.lock();
         state.wanted = 0;
         state.waiting.drain(..).collect()

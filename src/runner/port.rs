@@ -17,7 +17,7 @@ const COUNT: u16 = 10_000;
 
 /// A port on which nobody listens, and which nobody else draws while this is kept.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(crate) struct Port {
     number: u16,
     _claim: PortClaim,
 }
@@ -28,7 +28,7 @@ impl Port {
     /// # Errors
     ///
     /// All are taken, with what the system says of the last.
-    pub(super) fn draw() -> io::Result<Self> {
+    pub(crate) fn draw() -> io::Result<Self> {
         let from = RandomState::new().hash_one(());
         let mut refused = io::Error::from(io::ErrorKind::AddrInUse);
         for step in 0..u64::from(COUNT) {
@@ -42,7 +42,7 @@ impl Port {
     }
 
     /// The number of it.
-    pub(super) const fn number(&self) -> u16 {
+    pub(crate) const fn number(&self) -> u16 {
         self.number
     }
 

@@ -13,7 +13,7 @@ const UNFLAGGED: &str = "error-as-success";
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
-pub(super) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckResult {
+pub(crate) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckResult {
     let problem = found.first().and_then(|found| found.step_problem.as_deref());
     if let Some(StepProblem::MissingValue(Some(path))) = problem
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
@@ -29,7 +29,7 @@ pub(super) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckR
 
 /// The verdict on a case whose valid call was refused: a failure where somebody vouches for the call, and nothing is
 /// known otherwise.
-pub(super) fn valid_call_refused(
+pub(crate) fn valid_call_refused(
     refusal: ValidCallRefusal,
     must_serve: Option<MustServe>,
     case: &Case,
@@ -58,7 +58,7 @@ pub(super) fn valid_call_refused(
 }
 
 /// A refusal of a call that was served before, confirmed by a second one.
-pub(super) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
+pub(crate) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
     let said = if words.is_empty() { String::new() } else { format!(": {}", shown(words)) };
     let message = format!("`{title}` was served before, and now the same call is refused{said}");
     let help = "no call in between may have changed data; look for state that earlier calls leave behind".to_owned();
@@ -66,13 +66,13 @@ pub(super) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
 }
 
 /// A refusal of a call that was served before and afterwards.
-pub(super) fn unsteady(exchange: usize) -> Finding {
+pub(crate) fn unsteady(exchange: usize) -> Finding {
     let message = "a valid call was served, then refused, then served again, with the same arguments".to_owned();
     Finding { level: RequirementLevel::Should, exchange: Some(exchange), ..Finding::new("unsteady-answer", message) }
 }
 
 /// A failure that is told in a result without `isError: true`; the frame shows it.
-pub(super) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Finding {
+pub(crate) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Finding {
     let message =
         format!("`{tool}` reports a failure as a success: the text of its result says so, without `isError: true`");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
@@ -87,7 +87,7 @@ pub(super) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Find
 }
 
 /// A result that the server's own SDK refused.
-pub(super) fn own_schema(words: &str, exchange: usize) -> Finding {
+pub(crate) fn own_schema(words: &str, exchange: usize) -> Finding {
     let message = format!("the tool's result violates its own output schema; the server says: {}", shown(words));
     Finding { exchange: Some(exchange), ..Finding::new("output-schema", message) }
 }

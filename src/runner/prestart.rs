@@ -17,7 +17,7 @@ use crate::wire::Revision;
 
 impl TargetSessions {
     /// A server that was started ahead, or one that is started now.
-    pub(super) async fn fresh_session(
+    pub(crate) async fn fresh_session(
         self: &Arc<Self>,
         known: Option<Revision>,
         case: &Case,
@@ -51,7 +51,7 @@ impl TargetSessions {
 
     /// The session in which the server was asked what it offers, where no case has used it: as good as a fresh one, and
     /// its server has started.
-    pub(super) async fn take_untouched(&self, case: &Case) -> Option<Session> {
+    pub(crate) async fn take_untouched(&self, case: &Case) -> Option<Session> {
         let suite = &self.planned().suite;
         let is_bare = suite.setup.is_empty() && suite.teardown.is_empty();
         if self.starts() == Starts::Nothing || !is_bare || answer_spans(&suite.answers) != answer_spans(&case.answers) {
@@ -82,14 +82,14 @@ impl TargetSessions {
     }
 
     /// Counts on a case that will need a server of its own so many times.
-    pub(super) fn expect(&self, case: &Case, times: usize) {
+    pub(crate) fn expect(&self, case: &Case, times: usize) {
         if matches!(case.body, Body::Script(_)) && self.may_be_prestarted(case) {
             self.pool.expect(times);
         }
     }
 
     /// Ends the servers that were started ahead and not used, all at once.
-    pub(super) async fn end_unused(self: &Arc<Self>) {
+    pub(crate) async fn end_unused(self: &Arc<Self>) {
         let mut ending = JoinSet::new();
         for unused in self.pool.drain().into_iter().filter(StartingServer::is_decided) {
             let target = Arc::clone(self);

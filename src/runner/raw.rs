@@ -15,7 +15,7 @@ use crate::suite::{Action, Payload, RawSend, Step, Wanted};
 use crate::transport::time_of_pauses;
 
 /// A raw message, filled in.
-pub(super) struct FilledSend {
+pub(crate) struct FilledSend {
     lines: Vec<Vec<u8>>,
     pieces: Vec<Vec<u8>>,
     awaited: Awaited,
@@ -31,7 +31,7 @@ enum AnswerShape {
 }
 
 impl FilledSend {
-    pub(super) fn fill(send: &RawSend, names: &Names) -> Result<Self, Unfilled> {
+    pub(crate) fn fill(send: &RawSend, names: &Names) -> Result<Self, Unfilled> {
         let lines = send.lines.iter().map(|line| line.bytes(names)).collect::<Result<Vec<_>, _>>()?;
         let mut whole = Vec::new();
         for line in &lines {
@@ -66,12 +66,12 @@ impl FilledSend {
     }
 
     /// The bytes that are sent, for people.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let lines: Vec<_> = self.lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
         lines.join("\n")
     }
 
-    pub(super) async fn perform(
+    pub(crate) async fn perform(
         self,
         session: &Session,
         owner: &str,
@@ -106,35 +106,35 @@ fn everything(reply: &RawReply) -> Value {
 }
 
 /// A reply to a step that sent no ordinary request.
-pub(super) fn made(message: Arc<Value>, frame: u32, answer: Option<u32>, elapsed: Duration) -> SessionReply {
+pub(crate) fn made(message: Arc<Value>, frame: u32, answer: Option<u32>, elapsed: Duration) -> SessionReply {
     let params = Value::Object(Map::new());
     SessionReply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
 }
 
 /// The deadline of a step that writes so many pieces, and the time that it allows; our own pauses are not the server's.
-pub(super) fn deadline(session: &Session, step: &Step, pieces: usize) -> (Instant, Duration) {
+pub(crate) fn deadline(session: &Session, step: &Step, pieces: usize) -> (Instant, Duration) {
     let limit = step.timeout.unwrap_or(session.request_timeout());
     (Instant::now() + limit + time_of_pauses(pieces), limit)
 }
 
 /// The failure of a step that got nothing, or not all of it, in time.
-pub(super) fn too_slow(exchange: &Exchange, what: &str, limit: Duration) -> Finding {
+pub(crate) fn too_slow(exchange: &Exchange, what: &str, limit: Duration) -> Finding {
     let message = format!("{what} within {}", duration_text(limit));
     Finding { frame: Some(exchange.frame), ..Finding::failure(FailureClass::Timeout, message) }
 }
 
 /// Whether an expectation of the step looks at that member of the answer.
-pub(super) fn looks_at(step: &Step, member: &str) -> bool {
+pub(crate) fn looks_at(step: &Step, member: &str) -> bool {
     step.expect.iter().any(|item| mentions(item.node(), member))
 }
 
 /// Whether a step is right about a server that ends: it wants its connection closed.
-pub(super) fn expects_the_end(step: &Step) -> bool {
+pub(crate) fn expects_the_end(step: &Step) -> bool {
     matches!(step.action, Action::Http(_)) && step.expect.iter().any(|item| says_closed(item.node()))
 }
 
 /// Whether an expectation of the step may be met by a connection that is closed without a response.
-pub(super) fn wants_closing(step: &Step) -> bool {
+pub(crate) fn wants_closing(step: &Step) -> bool {
     step.expect.iter().any(|item| may_be_closed(item.node()))
 }
 
@@ -161,7 +161,7 @@ fn mentions(item: &Node, member: &str) -> bool {
 }
 
 /// The values of a header, filled in; none where it is to be left out.
-pub(super) fn header_values(node: &Node, names: &Names) -> Result<Vec<Vec<u8>>, Unfilled> {
+pub(crate) fn header_values(node: &Node, names: &Names) -> Result<Vec<Vec<u8>>, Unfilled> {
     let filled = fill(node, names)?;
     match &filled.value {
         Written::Null => Ok(Vec::new()),

@@ -21,7 +21,7 @@ use crate::wire::sse::SseEvent;
 use crate::wire::{HttpHead, is_response};
 
 /// A request of HTTP, filled in.
-pub(super) struct FilledHttp {
+pub(crate) struct FilledHttp {
     method: String,
     path: Option<String>,
     headers: Vec<(String, Vec<Vec<u8>>)>,
@@ -36,7 +36,7 @@ pub(super) struct FilledHttp {
 }
 
 impl FilledHttp {
-    pub(super) fn fill(http: &RawHttp, names: &Names) -> Result<Self, Unfilled> {
+    pub(crate) fn fill(http: &RawHttp, names: &Names) -> Result<Self, Unfilled> {
         let text = |node| fill(node, names).map(|node| text_of(&node.to_json()));
         let body = http.body.as_ref().map(|body| body.bytes(names)).transpose()?;
         let raw = http.raw.as_ref().map(|raw| raw.bytes(names)).transpose()?;
@@ -76,11 +76,11 @@ impl FilledHttp {
     }
 
     /// Reads until somebody says that it is enough.
-    pub(super) fn until_told(&mut self) -> Arc<Notify> {
+    pub(crate) fn until_told(&mut self) -> Arc<Notify> {
         Arc::clone(self.enough.get_or_insert_default())
     }
 
-    pub(super) fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         if self.raw.is_some() {
             return "http".to_owned();
         }
@@ -89,13 +89,13 @@ impl FilledHttp {
     }
 
     /// The body as text, for people.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let bytes = self.raw.as_ref().or(self.body.as_ref());
         bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
     }
 
     /// Sends it; `Err` says why there is nothing to judge.
-    pub(super) async fn perform(
+    pub(crate) async fn perform(
         mut self,
         session: &Session,
         owner: &str,

@@ -14,7 +14,7 @@ use crate::wire::{Catalog, Tool};
 
 /// Decides which requests a run with `--read-only` sends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReadOnlyFilter<'a> {
+pub(crate) struct ReadOnlyFilter<'a> {
     pub suite: &'a Suite,
     pub catalog: &'a Catalog,
     /// Whether mcprove made the case itself, so that it may call a name that the server does not list.
@@ -24,7 +24,7 @@ pub(super) struct ReadOnlyFilter<'a> {
 impl ReadOnlyFilter<'_> {
     /// Returns the request of a step, unless it may call a tool that writes. A tool that the server does not list is
     /// never called by a step of the suite: the step fails if it expects a success, else the case is skipped.
-    pub(super) fn permit(self, intent: Intent, step: &Step) -> Result<Intent, Finding> {
+    pub(crate) fn permit(self, intent: Intent, step: &Step) -> Result<Intent, Finding> {
         if !self.suite.read_only {
             return Ok(intent);
         }
@@ -60,7 +60,7 @@ impl ReadOnlyFilter<'_> {
 }
 
 /// The error of a case whose suite's setup went wrong: where a step was not allowed, the case does not apply.
-pub(super) fn without_setup(found: Finding) -> SessionError {
+pub(crate) fn without_setup(found: Finding) -> SessionError {
     match found.step_problem.as_deref() {
         Some(StepProblem::ReadOnly) => SessionError::NotApplicable(Reason::ReadOnly(found.message)),
         Some(StepProblem::ToolNotAllowed) => SessionError::NotApplicable(Reason::ToolNotAllowed(found.message)),

@@ -4,7 +4,7 @@ use crate::plan::{Case, SuitePlan};
 use crate::suite::AdHocCommand;
 
 /// A command line that selects exactly this case, to be pasted into a shell.
-pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
+pub(crate) fn command(planned: &SuitePlan, case: &Case) -> String {
     if let Some(asked) = planned.suite.command_line() {
         return match &case.rule {
             Some(rule) if asked.command == AdHocCommand::Compliance => asked.with_flag(&format!("--rule {}", rule.id)),
@@ -34,13 +34,13 @@ pub(super) fn command(planned: &SuitePlan, case: &Case) -> String {
 }
 
 /// The command line that runs the whole suite.
-pub(super) fn whole(planned: &SuitePlan) -> String {
+pub(crate) fn whole(planned: &SuitePlan) -> String {
     let run = || format!("mcprove run {}", shell_words::quote(&planned.suite.file));
     planned.suite.command_line().map_or_else(run, ToString::to_string)
 }
 
 /// The command line that runs the whole suite in the same order, for a case whose verdict may depend on it.
-pub(super) fn in_order(planned: &SuitePlan, seed: u32) -> String {
+pub(crate) fn in_order(planned: &SuitePlan, seed: u32) -> String {
     format!("mcprove run {} --shuffle={seed}", shell_words::quote(&planned.suite.file))
 }
 

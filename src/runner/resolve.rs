@@ -26,7 +26,7 @@ const MEMORY_BUFFER: usize = 256 << 10;
 
 /// A server, ready to be connected to.
 #[derive(Debug, Clone)]
-pub(super) enum Reachable {
+pub(crate) enum Reachable {
     /// A program.
     Command(ServerCommand),
     /// The demo server, in process.
@@ -41,7 +41,7 @@ pub(super) enum Reachable {
 
 /// The program that a connection to a fresh server starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Starts {
+pub(crate) enum Starts {
     /// A process, and the connection is its streams.
     WithStream,
     /// A process that listens at an address.
@@ -52,7 +52,7 @@ pub(super) enum Starts {
 
 /// The settings that start a server over HTTP.
 #[derive(Debug, Clone)]
-pub(super) struct Served {
+pub(crate) struct Served {
     server: Server,
     names: Names,
     environment: BTreeMap<String, String>,
@@ -62,7 +62,7 @@ pub(super) struct Served {
 }
 
 /// Fills in a server's templates; `Err` says what is missing.
-pub(super) fn server(
+pub(crate) fn server(
     server: &Server,
     names: &Names,
     environment: &BTreeMap<String, String>,
@@ -86,7 +86,7 @@ pub(super) fn server(
 
 impl Reachable {
     /// The program that a connection to it starts.
-    pub(super) fn starts(&self) -> Starts {
+    pub(crate) fn starts(&self) -> Starts {
         match self {
             Self::Command(_) => Starts::WithStream,
             Self::Served(_) => Starts::WithAddress,
@@ -95,12 +95,12 @@ impl Reachable {
     }
 
     /// Whether every session has the same server, which nobody starts for it.
-    pub(super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Http(_))
     }
 
     /// Lets somebody change how the server is started, if it is.
-    pub(super) fn tampered(mut self, tamper: &Tamper, lane: &str) -> Self {
+    pub(crate) fn tampered(mut self, tamper: &Tamper, lane: &str) -> Self {
         match &mut self {
             Self::Command(command) => tamper.start(lane, command),
             Self::Served(served) => served.tamper = Some((tamper.clone(), lane.to_owned())),
@@ -112,7 +112,7 @@ impl Reachable {
 
 impl Served {
     /// The program as it is started with one port and with another.
-    pub(super) fn two_starts(&self) -> Option<(ServerCommand, ServerCommand)> {
+    pub(crate) fn two_starts(&self) -> Option<(ServerCommand, ServerCommand)> {
         let start = |port: u16| self.with_port(port).ok().map(|(command, _)| command);
         start(1).zip(start(2))
     }
@@ -163,7 +163,7 @@ fn command(
 }
 
 /// The address of a server that is reached already, for one of its users; `Err` says what is missing.
-pub(super) fn address_of_user(
+pub(crate) fn address_of_user(
     server: &Server,
     reached: &HttpAddress,
     user: &str,
@@ -254,7 +254,7 @@ fn roots(server: &Server, named: &str) -> Result<TrustedRoots, Finding> {
 }
 
 /// Connects to a fresh server; one over HTTP that is started here has `within` to listen.
-pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
+pub(crate) async fn connect(server: &Reachable, within: Duration) -> Result<Link, ConnectError> {
     match server {
         Reachable::Command(command) => stdio::spawn(command),
         Reachable::InProcess(server) => Ok(server.connect()),
@@ -278,7 +278,7 @@ pub(super) async fn connect(server: &Reachable, within: Duration) -> Result<Link
 }
 
 /// Fills in what the client answers; folders among the roots are relative to that of the suite.
-pub(super) fn answers(answers: &Answers, names: &Names, suite_folder: &Path) -> Result<ClientAnswers, Unfilled> {
+pub(crate) fn answers(answers: &Answers, names: &Names, suite_folder: &Path) -> Result<ClientAnswers, Unfilled> {
     let filled = |node: &Option<_>| node.as_ref().map(|node| fill(node, names).map(|node| node.to_json())).transpose();
     let roots = filled(&answers.roots)?.map(|roots| {
         let written = roots.as_array().map(Vec::as_slice).unwrap_or_default();

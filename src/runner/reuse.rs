@@ -25,7 +25,7 @@ use crate::suite::Handshake;
 
 /// The sessions of a target that cases use one after another.
 #[derive(Default)]
-pub(super) struct ReusableSessions {
+pub(crate) struct ReusableSessions {
     state: Mutex<ReuseState>,
     /// Rung whenever a case is through.
     through: Notify,
@@ -88,7 +88,7 @@ struct DiscardedSession {
 }
 
 /// Runs a script with a server that earlier cases left intact, or else with a fresh one.
-pub(super) async fn run_in_reused_session(run: &CaseRun<'_>) -> CheckResult {
+pub(crate) async fn run_in_reused_session(run: &CaseRun<'_>) -> CheckResult {
     let target = run.target;
     // Sessions are told apart by the attempts at a case, which all have one each where there are several.
     if !(run.limits.is_once && target.may_be_used(run.case)) {
@@ -164,7 +164,7 @@ async fn beside_free_session(run: &CaseRun<'_>, host: OpenSession) -> Result<Che
 
 impl TargetSessions {
     /// Whether a server that others have used will do for a case: where it takes a start to have another one.
-    pub(super) fn may_be_used(&self, case: &Case) -> bool {
+    pub(crate) fn may_be_used(&self, case: &Case) -> bool {
         match self.starts() {
             // Only who speaks first on a stream can do without a handshake.
             Starts::WithStream => case.handshake == Handshake::Perform,
@@ -187,7 +187,7 @@ impl TargetSessions {
     }
 
     /// Keeps the session in which a case passed for the next case; a session that is not intact ends.
-    pub(super) async fn leave(&self, opened: OpenSession, case: &Case) -> CaseSessionEnd {
+    pub(crate) async fn leave(&self, opened: OpenSession, case: &Case) -> CaseSessionEnd {
         let (mut violations, is_intact) = opened.session.settle(OWN_WATCH).await;
         if is_intact {
             self.reusable.give(opened);
@@ -212,7 +212,7 @@ impl TargetSessions {
     }
 
     /// Ends the sessions that are free.
-    pub(super) async fn end_free(&self) {
+    pub(crate) async fn end_free(&self) {
         let free = std::mem::take(&mut self.reusable.lock().free);
         for opened in free {
             self.close(&opened.session).await;

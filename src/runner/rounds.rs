@@ -18,7 +18,7 @@ use crate::source::template::Names;
 use crate::suite::{Action, Step};
 
 /// The finding about a call that is not made.
-pub(super) const MAY_DESTROY: &str = "may-destroy";
+pub(crate) const MAY_DESTROY: &str = "may-destroy";
 
 /// How often smaller values are tried.
 const TRIES: usize = 60;
@@ -30,7 +30,7 @@ const SHRINKABLE: usize = 64 << 10;
 const TOLD: usize = 120;
 
 /// A request, unless it would call a tool that rounds must not call.
-pub(super) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent, Finding> {
+pub(crate) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent, Finding> {
     let Some(rounds) = rounds else { return Ok(intent) };
     let refusal = match &intent {
         Intent::Request { method, params } | Intent::Cancel { method, params, .. } if method == "tools/call" => {
@@ -58,18 +58,18 @@ fn within(text: &str, rounds: &Rounds) -> Option<Reason> {
 }
 
 /// Whether an answer shows that the server does anything at all; raw messages are judged by their own expectations.
-pub(super) fn is_served(step: &Step, message: &Value) -> bool {
+pub(crate) fn is_served(step: &Step, message: &Value) -> bool {
     matches!(step.action, Action::Http(_) | Action::Send(_)) || conversation::is_served(message)
 }
 
 /// The time after which a case is cut off: one that runs in rounds ends by itself after the last round that begins in
 /// time.
-pub(super) fn time_limit(script: &Script, left: Duration) -> Duration {
+pub(crate) fn time_limit(script: &Script, left: Duration) -> Duration {
     if script.rounds.is_some() { left.saturating_mul(3) } else { left }
 }
 
 /// Runs the rounds of a property; no round begins once `left` is over.
-pub(super) async fn run(
+pub(crate) async fn run(
     conversation: &mut Conversation<'_>,
     rounds: &Rounds,
     steps: &[Step],

@@ -8,7 +8,7 @@ use crate::suite::{Action, Level as RuleLevel, Step};
 impl Conversation<'_> {
     /// Does the steps of a rule and goes on after one that failed; after one that got no answer only with those that ask
     /// whether the server is alive. A step that cannot be judged ends them, unless one before it failed.
-    pub(super) async fn judge_all(&mut self, steps: &[Step]) -> Result<(), Vec<Finding>> {
+    pub(crate) async fn judge_all(&mut self, steps: &[Step]) -> Result<(), Vec<Finding>> {
         let mut is_answered = true;
         for step in steps {
             let is_possible = (is_answered || matches!(step.action, Action::Alive)) && self.speaker.session.is_open();
@@ -50,7 +50,7 @@ fn is_unanswered(found: &Finding) -> bool {
 }
 
 /// Breaking a rule that only advises is a warning; a server that ends on an ordinary request has failed all the same.
-pub(super) fn downgrade_should(case: &Case, mut attempted: CheckResult) -> CheckResult {
+pub(crate) fn downgrade_should(case: &Case, mut attempted: CheckResult) -> CheckResult {
     let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
     if is_advice && attempted.outcome == Outcome::Failed {
         let is_bound = |found: &Finding| !is_raw(case) && found.class == Some(FailureClass::ProcessExited);

@@ -17,7 +17,7 @@ const MOST_TOLD: usize = 3;
 
 /// The violations in a target so far.
 #[derive(Default)]
-pub(super) struct ScanResults(Mutex<ScanState>);
+pub(crate) struct ScanResults(Mutex<ScanState>);
 
 #[derive(Default)]
 struct ScanState {
@@ -31,12 +31,12 @@ struct ScanState {
 
 impl ScanResults {
     /// Takes note of what a case looks for.
-    pub(super) fn claim(&self, codes: &[String]) {
+    pub(crate) fn claim(&self, codes: &[String]) {
         self.lock().claimed.extend(codes.iter().cloned());
     }
 
     /// Takes in what was found in a session; returns what no other case tells.
-    pub(super) fn take_unclaimed(
+    pub(crate) fn take_unclaimed(
         &self,
         case: Option<&Case>,
         found: Vec<OwnedViolation>,
@@ -56,7 +56,7 @@ impl ScanResults {
     }
 
     /// Takes in how often each code could have been found in a session that is over.
-    pub(super) fn count(&self, seen: &BTreeMap<&'static str, u32>) {
+    pub(crate) fn count(&self, seen: &BTreeMap<&'static str, u32>) {
         let mut state = self.lock();
         for (code, times) in seen {
             *state.seen.entry(code).or_default() += times;
@@ -64,7 +64,7 @@ impl ScanResults {
     }
 
     /// The verdict on some codes, once every session is over.
-    pub(super) fn check(&self, codes: &[String]) -> CheckResult {
+    pub(crate) fn check(&self, codes: &[String]) -> CheckResult {
         let state = self.lock();
         let of = |code: &String| state.found.get(code.as_str()).into_iter().flatten().take(MOST_TOLD).cloned();
         let findings: Vec<Finding> = codes.iter().flat_map(of).collect();

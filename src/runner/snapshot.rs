@@ -61,7 +61,7 @@ pub struct SnapshotChange {
 }
 
 /// The result of a comparison with a recording.
-pub(super) struct SnapshotCheck {
+pub(crate) struct SnapshotCheck {
     case: String,
     file: PathBuf,
     wanted: String,
@@ -71,23 +71,23 @@ pub(super) struct SnapshotCheck {
 
 /// The settings of comparisons.
 #[derive(Default)]
-pub(super) struct Recordings {
-    pub(super) snapshots: Arc<Snapshots>,
-    pub(super) redactor: Redactor,
+pub(crate) struct Recordings {
+    pub(crate) snapshots: Arc<Snapshots>,
+    pub(crate) redactor: Redactor,
 }
 
 /// Compares the answers of one case.
-pub(super) struct SnapshotRecorder<'a> {
-    pub(super) emitter: &'a Emitter,
-    pub(super) planned: &'a SuitePlan,
-    pub(super) case: &'a Case,
+pub(crate) struct SnapshotRecorder<'a> {
+    pub(crate) emitter: &'a Emitter,
+    pub(crate) planned: &'a SuitePlan,
+    pub(crate) case: &'a Case,
     /// Whether an answer is to be recorded that differs from its recording, so that nothing was judged.
-    pub(super) has_recorded: bool,
+    pub(crate) has_recorded: bool,
 }
 
 impl SnapshotRecorder<'_> {
     /// The findings about an answer, and the doubts about the snapshot.
-    pub(super) fn check(
+    pub(crate) fn check(
         &mut self,
         snapshot: &Snapshot,
         message: &Json,
@@ -128,13 +128,13 @@ fn shown(file: &Path) -> String {
 }
 
 /// Hands on what a check has recorded; it is written if the case passes.
-pub(super) fn hand_on(emitter: &Emitter, case: &Case, file: PathBuf, value: &Json) {
+pub(crate) fn hand_on(emitter: &Emitter, case: &Case, file: PathBuf, value: &Json) {
     let wanted = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     emitter.send(RunMessage::Snapshot(SnapshotCheck { case: case.id.clone(), file, wanted, differs: true }));
 }
 
 /// Tells which files the steps of a case use, whether or not it gets as far as using them.
-pub(super) fn announce(emitter: &Emitter, script: &Script) {
+pub(crate) fn announce(emitter: &Emitter, script: &Script) {
     let snapshots = script.steps.iter().filter_map(|step| step.snapshot.as_ref());
     let files: Vec<PathBuf> = snapshots.map(|snapshot| snapshot.file.clone()).collect();
     if !files.is_empty() {
@@ -143,7 +143,7 @@ pub(super) fn announce(emitter: &Emitter, script: &Script) {
 }
 
 /// Collects what cases tell about snapshots.
-pub(super) struct SnapshotLedger {
+pub(crate) struct SnapshotLedger {
     recordings: Arc<Recordings>,
     suites: Vec<SnapshotFiles>,
     used: BTreeSet<PathBuf>,
@@ -157,7 +157,7 @@ pub(super) struct SnapshotLedger {
 }
 
 impl SnapshotLedger {
-    pub(super) fn new(plan: &Plan, recordings: Arc<Recordings>) -> Self {
+    pub(crate) fn new(plan: &Plan, recordings: Arc<Recordings>) -> Self {
         let templates = plan.cases().filter(|case| matches!(case.body, Body::Template(_)));
         Self {
             recordings,
@@ -170,18 +170,18 @@ impl SnapshotLedger {
         }
     }
 
-    pub(super) fn used(&mut self, files: Vec<PathBuf>) {
+    pub(crate) fn used(&mut self, files: Vec<PathBuf>) {
         self.used.extend(files);
     }
 
     /// Counts once its case is decided; of several attempts, the last one.
-    pub(super) fn seen(&mut self, seen: SnapshotCheck) {
+    pub(crate) fn seen(&mut self, seen: SnapshotCheck) {
         self.pending.retain(|other| (&other.case, &other.file) != (&seen.case, &seen.file));
         self.pending.push(seen);
     }
 
     /// Takes in what a case saw if it passed: an answer that is wrong in other ways is no example.
-    pub(super) fn finished(&mut self, result: &CaseResult) {
+    pub(crate) fn finished(&mut self, result: &CaseResult) {
         self.is_complete &= !self.templates.contains(&result.case.id);
         let has_passed = matches!(result.outcome, Outcome::Passed | Outcome::Warned);
         let (own, others) = std::mem::take(&mut self.pending).into_iter().partition(|seen| seen.case == result.case.id);
@@ -192,7 +192,7 @@ impl SnapshotLedger {
     }
 
     /// The counts that are reported at the end.
-    pub(super) fn news(&self, was_whole: bool) -> SnapshotNews {
+    pub(crate) fn news(&self, was_whole: bool) -> SnapshotNews {
         let mut news = SnapshotNews::default();
         for (file, seen) in &self.seen {
             let cases = seen.iter().map(|seen| seen.case.clone()).collect();

@@ -37,7 +37,7 @@ struct RunningCase {
 }
 
 /// One suite while it runs.
-pub(super) struct SuiteRun<'a> {
+pub(crate) struct SuiteRun<'a> {
     plan: &'a Arc<Plan>,
     index: usize,
     options: &'a Arc<Options>,
@@ -52,7 +52,7 @@ pub(super) struct SuiteRun<'a> {
 }
 
 impl<'a> SuiteRun<'a> {
-    pub(super) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
+    pub(crate) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
         let planned = &plan.suites[index];
         let targets =
             (0..planned.lanes.len()).map(|target| Arc::new(TargetSessions::new(plan, index, target, options, emitter)));
@@ -75,7 +75,7 @@ impl<'a> SuiteRun<'a> {
     }
 
     /// Runs the cases; returns how many were not reached.
-    pub(super) async fn run(mut self) -> usize {
+    pub(crate) async fn run(mut self) -> usize {
         let planned = self.planned();
         self.expect(&planned.cases);
         let unreached = match self.options.order_of(&planned.suite) {

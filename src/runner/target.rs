@@ -37,54 +37,54 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server in one revision.
-pub(super) struct TargetSessions {
-    pub(super) plan: Arc<Plan>,
+pub(crate) struct TargetSessions {
+    pub(crate) plan: Arc<Plan>,
     suite: usize,
-    pub(super) index: usize,
-    pub(super) names: Result<Names, Unfilled>,
-    pub(super) server: Result<Reachable, Finding>,
+    pub(crate) index: usize,
+    pub(crate) names: Result<Names, Unfilled>,
+    pub(crate) server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
     catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
-    pub(super) shared: Mutex<SharedSession>,
-    pub(super) pool: ServerPool,
-    pub(super) reusable: ReusableSessions,
+    pub(crate) shared: Mutex<SharedSession>,
+    pub(crate) pool: ServerPool,
+    pub(crate) reusable: ReusableSessions,
     /// The results of the scans.
-    pub(super) scan_results: ScanResults,
+    pub(crate) scan_results: ScanResults,
     /// The calls that the server has served; `None` if no generated case has to know.
-    pub(super) history: Option<History>,
+    pub(crate) history: Option<History>,
     /// Whether generated calls may change the server's data.
     writes: AtomicBool,
     /// The server's identity from the first session.
     identity: OnceCell<ServerIdentity>,
     emitter: Emitter,
-    pub(super) tamper: Option<Tamper>,
-    pub(super) stop: Stop,
+    pub(crate) tamper: Option<Tamper>,
+    pub(crate) stop: Stop,
     /// Whether sessions keep all of their frames.
-    pub(super) keeps_frames: bool,
+    pub(crate) keeps_frames: bool,
     machine_paths: MachinePaths,
     /// The environment of this process.
-    pub(super) environment: Arc<BTreeMap<String, String>>,
+    pub(crate) environment: Arc<BTreeMap<String, String>>,
     /// Whether a recording takes the place of the server.
-    pub(super) is_replayed: bool,
+    pub(crate) is_replayed: bool,
 }
 
 #[derive(Default)]
-pub(super) struct SharedSession {
-    pub(super) session: Option<Arc<OpenSession>>,
+pub(crate) struct SharedSession {
+    pub(crate) session: Option<Arc<OpenSession>>,
     known: Option<Revision>,
     /// Set where the session may not be opened again, with the reason.
     closed: Option<Finding>,
 }
 
 /// A session after the suite's setup.
-pub(super) struct OpenSession {
-    pub(super) session: Session,
+pub(crate) struct OpenSession {
+    pub(crate) session: Session,
     /// The target's names and what the suite's setup captured.
-    pub(super) names: Names,
+    pub(crate) names: Names,
 }
 
 /// Why a case got no session.
-pub(super) enum SessionError {
+pub(crate) enum SessionError {
     /// The case does not apply to the server.
     NotApplicable(Reason),
     /// The server could not be used.
@@ -95,7 +95,7 @@ pub(super) enum SessionError {
 
 impl SessionError {
     /// Why, as a finding.
-    pub(super) fn into_finding(self) -> Finding {
+    pub(crate) fn into_finding(self) -> Finding {
         match self {
             Self::Broken(found) => *found,
             Self::NotApplicable(reason) => Finding::new("not-spoken", reason.to_string()),
@@ -105,7 +105,7 @@ impl SessionError {
 }
 
 impl TargetSessions {
-    pub(super) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
         let planned = &plan.suites[suite];
         let mentioned = super::names::mentioned(plan, &options.environment);
         let names = super::names::of_suite(&planned.suite, &mentioned);
@@ -150,7 +150,7 @@ impl TargetSessions {
     }
 
     /// Another server of the suite, in the same revision if the run uses it there; `None` if the run does not use it.
-    pub(super) fn beside_server(&self, server: &str, options: &Options) -> Option<Self> {
+    pub(crate) fn beside_server(&self, server: &str, options: &Options) -> Option<Self> {
         let lanes = &self.planned().lanes;
         let of_server = |lane: &&usize| lanes[**lane].server == server;
         let all: Vec<usize> = (0..lanes.len()).collect();
@@ -160,49 +160,49 @@ impl TargetSessions {
     }
 
     /// The program that a connection to a fresh server starts.
-    pub(super) fn starts(&self) -> Starts {
+    pub(crate) fn starts(&self) -> Starts {
         self.server.as_ref().map_or(Starts::Nothing, Reachable::starts)
     }
 
     /// The time that the server has to start.
-    pub(super) fn start_timeout(&self) -> Duration {
+    pub(crate) fn start_timeout(&self) -> Duration {
         self.planned().suite.options.start_timeout.unwrap_or(START_TIMEOUT)
     }
 
-    pub(super) fn emitter(&self) -> &Emitter {
+    pub(crate) fn emitter(&self) -> &Emitter {
         &self.emitter
     }
 
-    pub(super) fn redactor(&self) -> &Redactor {
+    pub(crate) fn redactor(&self) -> &Redactor {
         &self.emitter.recordings.redactor
     }
 
-    pub(super) fn planned(&self) -> &SuitePlan {
+    pub(crate) fn planned(&self) -> &SuitePlan {
         &self.plan.suites[self.suite]
     }
 
     /// Whether generated calls may change the server's data: somebody allowed it.
-    pub(super) fn may_write(&self) -> bool {
+    pub(crate) fn may_write(&self) -> bool {
         self.writes.load(Ordering::Relaxed)
     }
 
     /// The revision that the first session spoke.
-    pub(super) fn known_revision(&self) -> Option<Revision> {
+    pub(crate) fn known_revision(&self) -> Option<Revision> {
         self.identity.get().map(|identity| identity.revision)
     }
 
     /// A value without what is secret or belongs to this machine.
-    pub(super) fn neutral(&self, value: Value) -> Value {
+    pub(crate) fn neutral(&self, value: Value) -> Value {
         self.machine_paths.mask(self.emitter.recordings.redactor.value(value))
     }
 
     /// The server's identity from the first session.
-    pub(super) fn identity(&self) -> Option<&ServerIdentity> {
+    pub(crate) fn identity(&self) -> Option<&ServerIdentity> {
         self.identity.get()
     }
 
     /// The server's catalog; requested on first use.
-    pub(super) async fn catalog(&self) -> Result<Arc<Catalog>, SessionError> {
+    pub(crate) async fn catalog(&self) -> Result<Arc<Catalog>, SessionError> {
         if let Some(known) = self.catalog.get() {
             return known.clone().map_err(|found| SessionError::Broken(Box::new(found)));
         }
@@ -215,7 +215,7 @@ impl TargetSessions {
     }
 
     /// The offer from which templates are expanded; the catalog is the one that was requested.
-    pub(super) fn offer<'a>(&'a self, catalog: &'a Catalog) -> Offer<'a> {
+    pub(crate) fn offer<'a>(&'a self, catalog: &'a Catalog) -> Offer<'a> {
         static NOTHING: Value = Value::Null;
         let identity = self.identity.get();
         Offer {
@@ -227,17 +227,17 @@ impl TargetSessions {
     }
 
     /// The part of the server's offer that is known without a request.
-    pub(super) fn known_catalog(&self) -> Arc<Catalog> {
+    pub(crate) fn known_catalog(&self) -> Arc<Catalog> {
         self.listed().unwrap_or_default()
     }
 
     /// The server's catalog; `None` if it was not requested or could not be listed.
-    pub(super) fn listed(&self) -> Option<Arc<Catalog>> {
+    pub(crate) fn listed(&self) -> Option<Arc<Catalog>> {
         self.catalog.get()?.clone().ok()
     }
 
     /// The sections that blocks write about the listed tools; empty if the list is not known.
-    pub(super) fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let (planned, catalog) = (self.planned(), self.known_catalog());
         let Some(revision) = self.known_revision() else { return Vec::new() };
         let listed = ListedTools {
@@ -250,12 +250,12 @@ impl TargetSessions {
     }
 
     /// A node with the target's names filled in.
-    pub(super) fn filled(&self, node: &Node) -> Option<Value> {
+    pub(crate) fn filled(&self, node: &Node) -> Option<Value> {
         fill(node, self.names.as_ref().ok()?).ok().map(|filled| filled.to_json())
     }
 
     /// The target's names, with what the suite's setup captured in the shared session.
-    pub(super) async fn known_names(&self) -> Names {
+    pub(crate) async fn known_names(&self) -> Names {
         let shared = self.shared.lock().await.session.clone();
         shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone())
     }
@@ -279,7 +279,7 @@ impl TargetSessions {
     }
 
     /// The session that cases share; a dead one is replaced where the suite allows it.
-    pub(super) async fn session(&self) -> Result<Arc<OpenSession>, SessionError> {
+    pub(crate) async fn session(&self) -> Result<Arc<OpenSession>, SessionError> {
         let mut shared = self.shared.lock().await;
         if let Some(opened) = shared.session.as_ref().filter(|opened| opened.session.is_open()) {
             return Ok(Arc::clone(opened));
@@ -314,7 +314,7 @@ impl TargetSessions {
     ///
     /// Where every case has a fresh server, the suite's setup runs in it; elsewhere the setup ran once, in the shared
     /// session, and what it captured is known.
-    pub(super) async fn own_session(
+    pub(crate) async fn own_session(
         self: &Arc<Self>,
         case: &Case,
         turn: SessionUse,
@@ -341,12 +341,12 @@ impl TargetSessions {
     }
 
     /// Whether setup and teardown of the suite belong to every session rather than to the shared one.
-    pub(super) fn sets_up_every_session(&self) -> bool {
+    pub(crate) fn sets_up_every_session(&self) -> bool {
         self.planned().suite.options.restart_policy == RestartPolicy::PerTest
     }
 
     /// Whether a session that a probe opens needs the suite's setup: it is the first with its server, or each one does.
-    pub(super) fn sets_up_probes(&self) -> bool {
+    pub(crate) fn sets_up_probes(&self) -> bool {
         self.sets_up_every_session() || self.server.as_ref().is_ok_and(|server| !server.is_shared())
     }
 
@@ -390,7 +390,7 @@ impl TargetSessions {
     }
 
     /// Runs the setup of the suite in a session, and ends the session where it fails.
-    pub(super) async fn set_up(&self, session: Session) -> Result<OpenSession, Finding> {
+    pub(crate) async fn set_up(&self, session: Session) -> Result<OpenSession, Finding> {
         let names = self.names.clone().unwrap_or_default();
         let suite = &self.planned().suite;
         if suite.setup.is_empty() {

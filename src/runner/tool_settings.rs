@@ -9,7 +9,7 @@ use crate::wire::Catalog;
 
 /// A case for each mistake in the tool settings; none where the tools of a server are unknown, since it may offer the
 /// tool, nor in a replay or with injected mutants.
-pub(super) fn invalid_tool_settings(
+pub(crate) fn invalid_tool_settings(
     plan: &Plan,
     planned: &SuitePlan,
     lanes: &[Arc<TargetSessions>],

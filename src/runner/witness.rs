@@ -10,7 +10,7 @@ use crate::suite::Step;
 use crate::wire::admitted_failure;
 
 /// Why a valid call says nothing of what comes after it.
-pub(super) enum ValidCallError {
+pub(crate) enum ValidCallError {
     /// The server refused it.
     Refused(Box<ValidCallRefusal>),
     /// It got no answer, which is a failure whatever was to come after it.
@@ -18,20 +18,20 @@ pub(super) enum ValidCallError {
 }
 
 /// A valid call that was refused.
-pub(super) struct ValidCallRefusal {
+pub(crate) struct ValidCallRefusal {
     /// The exchange.
-    pub(super) exchange: usize,
+    pub(crate) exchange: usize,
     /// The tool, where it was a call of one.
-    pub(super) tool: Option<String>,
-    pub(super) call: RefusedCall,
+    pub(crate) tool: Option<String>,
+    pub(crate) call: RefusedCall,
     /// The server's own words.
-    pub(super) words: String,
+    pub(crate) words: String,
 }
 
 impl Conversation<'_> {
     /// Runs calls that must be served before anything else counts, and returns the expectations that they violate;
     /// `Err` says which was not served.
-    pub(super) async fn run_witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
+    pub(crate) async fn run_witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {
             let phase = if step.expect.is_empty() { Phase::Precondition } else { Phase::Steps };

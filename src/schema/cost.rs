@@ -23,7 +23,7 @@ const MOST_LEVELS: usize = 12;
 
 /// How deep references, alternatives and places may be inside of each other; what lies deeper is taken to last for ever. A
 /// message is at most 127 levels deep, and each level may go through a reference and an alternative.
-pub(super) const DEEPEST: usize = 400;
+pub(crate) const DEEPEST: usize = 400;
 
 /// How many steps one question may take: one for each subschema that is asked about a place, more where that is costly.
 pub(crate) const STEPS: usize = 400_000;
@@ -88,7 +88,7 @@ impl Schemas {
     }
 
     /// How many steps it takes to hold a name against patterns.
-    pub(super) fn names_cost(&self, rules: &SchemaRules, name: &str) -> usize {
+    pub(crate) fn names_cost(&self, rules: &SchemaRules, name: &str) -> usize {
         if rules.pattern_properties.is_empty() {
             return 0;
         }
@@ -208,6 +208,6 @@ fn listed(rules: &SchemaRules) -> usize {
 }
 
 /// How many steps it takes to look for a value among those that are listed.
-pub(super) fn listing(rules: &SchemaRules, value: &Value) -> usize {
+pub(crate) fn listing(rules: &SchemaRules, value: &Value) -> usize {
     listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
 }

@@ -20,7 +20,7 @@ const LONGEST: usize = 80;
 
 /// Texts that a description gives as examples: what stands in quotes after words that announce one, a single word there
 /// without quotes, and a date or time in the form that it names.
-pub(super) fn examples(description: &str) -> Vec<Value> {
+pub(crate) fn examples(description: &str) -> Vec<Value> {
     let announced = LEADS.iter().filter_map(|lead| {
         let at = description.to_ascii_lowercase().find(lead)?;
         let rest = description[at + lead.len()..].trim_start_matches([' ', ',', ':']);

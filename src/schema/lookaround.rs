@@ -7,13 +7,13 @@ use super::pattern::parse;
 
 /// Whether a pattern has anything that no automaton can do: lookaround, references to groups, repetitions that keep what
 /// they have. Some that it takes for such are none.
-pub(super) fn backtracks(source: &str) -> bool {
+pub(crate) fn backtracks(source: &str) -> bool {
     let keeps = ["++", "*+", "?+", "}+"].iter().any(|keeps| source.contains(keeps));
     keeps || ParserBuilder::new().build().parse(source).is_err()
 }
 
 /// How many times as long as a usual pattern one is once its repetitions are written out.
-pub(super) fn counted(source: &str) -> usize {
+pub(crate) fn counted(source: &str) -> usize {
     const USUAL: usize = 16;
     let mut outer: Vec<usize> = Vec::new();
     let (mut size, mut last, mut at) = (0_usize, 0_usize, 0);
@@ -44,7 +44,7 @@ fn most(range: &str) -> usize {
 }
 
 /// Whether all lookaheads stand at the beginning of a text, where a pattern like that looks through it once for each.
-pub(super) fn looks_once(source: &str) -> bool {
+pub(crate) fn looks_once(source: &str) -> bool {
     let Some(mut rest) = source.strip_prefix('^') else { return false };
     while rest.starts_with("(?=") || rest.starts_with("(?!") {
         let Some(length) = group_length(rest) else { return false };
@@ -58,7 +58,7 @@ pub(super) fn looks_once(source: &str) -> bool {
 }
 
 /// A pattern without its lookarounds, and what its positive lookaheads ask for.
-pub(super) fn without_lookaround(pattern: &str) -> (String, Vec<String>) {
+pub(crate) fn without_lookaround(pattern: &str) -> (String, Vec<String>) {
     let mut rest = String::new();
     let mut ahead = Vec::new();
     let mut at = 0;

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Reads a whole document into an arena.
-pub(super) fn read(document: &Value, schemas: Schemas) -> Schemas {
+pub(crate) fn read(document: &Value, schemas: Schemas) -> Schemas {
     let draft = Draft::default().detect(document);
     let references = References::new(document);
     let mut reader = SchemaReader { document, references, draft, schemas, known: BTreeMap::new(), todo: Vec::new() };

@@ -57,7 +57,7 @@ impl<'a> References<'a> {
     }
 
     /// The pointer that a `$dynamicRef` leads to: the outermost resource with the anchor wins, if it is one at all.
-    pub(super) fn dynamic_target(&self, from: &str, reference: &str) -> Option<String> {
+    pub(crate) fn dynamic_target(&self, from: &str, reference: &str) -> Option<String> {
         let target = self.target(from, reference)?;
         let anchor = reference.split_once('#').map_or("", |(_, fragment)| fragment);
         let (resource, _) = self.resource_of(&target);

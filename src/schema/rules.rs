@@ -7,7 +7,7 @@ use super::TypeSet;
 
 /// A line of the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SchemaId(pub(super) usize);
+pub(crate) struct SchemaId(pub(crate) usize);
 
 /// The end of a range of numbers.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ pub struct ClientAnswers {
     /// To `roots/list`.
     pub roots: Option<Vec<Value>>,
     /// Whether the server has asked for the roots, and got them.
-    pub(super) has_given_roots: bool,
+    pub(crate) has_given_roots: bool,
     turn: (usize, usize),
 }
 
@@ -36,7 +36,7 @@ impl ClientAnswers {
     }
 
     /// The result or error with which a request of the server is answered.
-    pub(super) fn answer(&mut self, method: &str) -> Result<Value, Value> {
+    pub(crate) fn answer(&mut self, method: &str) -> Result<Value, Value> {
         match method {
             "ping" => Ok(json!({})),
             "roots/list" => match &self.roots {

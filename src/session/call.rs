@@ -105,7 +105,7 @@ impl Session {
     }
 
     /// Since 2026-07-28 every request says which revision it speaks and what the client can do.
-    pub(super) fn with_era(&self, params: Option<Value>) -> Option<Value> {
+    pub(crate) fn with_era(&self, params: Option<Value>) -> Option<Value> {
         if self.server.revision.era() == Era::Session {
             return params;
         }
@@ -148,7 +148,7 @@ impl Session {
 }
 
 /// The members of `_meta` that every request of the stateless era carries.
-pub(super) fn era_meta(revision: &str, capabilities: &Value) -> Value {
+pub(crate) fn era_meta(revision: &str, capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": revision,
         "io.modelcontextprotocol/clientInfo": super::handshake::client_info(),

@@ -16,18 +16,18 @@ const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// The incoming messages of a server, and whether more can come.
 #[derive(Debug)]
-pub(super) struct Intake {
+pub(crate) struct Intake {
     incoming: mpsc::Receiver<Incoming>,
     output: OutputState,
 }
 
 impl Intake {
-    pub(super) fn new(incoming: mpsc::Receiver<Incoming>) -> Self {
+    pub(crate) fn new(incoming: mpsc::Receiver<Incoming>) -> Self {
         Self { incoming, output: OutputState::Open }
     }
 
     /// Waits for the next item; `None` where none can come.
-    pub(super) async fn next(&mut self) -> Option<Incoming> {
+    pub(crate) async fn next(&mut self) -> Option<Incoming> {
         match self.output {
             OutputState::Open => self.incoming.recv().await,
             OutputState::Closed => timeout(EXIT_GRACE, self.incoming.recv()).await.ok().flatten(),
@@ -35,17 +35,17 @@ impl Intake {
     }
 
     /// How many items have arrived that nobody took.
-    pub(super) fn unread(&self) -> usize {
+    pub(crate) fn unread(&self) -> usize {
         self.incoming.len()
     }
 
     /// Returns an event that has arrived already.
-    pub(super) fn ready(&mut self) -> Option<Incoming> {
+    pub(crate) fn ready(&mut self) -> Option<Incoming> {
         self.incoming.try_recv().ok()
     }
 
     /// Takes in anything but a line of the protocol stream.
-    pub(super) fn take(&mut self, item: Option<Incoming>, state: &mut SessionState) -> Flow {
+    pub(crate) fn take(&mut self, item: Option<Incoming>, state: &mut SessionState) -> Flow {
         match item {
             Some(Incoming::Line(line) | Incoming::TornLine(line)) => state.record_unjudged(&line),
             Some(Incoming::Message { .. }) => {}
@@ -71,13 +71,13 @@ impl Intake {
 
 /// Whether anything can follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     On,
     Over,
 }
 
 /// Runs until the server is gone, or somebody else wants to listen, who gets what there is to listen to.
-pub(super) async fn run(
+pub(crate) async fn run(
     mut intake: Intake,
     outgoing: mpsc::UnboundedSender<Outgoing>,
     state: Arc<Mutex<SessionState>>,
@@ -114,7 +114,7 @@ pub(super) async fn run(
     }
 }
 
-pub(super) fn answer(state: &SessionState, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
+pub(crate) fn answer(state: &SessionState, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
     for (frame, line) in replies {
         let role = MessageRole::Response;
         let line = OutgoingLine { owner: NO_OWNER, role, frame, line, method: "", params: None };

@@ -14,7 +14,7 @@ use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
 use crate::wire::{ReadLimit, Revision};
 
 /// How many lines of standard error are shown.
-pub(super) const STDERR_LINES: usize = 12;
+pub(crate) const STDERR_LINES: usize = 12;
 
 /// Makes a connection to a fresh server.
 pub type Connector<'a> =
@@ -22,7 +22,7 @@ pub type Connector<'a> =
 
 /// Why a server cannot answer any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EndReason {
+pub(crate) enum EndReason {
     /// The process ended.
     Exited(ServerExit),
     /// It closed its output and runs on.
@@ -181,7 +181,7 @@ impl fmt::Display for UnreportedExit {
 
 impl SessionState {
     /// How the server ended the conversation, as far as it did.
-    pub(super) fn ending(&self) -> Option<SessionEnd> {
+    pub(crate) fn ending(&self) -> Option<SessionEnd> {
         let exit = match self.ended.as_ref()? {
             EndReason::Exited(exit) => Some(*exit),
             EndReason::Closed | EndReason::EndlessLine | EndReason::Flooded | EndReason::Lost(_) => None,
@@ -190,14 +190,14 @@ impl SessionState {
     }
 
     /// The end of the server's process, unless a failed request reported it.
-    pub(super) fn unreported_exit(&self) -> Option<UnreportedExit> {
+    pub(crate) fn unreported_exit(&self) -> Option<UnreportedExit> {
         let exit = self.ending()?.exit.filter(|_| !self.is_exit_reported)?;
         let pending: Vec<String> = self.pending_at_exit.iter().cloned().collect();
         let last_owner = if pending.is_empty() { self.last_owner() } else { None };
         Some(UnreportedExit { exit, pending, last_owner, stderr: self.transcript.stderr_tail(STDERR_LINES) })
     }
 
-    pub(super) fn failure(&self, reason: FailureReason, method: &str, frame: Option<u32>) -> CallFailure {
+    pub(crate) fn failure(&self, reason: FailureReason, method: &str, frame: Option<u32>) -> CallFailure {
         CallFailure {
             reason,
             method: method.to_owned(),
@@ -209,12 +209,12 @@ impl SessionState {
         }
     }
 
-    pub(super) fn timed_out(&self, method: &str, frame: u32, after: Duration) -> CallFailure {
+    pub(crate) fn timed_out(&self, method: &str, frame: u32, after: Duration) -> CallFailure {
         self.failure(FailureReason::Timeout(after), method, Some(frame))
     }
 
     /// The failure of a request for which no usable answer arrived.
-    pub(super) fn failure_of(&self, arrived: Arrival, method: &str, frame: u32) -> CallFailure {
+    pub(crate) fn failure_of(&self, arrived: Arrival, method: &str, frame: u32) -> CallFailure {
         let reason = match arrived {
             Arrival::Failed(failure) => FailureReason::Http(failure),
             Arrival::Beyond(beyond) => FailureReason::NotRead(beyond),
@@ -224,7 +224,7 @@ impl SessionState {
         self.failure(reason, method, Some(frame))
     }
 
-    pub(super) fn ended_failure(&mut self, method: &str, frame: u32) -> CallFailure {
+    pub(crate) fn ended_failure(&mut self, method: &str, frame: u32) -> CallFailure {
         self.is_exit_reported = true;
         let reason = match &self.ended {
             Some(EndReason::Exited(exit)) => FailureReason::Exited(*exit),

@@ -22,7 +22,7 @@ use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{Era, Revision};
 
 /// The owner of handshakes and listings in the transcript: no case.
-pub(super) const NO_OWNER: &str = "";
+pub(crate) const NO_OWNER: &str = "";
 
 /// The error of a server that does not speak the revision it was addressed in (2026-07-28, basic/versioning).
 const UNSUPPORTED_REVISION: i64 = -32022;
@@ -294,6 +294,6 @@ fn is_of_older(failure: &HttpFailure) -> bool {
 }
 
 /// How this client introduces itself.
-pub(super) fn client_info() -> Value {
+pub(crate) fn client_info() -> Value {
     json!({"name": "mcprove", "version": env!("CARGO_PKG_VERSION")})
 }

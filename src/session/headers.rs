@@ -12,7 +12,7 @@ type Mirrored = (Vec<String>, String);
 
 /// The state on which headers depend beyond the message itself.
 #[derive(Debug, Default)]
-pub(super) struct Headers {
+pub(crate) struct Headers {
     /// The revision, once it is settled.
     revision: Option<Revision>,
     /// The arguments that each tool wants in headers.
@@ -20,12 +20,12 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    pub(super) fn speak(&mut self, revision: Revision) {
+    pub(crate) fn speak(&mut self, revision: Revision) {
         self.revision = Some(revision);
     }
 
     /// Remembers which arguments of which tools travel in headers.
-    pub(super) fn learn(&mut self, catalog: &Catalog) {
+    pub(crate) fn learn(&mut self, catalog: &Catalog) {
         for tool in &catalog.tools {
             let mut mirrored = Vec::new();
             collect(tool.input_schema(), &mut Vec::new(), &mut mirrored);
@@ -36,7 +36,7 @@ impl Headers {
     }
 
     /// The era of a message, and the headers that it needs.
-    pub(super) fn of(&self, method: &str, params: Option<&Value>) -> (Era, Vec<(String, String)>) {
+    pub(crate) fn of(&self, method: &str, params: Option<&Value>) -> (Era, Vec<(String, String)>) {
         let own = params.and_then(|params| params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str());
         let settled = self.revision.map_or(Era::Session, Revision::era);
         let era = if own.is_some() { Era::Stateless } else { settled };

@@ -137,7 +137,7 @@ fn without_items(message: &Value, kind: ListKind) -> Value {
 /// Everything that the server says it offers; lists that it does not promise are not asked for.
 ///
 /// Tools that it promises and does not list are a failure; a refusal of another list leaves that list empty.
-pub(super) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
+pub(crate) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
     let list = async |kind: ListKind| -> Result<(Vec<Value>, Option<u32>), CallFailure> {
         if session.server.capabilities.get(kind.capability()).is_none() {
             return Ok((Vec::new(), None));

@@ -13,7 +13,7 @@ pub const REFUSED_NOTIFICATION: &str = "refused-notification";
 
 impl SessionState {
     /// Takes in a message; returns the lines that answer the server's requests, with their frames.
-    pub(super) fn receive_http(&mut self, bytes: &[u8], http: &Arc<HttpHead>, origin: Delivery) -> Vec<(u32, String)> {
+    pub(crate) fn receive_http(&mut self, bytes: &[u8], http: &Arc<HttpHead>, origin: Delivery) -> Vec<(u32, String)> {
         let at = self.elapsed();
         let frame = self.transcript.record_http(at, http, bytes);
         if let Delivery::Body(post) = origin
@@ -36,7 +36,7 @@ impl SessionState {
     }
 
     /// Nothing can answer the message of that frame any more.
-    pub(super) fn undelivered(&mut self, post: u32, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) {
+    pub(crate) fn undelivered(&mut self, post: u32, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) {
         let at = self.elapsed();
         let frame = shown.map(|(http, body)| self.transcript.record_http(at, &http, &body).seq);
         let is_lost = matches!(failure, HttpFailure::SessionLost(_));
@@ -50,7 +50,7 @@ impl SessionState {
     }
 
     /// A message will be sent again with another token; what refused it is kept to be looked at.
-    pub(super) fn refused_token(&mut self, post: Option<u32>, http: &Arc<HttpHead>, body: &[u8]) {
+    pub(crate) fn refused_token(&mut self, post: Option<u32>, http: &Arc<HttpHead>, body: &[u8]) {
         let at = self.elapsed();
         let frame = self.transcript.record_http(at, http, body).seq;
         let owner = post.and_then(|post| self.owner_of(post));

@@ -21,16 +21,16 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One end of a connection, with or without a handshake.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     state: Arc<Mutex<SessionState>>,
-    pub(super) outgoing: mpsc::UnboundedSender<transport::Outgoing>,
+    pub(crate) outgoing: mpsc::UnboundedSender<transport::Outgoing>,
     /// Taken by whoever closes the conversation.
     closing: Mutex<Option<Closing>>,
     /// Tells the task that listens that somebody else wants to.
     wanted: Arc<Notify>,
     /// Where the server is, over HTTP.
-    pub(super) endpoint: Option<Endpoint>,
-    pub(super) processes: Option<ServerProcesses>,
+    pub(crate) endpoint: Option<Endpoint>,
+    pub(crate) processes: Option<ServerProcesses>,
 }
 
 /// The handles that close a conversation.
@@ -42,22 +42,22 @@ struct Closing {
 }
 
 /// A request as it is to be sent.
-pub(super) struct OutgoingRequest<'a> {
+pub(crate) struct OutgoingRequest<'a> {
     /// The case it belongs to.
-    pub(super) owner: &'a str,
-    pub(super) method: &'a str,
-    pub(super) params: Option<Value>,
-    pub(super) deadline: Instant,
+    pub(crate) owner: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) params: Option<Value>,
+    pub(crate) deadline: Instant,
     /// The whole time that was allowed, as configured; the deadline may leave less of it.
-    pub(super) limit: Duration,
+    pub(crate) limit: Duration,
     /// Whether a progress token is to be added; it is the request's id.
-    pub(super) progress: bool,
+    pub(crate) progress: bool,
     /// Whether progress gives the request the whole time again.
-    pub(super) is_extended_by_progress: bool,
+    pub(crate) is_extended_by_progress: bool,
 }
 
 impl Connection {
-    pub(super) fn new(link: Link, answers: ClientAnswers) -> Self {
+    pub(crate) fn new(link: Link, answers: ClientAnswers) -> Self {
         let state = Arc::new(Mutex::new(SessionState::new(answers, link.transport)));
         let closing = Mutex::new(Some(Closing { stop: link.stop, dispatching: None }));
         let (outgoing, endpoint, processes) = (link.outgoing, link.endpoint, link.processes);
@@ -67,14 +67,14 @@ impl Connection {
     }
 
     /// Takes over the incoming messages; `None` where no more can come.
-    pub(super) async fn take_intake(&self) -> Option<Intake> {
+    pub(crate) async fn take_intake(&self) -> Option<Intake> {
         let dispatching = self.lock_closing().as_mut().and_then(|closing| closing.dispatching.take())?;
         self.wanted.notify_one();
         dispatching.await.ok().flatten()
     }
 
     /// Listens again.
-    pub(super) fn listen(&self, intake: Intake) {
+    pub(crate) fn listen(&self, intake: Intake) {
         let (state, wanted) = (Arc::clone(&self.state), Arc::clone(&self.wanted));
         let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), state, wanted));
         if let Some(closing) = self.lock_closing().as_mut() {
@@ -87,16 +87,16 @@ impl Connection {
     }
 
     /// How messages travel; known for certain once something has been answered.
-    pub(super) fn transport(&self) -> TransportKind {
+    pub(crate) fn transport(&self) -> TransportKind {
         self.lock().transport
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, SessionState> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
-    pub(super) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<SessionReply, CallFailure> {
+    pub(crate) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<SessionReply, CallFailure> {
         let begun = Instant::now();
         let (id, params, frame, mut waiting) = self.send(&mut request);
         let mut pending = CancellationGuard {
@@ -137,7 +137,7 @@ impl Connection {
 
     /// Sends a request and takes its parameters; returns its id, the parameters as sent, its frame, and what will
     /// answer it.
-    pub(super) fn send(
+    pub(crate) fn send(
         &self,
         request: &mut OutgoingRequest<'_>,
     ) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrival>) {
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     /// Sends a notification and returns its frame.
-    pub(super) fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
+    pub(crate) fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
         let line = notification_line(method, params);
         let mut state = self.lock();
         let frame = state.record_sent(Some(owner), line.as_bytes());
@@ -178,12 +178,12 @@ impl Connection {
 
     /// Ends the conversation once the server was watched so long after its last message; what is left of it is handed
     /// out once.
-    pub(super) async fn close(&self, watch: Duration) -> ClosedSession {
+    pub(crate) async fn close(&self, watch: Duration) -> ClosedSession {
         self.end(watch, None).await.0
     }
 
     /// Ends the conversation and the server in that way; says how a process of ours ended.
-    pub(super) async fn shut_down(&self, order: ShutdownOrder) -> (ClosedSession, Option<Shutdown>) {
+    pub(crate) async fn shut_down(&self, order: ShutdownOrder) -> (ClosedSession, Option<Shutdown>) {
         self.end(Duration::ZERO, Some(order)).await
     }
 
@@ -217,7 +217,7 @@ impl Connection {
     }
 
     /// Ends the connection by force: a process of ours is killed. Nothing is left to report about its end.
-    pub(super) async fn kill(&self) {
+    pub(crate) async fn kill(&self) {
         let closing = self.lock_closing().take();
         let Some(Closing { stop, dispatching }) = closing else { return };
         self.lock().is_end_requested = true;
@@ -229,7 +229,7 @@ impl Connection {
     }
 
     /// How long a process of ours is still to be watched.
-    pub(super) fn remaining_watch(&self, watch: Duration) -> Duration {
+    pub(crate) fn remaining_watch(&self, watch: Duration) -> Duration {
         let state = self.lock();
         let is_ours = state.transport == TransportKind::Stdio || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
         let quiet = state.elapsed().saturating_sub(state.transcript.last_at());
@@ -238,13 +238,13 @@ impl Connection {
 }
 
 /// A request that somebody waits for; when nobody does any more, the server is told.
-pub(super) struct CancellationGuard<'a> {
-    pub(super) peer: &'a Connection,
-    pub(super) owner: &'a str,
-    pub(super) method: &'a str,
-    pub(super) id: Id,
-    pub(super) frame: u32,
-    pub(super) reason: &'static str,
+pub(crate) struct CancellationGuard<'a> {
+    pub(crate) peer: &'a Connection,
+    pub(crate) owner: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) id: Id,
+    pub(crate) frame: u32,
+    pub(crate) reason: &'static str,
 }
 
 impl Drop for CancellationGuard<'_> {

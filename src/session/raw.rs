@@ -70,16 +70,16 @@ pub struct RawReply {
 
 /// Receives every message of the server.
 #[derive(Debug)]
-pub(super) struct Listener {
-    pub(super) owner: String,
+pub(crate) struct Listener {
+    pub(crate) owner: String,
     heard: mpsc::UnboundedSender<(u32, Arc<Value>)>,
 }
 
-pub(super) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
+pub(crate) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
 
 impl SessionState {
     /// Hands on everything that the server sends from here on; ends with the server.
-    pub(super) fn listen(&mut self, owner: &str) -> MessageReceiver {
+    pub(crate) fn listen(&mut self, owner: &str) -> MessageReceiver {
         let (heard, receiver) = mpsc::unbounded_channel();
         if self.ended.is_none() {
             self.listener = Some(Listener { owner: owner.to_owned(), heard });
@@ -88,7 +88,7 @@ impl SessionState {
     }
 
     /// Tells the listener of a message; of a batch, each message in it.
-    pub(super) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
+    pub(crate) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
         let Some(listener) = &self.listener else { return };
         // Whoever listened may have gone.
         match json.as_array() {
@@ -248,18 +248,18 @@ impl Session {
         }
     }
 
-    pub(super) fn http_failure(&self, method: &str, frame: u32, failure: HttpFailure) -> CallFailure {
+    pub(crate) fn http_failure(&self, method: &str, frame: u32, failure: HttpFailure) -> CallFailure {
         self.peer.lock().failure(FailureReason::Http(failure), method, Some(frame))
     }
 }
 
 impl Connection {
-    pub(super) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
+    pub(crate) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
         self.outgoing.send(Outgoing::Raw { pieces, owner: owner.to_owned() }).is_ok()
     }
 
     /// Ends the server's input; that it ends with it is no fault of the server.
-    pub(super) fn end_input(&self) {
+    pub(crate) fn end_input(&self) {
         let mut state = self.lock();
         (state.is_end_requested, state.is_exit_reported) = (true, true);
         let _ = self.outgoing.send(Outgoing::End);
@@ -359,12 +359,12 @@ impl Awaited {
 }
 
 /// Whether a message answers something.
-pub(super) fn is_answer(message: &Value) -> bool {
+pub(crate) fn is_answer(message: &Value) -> bool {
     matches!(classify(message), RpcMessage::Response { .. })
 }
 
 /// The messages in a value: itself, or those of a batch.
-pub(super) fn messages_in(value: &Value) -> &[Value] {
+pub(crate) fn messages_in(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 

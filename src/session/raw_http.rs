@@ -36,7 +36,7 @@ impl RawExchange {
     }
 
     /// The failure of a response that holds no message.
-    pub(super) fn refusal(&self) -> Option<HttpFailure> {
+    pub(crate) fn refusal(&self) -> Option<HttpFailure> {
         let head = self.response.head.as_ref()?;
         let code = head.http.status;
         let status = format!("{code} {}", head.reason).trim_end().to_owned();
@@ -114,7 +114,7 @@ impl Session {
     }
 
     /// Posts bytes with the headers of an ordinary message.
-    pub(super) async fn post(
+    pub(crate) async fn post(
         &self,
         owner: &str,
         body: &[Vec<u8>],

@@ -42,7 +42,7 @@ pub struct OwnedViolation {
 
 /// The outcome of a pending request.
 #[derive(Debug)]
-pub(super) enum Arrival {
+pub(crate) enum Arrival {
     Answer {
         message: Arc<Value>,
         frame: u32,
@@ -57,9 +57,9 @@ pub(super) enum Arrival {
 }
 
 #[derive(Debug)]
-pub(super) struct WaitingRequest {
-    pub(super) owner: String,
-    pub(super) reply: oneshot::Sender<Arrival>,
+pub(crate) struct WaitingRequest {
+    pub(crate) owner: String,
+    pub(crate) reply: oneshot::Sender<Arrival>,
     frame: u32,
     progress: bool,
     /// When the last progress came.
@@ -68,57 +68,57 @@ pub(super) struct WaitingRequest {
 }
 
 /// A line to send.
-pub(super) struct OutgoingLine<'a> {
-    pub(super) owner: &'a str,
-    pub(super) role: MessageRole,
-    pub(super) frame: u32,
-    pub(super) line: String,
+pub(crate) struct OutgoingLine<'a> {
+    pub(crate) owner: &'a str,
+    pub(crate) role: MessageRole,
+    pub(crate) frame: u32,
+    pub(crate) line: String,
     /// The method; empty for a response.
-    pub(super) method: &'a str,
-    pub(super) params: Option<&'a Value>,
+    pub(crate) method: &'a str,
+    pub(crate) params: Option<&'a Value>,
 }
 
 /// The consequences of a message of the server.
-pub(super) struct Replies {
+pub(crate) struct Replies {
     /// Answers to its requests, with their frames.
-    pub(super) lines: Vec<(u32, String)>,
+    pub(crate) lines: Vec<(u32, String)>,
     /// The owner of the request that it answered.
-    pub(super) answered: Option<String>,
+    pub(crate) answered: Option<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct SessionState {
-    pub(super) transcript: Transcript,
-    pub(super) ended: Option<EndReason>,
+pub(crate) struct SessionState {
+    pub(crate) transcript: Transcript,
+    pub(crate) ended: Option<EndReason>,
     /// When it did, counted from the beginning.
-    pub(super) ended_at: Duration,
+    pub(crate) ended_at: Duration,
     /// Whether the exit of the server was reported.
-    pub(super) is_exit_reported: bool,
+    pub(crate) is_exit_reported: bool,
     /// The owners of the requests that were pending when the server ended.
-    pub(super) pending_at_exit: BTreeSet<String>,
+    pub(crate) pending_at_exit: BTreeSet<String>,
     /// Whether the exit was attributed to one of them.
-    pub(super) is_exit_attributed: bool,
+    pub(crate) is_exit_attributed: bool,
     /// Whether we asked the server to end.
-    pub(super) is_end_requested: bool,
-    pub(super) violations_left_out: usize,
-    pub(super) headers: Headers,
-    pub(super) scanner: Scanner,
+    pub(crate) is_end_requested: bool,
+    pub(crate) violations_left_out: usize,
+    pub(crate) headers: Headers,
+    pub(crate) scanner: Scanner,
     /// Receives every message of the server, where set.
-    pub(super) listener: Option<Listener>,
+    pub(crate) listener: Option<Listener>,
     /// `stdio`, `memory`, `http` or `sse`.
-    pub(super) transport: TransportKind,
+    pub(crate) transport: TransportKind,
     started: Instant,
     waiting: BTreeMap<Id, WaitingRequest>,
     next_id: i64,
-    pub(super) violations: Vec<OwnedViolation>,
+    pub(crate) violations: Vec<OwnedViolation>,
     /// Messages that answer nothing, and the memory that they take.
     unasked: (usize, usize),
-    pub(super) frames: BTreeMap<String, Vec<u32>>,
+    pub(crate) frames: BTreeMap<String, Vec<u32>>,
     answers: ClientAnswers,
 }
 
 impl SessionState {
-    pub(super) fn new(answers: ClientAnswers, transport: TransportKind) -> Self {
+    pub(crate) fn new(answers: ClientAnswers, transport: TransportKind) -> Self {
         Self {
             transcript: Transcript::default(),
             ended: None,
@@ -142,25 +142,25 @@ impl SessionState {
         }
     }
 
-    pub(super) fn set_era(&mut self, era: Era) {
+    pub(crate) fn set_era(&mut self, era: Era) {
         self.scanner.set_era(era);
     }
 
-    pub(super) fn era(&self) -> Era {
+    pub(crate) fn era(&self) -> Era {
         self.scanner.era()
     }
 
     /// Whether messages travel over HTTP.
-    pub(super) fn is_http(&self) -> bool {
+    pub(crate) fn is_http(&self) -> bool {
         self.transport.is_over_http()
     }
 
-    pub(super) fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// A line as it goes to the transport, with the headers of its era where there are headers.
-    pub(super) fn outgoing_message(&self, line: OutgoingLine<'_>) -> Outgoing {
+    pub(crate) fn outgoing_message(&self, line: OutgoingLine<'_>) -> Outgoing {
         let OutgoingLine { owner, role, frame, line, method, params } = line;
         let (era, headers) = if self.is_http() { self.headers.of(method, params) } else { (self.era(), Vec::new()) };
         let (bytes, owner) = (line.into_bytes(), owner.to_owned());
@@ -168,20 +168,20 @@ impl SessionState {
         Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role, era, form })
     }
 
-    pub(super) fn fresh_id(&mut self) -> Id {
+    pub(crate) fn fresh_id(&mut self) -> Id {
         self.next_id += 1;
         Id::Number(self.next_id)
     }
 
     /// Keeps an id that somebody else chose from being used again.
-    pub(super) fn skip_id(&mut self, id: &Id) {
+    pub(crate) fn skip_id(&mut self, id: &Id) {
         if let Id::Number(number) = id {
             self.next_id = self.next_id.max(*number).min(1 << 52);
         }
     }
 
     /// Records a request that is about to leave, and promises its answer.
-    pub(super) fn register(
+    pub(crate) fn register(
         &mut self,
         id: &Id,
         request: &peer::OutgoingRequest<'_>,
@@ -203,7 +203,7 @@ impl SessionState {
         (frame, receiver)
     }
 
-    pub(super) fn record_sent(&mut self, owner: Option<&str>, line: &[u8]) -> u32 {
+    pub(crate) fn record_sent(&mut self, owner: Option<&str>, line: &[u8]) -> u32 {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Sent, Channel::Protocol, line);
         let seq = frame.seq;
         self.scanner.watch(frame);
@@ -211,17 +211,17 @@ impl SessionState {
         seq
     }
 
-    pub(super) fn record_stderr(&mut self, line: &[u8]) {
+    pub(crate) fn record_stderr(&mut self, line: &[u8]) {
         self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Stderr, line);
     }
 
     /// Records what the server wrote without a look at it.
-    pub(super) fn record_unjudged(&mut self, line: &[u8]) {
+    pub(crate) fn record_unjudged(&mut self, line: &[u8]) {
         self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
     }
 
     /// Takes in a line of the server; returns the lines that answer its requests, with their frames.
-    pub(super) fn receive(&mut self, line: &[u8]) -> Vec<(u32, String)> {
+    pub(crate) fn receive(&mut self, line: &[u8]) -> Vec<(u32, String)> {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
         let found = self.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json());
@@ -231,7 +231,7 @@ impl SessionState {
     }
 
     /// Acts on a recorded message; `post` is the frame of the request in whose response it came.
-    pub(super) fn handle_message(
+    pub(crate) fn handle_message(
         &mut self,
         seq: u32,
         json: &Result<Arc<Value>, String>,
@@ -279,7 +279,7 @@ impl SessionState {
     }
 
     /// The id of the request that was sent in that frame and is not answered.
-    pub(super) fn request_in_frame(&self, post: u32) -> Option<Id> {
+    pub(crate) fn request_in_frame(&self, post: u32) -> Option<Id> {
         self.waiting.iter().find(|(_, waiting)| waiting.frame == post).map(|(id, _)| id.clone())
     }
 
@@ -348,7 +348,7 @@ impl SessionState {
     }
 
     /// When a request that still waits has last reported progress.
-    pub(super) fn progressed_at(&self, id: &Id) -> Option<Instant> {
+    pub(crate) fn progressed_at(&self, id: &Id) -> Option<Instant> {
         self.waiting.get(id)?.progressed_at
     }
 
@@ -360,7 +360,7 @@ impl SessionState {
     }
 
     /// No further answer can come.
-    pub(super) fn end_with(&mut self, end: EndReason) {
+    pub(crate) fn end_with(&mut self, end: EndReason) {
         if self.ended.is_none() {
             self.ended = Some(end);
             self.ended_at = self.elapsed();
@@ -371,22 +371,22 @@ impl SessionState {
     }
 
     /// The client's answer to an input request inside a result; `None` where it has none.
-    pub(super) fn answer_input_request(&mut self, method: &str) -> Option<Value> {
+    pub(crate) fn answer_input_request(&mut self, method: &str) -> Option<Value> {
         self.answers.answer(method).ok()
     }
 
     /// Whether the server has asked for the client's roots, and got them.
-    pub(super) fn has_given_roots(&self) -> bool {
+    pub(crate) fn has_given_roots(&self) -> bool {
         self.answers.has_given_roots
     }
 
     /// Removes a pending request and returns it.
-    pub(super) fn forget(&mut self, id: &Id) -> Option<WaitingRequest> {
+    pub(crate) fn forget(&mut self, id: &Id) -> Option<WaitingRequest> {
         self.waiting.remove(id)
     }
 
     /// Counts what came without being asked for; `answered` is whose answer it was.
-    pub(super) fn count_unrequested(&mut self, line: &[u8], answered: Option<&str>) {
+    pub(crate) fn count_unrequested(&mut self, line: &[u8], answered: Option<&str>) {
         let (messages, total) = self.unasked;
         self.unasked = match answered {
             Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
@@ -395,7 +395,7 @@ impl SessionState {
     }
 
     /// Says how the server sends more than anybody can look at; `None` where it does not.
-    pub(super) fn flood(&self) -> Option<String> {
+    pub(crate) fn flood(&self) -> Option<String> {
         let what = if self.violations_left_out > MOST_VIOLATIONS * 10 {
             format!("more than {} lines are not messages", self.violations_left_out)
         } else if self.unasked.0 > MAX_UNREQUESTED {
@@ -408,7 +408,7 @@ impl SessionState {
         Some(format!("the server floods its output: {what}"))
     }
 
-    pub(super) fn own(&mut self, seq: u32, owner: Option<&str>) {
+    pub(crate) fn own(&mut self, seq: u32, owner: Option<&str>) {
         if let Some(owner) = owner {
             match self.frames.get_mut(owner) {
                 Some(frames) => frames.push(seq),
@@ -418,14 +418,14 @@ impl SessionState {
     }
 
     /// Gives the frames that are still there, and nobody's, to an owner.
-    pub(super) fn own_kept(&mut self, owner: &str) {
+    pub(crate) fn own_kept(&mut self, owner: &str) {
         let taken: BTreeSet<u32> = self.frames.values().flatten().copied().collect();
         for seq in self.transcript.kept().filter(|seq| !taken.contains(seq)) {
             self.frames.entry(owner.to_owned()).or_default().push(seq);
         }
     }
 
-    pub(super) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&str>) {
+    pub(crate) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&str>) {
         for violation in found {
             if self.violations.len() < MOST_VIOLATIONS {
                 self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
@@ -436,7 +436,7 @@ impl SessionState {
     }
 
     /// Hands out the violations of one owner, `None` for those of nobody.
-    pub(super) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
+    pub(crate) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
         let (taken, kept) =
             std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_deref() == owner);
         self.violations = kept;
@@ -444,7 +444,7 @@ impl SessionState {
     }
 
     /// The violations that may explain why an answer did not come.
-    pub(super) fn stray_output(&self) -> Vec<String> {
+    pub(crate) fn stray_output(&self) -> Vec<String> {
         let is_such = |owned: &&OwnedViolation| Scanner::JUDGES.contains(&owned.violation.variant);
         let mut last: Vec<String> =
             self.violations.iter().rev().filter(is_such).take(3).map(|owned| owned.violation.message.clone()).collect();
@@ -453,17 +453,17 @@ impl SessionState {
     }
 
     /// The case to which a frame belongs.
-    pub(super) fn owner_of(&self, frame: u32) -> Option<String> {
+    pub(crate) fn owner_of(&self, frame: u32) -> Option<String> {
         self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
     }
 
     /// The case that spoke last.
-    pub(super) fn last_owner(&self) -> Option<String> {
+    pub(crate) fn last_owner(&self) -> Option<String> {
         let cases = self.frames.iter().filter(|(owner, _)| !owner.is_empty());
         cases.max_by_key(|(_, frames)| frames.last().copied()).map(|(owner, _)| owner.clone())
     }
 
-    pub(super) fn frames_of(&self, owner: &str) -> Vec<u32> {
+    pub(crate) fn frames_of(&self, owner: &str) -> Vec<u32> {
         self.frames.get(owner).cloned().unwrap_or_default()
     }
 }

@@ -119,7 +119,7 @@ pub struct LoadedSuite<S> {
 
 impl<S: SuiteSettings> Block<S> {
     /// The block as far as it can be checked with its suite.
-    pub(super) fn as_settings(&self) -> Block<&dyn SuiteSettings> {
+    pub(crate) fn as_settings(&self) -> Block<&dyn SuiteSettings> {
         let Self { key, span, probes, test, settings } = self;
         Block { key, span: *span, probes, test: *test, settings }
     }

@@ -9,7 +9,7 @@ use crate::source::template::{self, has_template};
 use crate::source::{Diagnostic, Node};
 
 /// Everything that is wrong with a property and would not be with a test; `known` are the names that it may use.
-pub(super) fn check(test: &Test, property: &Property, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(test: &Test, property: &Property, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     for (name, generated) in &property.generate {
         if known.contains(&name.value) {
             let message = format!("the name `{}` is already in use", name.value);
@@ -73,7 +73,7 @@ fn steps(test: &Test, found: &mut Vec<Diagnostic>) {
 }
 
 /// Whether nothing that a property does can fail; an empty `expect` is no expectation.
-pub(super) fn expects_nothing(test: &Test) -> bool {
+pub(crate) fn expects_nothing(test: &Test) -> bool {
     test.property.is_some()
         && test.scans.is_empty()
         && test.output_schema.is_none()

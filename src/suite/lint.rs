@@ -12,7 +12,7 @@ use crate::source::{Diagnostic, Node, Span, did_you_mean};
 use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
-pub(super) fn check(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
     if suite.tests.is_empty() && blocks.is_empty() {
         found.push(
             Diagnostic::error("empty-suite", "the suite has no tests and no blocks", suite.name.span)
@@ -54,7 +54,7 @@ fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
 }
 
 /// The mistake of a suite that names no server.
-pub(super) fn missing_server(suite: &Suite) -> Diagnostic {
+pub(crate) fn missing_server(suite: &Suite) -> Diagnostic {
     Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
         .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
 }

@@ -8,7 +8,7 @@ use crate::source::{Located, Node};
 ///
 /// Tests, blocks and setup of the included suite come first, its teardown last; its variables, servers, arguments and
 /// answers hold unless the including suite says otherwise; its run options do not count.
-pub(super) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedSuite<S> {
+pub(crate) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedSuite<S> {
     let LoadedSuite { mut suite, blocks: own } = own;
     let LoadedSuite { suite: included, mut blocks } = included;
     blocks.extend(own);

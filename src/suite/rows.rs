@@ -12,20 +12,20 @@ use crate::source::{Diagnostic, Node, Span, Value};
 use crate::wire::exceeded_limit;
 
 /// How many rows a test may have, and all tests of a suite together: each becomes a case.
-pub(super) const MOST_ROWS: usize = 50_000;
+pub(crate) const MOST_ROWS: usize = 50_000;
 
 const JSON_HELP: &str = "the path is relative to this file; a JSON file is a list of objects, such as `[{\"id\": 1}]`";
 const CSV_HELP: &str =
     "the path is relative to this file; the first line of a CSV file names the columns, every further line is a row";
 const TOO_MANY_ROWS: &str = "a suite has at most 50,000 rows";
 
-pub(super) fn too_many_rows(place: Span) -> Diagnostic {
+pub(crate) fn too_many_rows(place: Span) -> Diagnostic {
     let help = "every row becomes a case; split the rows into several suites, or generate values with `properties`";
     Diagnostic::error("bad-rows", TOO_MANY_ROWS, place).with_help(help.to_owned())
 }
 
 /// The rows of a test; paths are relative to `folder`.
-pub(super) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
+pub(crate) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
     let rows = match &node.value {
         Value::Text(path) => {
             let file = folder.join(path);

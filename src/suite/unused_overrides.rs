@@ -4,14 +4,14 @@ use super::model::Suite;
 use crate::source::{Diagnostic, Located, Sources, did_you_mean, nearest};
 
 /// A variable that no included suite has.
-pub(super) struct UnmatchedOverride {
+pub(crate) struct UnmatchedOverride {
     name: Located<String>,
     /// The variables that the included suites have.
     known: Vec<String>,
 }
 
 /// The variables of a suite that no included suite has; none where no included suite has variables.
-pub(super) fn unmatched_overrides<'a>(
+pub(crate) fn unmatched_overrides<'a>(
     suite: &Suite,
     included: impl Iterator<Item = &'a Suite>,
 ) -> Vec<UnmatchedOverride> {
@@ -25,7 +25,7 @@ pub(super) fn unmatched_overrides<'a>(
 }
 
 /// Reports the overrides that nothing uses; one that resembles a variable of an included suite is an error.
-pub(super) fn report_unused(overrides: &[UnmatchedOverride], sources: &Sources, found: &mut Vec<Diagnostic>) {
+pub(crate) fn report_unused(overrides: &[UnmatchedOverride], sources: &Sources, found: &mut Vec<Diagnostic>) {
     for UnmatchedOverride { name, known } in
         overrides.iter().filter(|variable| is_unused(&variable.name.value, sources))
     {

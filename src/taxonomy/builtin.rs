@@ -12,7 +12,7 @@ use super::{Registry, decode};
 const TEXT: &str = include_str!("registry.yml");
 
 /// Families, leaves and variants, read at the first call.
-pub(super) fn registry() -> &'static Registry {
+pub(crate) fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         let mut registry = load(&without_mutants(TEXT));
         for variant in
@@ -26,7 +26,7 @@ pub(super) fn registry() -> &'static Registry {
 }
 
 /// The imitations of a variant, read at the first call.
-pub(super) fn mutants(variant: &str) -> &'static [Mutant] {
+pub(crate) fn mutants(variant: &str) -> &'static [Mutant] {
     static MUTANTS: LazyLock<BTreeMap<String, Vec<Mutant>>> = LazyLock::new(|| {
         let registry = load(TEXT);
         registry.variants().map(|variant| (variant.id.clone(), variant.mutants().to_vec())).collect()
@@ -35,7 +35,7 @@ pub(super) fn mutants(variant: &str) -> &'static [Mutant] {
 }
 
 /// The identity of a file that does not say the same as the built-in registry.
-pub(super) fn file(file: &SourceFile) -> Option<RegistryFile> {
+pub(crate) fn file(file: &SourceFile) -> Option<RegistryFile> {
     // A checkout with other line ends is the same registry.
     let text = file.text.replace("\r\n", "\n");
     let hash = || format!("{:016x}", fnv(FNV, text.as_bytes()));

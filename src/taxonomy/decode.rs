@@ -13,7 +13,7 @@ use super::model::{Family, Holds, Leaf, Mutant, Mutants, Need, Offer, Revisions,
 use super::start::Start;
 use super::{REGISTRY, Registry, probe, start};
 
-pub(super) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
+pub(crate) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let mut decoder = RegistryDecoder { mistakes: grammar::check(&root, &REGISTRY), ids: BTreeMap::new() };
     let registry = decoder.registry(&root);

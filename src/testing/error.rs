@@ -14,7 +14,7 @@ pub struct Error {
 }
 
 impl Error {
-    pub(super) fn new(diagnostics: Vec<Diagnostic>, sources: &Sources, style: Style) -> Self {
+    pub(crate) fn new(diagnostics: Vec<Diagnostic>, sources: &Sources, style: Style) -> Self {
         let text = render_all(&diagnostics, sources, "nothing was run", style);
         Self { diagnostics, text }
     }

@@ -17,7 +17,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn new(seen: ReportedRun, summary: Summary, style: Style) -> Self {
+    pub(crate) fn new(seen: ReportedRun, summary: Summary, style: Style) -> Self {
         Self { report: seen.0, summary, style }
     }
 
@@ -118,7 +118,7 @@ fn badness(outcome: Outcome) -> u8 {
 
 /// Folds the events of a run.
 #[derive(Default)]
-pub(super) struct ReportedRun(Report);
+pub(crate) struct ReportedRun(Report);
 
 impl Observer for ReportedRun {
     fn event(&mut self, event: &Event) {

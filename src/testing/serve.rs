@@ -12,7 +12,7 @@ use crate::runner::InProcess;
 use crate::transport::memory;
 
 /// Serves every session with a fresh service; one that cannot be made counts as a server that panicked.
-pub(super) fn service<F, S>(make: F) -> InProcess
+pub(crate) fn service<F, S>(make: F) -> InProcess
 where
     F: Fn() -> S + Send + Sync + 'static,
     S: Service<RoleServer>,
@@ -25,7 +25,7 @@ where
 }
 
 /// Connects every session to the other end of a fresh pair of streams.
-pub(super) fn streams<F, R, W>(open: F) -> InProcess
+pub(crate) fn streams<F, R, W>(open: F) -> InProcess
 where
     F: Fn() -> (R, W) + Send + Sync + 'static,
     R: AsyncRead + Send + Unpin + 'static,

@@ -28,27 +28,27 @@ type GivenOrder = (ProcessOrder, oneshot::Sender<()>);
 
 /// An order to the process of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProcessOrder {
+pub(crate) enum ProcessOrder {
     Kill,
     Pause(Duration),
 }
 
 /// The way to the process of a server.
 #[derive(Debug, Clone)]
-pub(super) struct ProcessControl(mpsc::UnboundedSender<GivenOrder>);
+pub(crate) struct ProcessControl(mpsc::UnboundedSender<GivenOrder>);
 
 /// The orders to a process.
 #[derive(Debug)]
-pub(super) struct ProcessOrders(mpsc::UnboundedReceiver<GivenOrder>);
+pub(crate) struct ProcessOrders(mpsc::UnboundedReceiver<GivenOrder>);
 
 impl ProcessControl {
-    pub(super) fn new() -> (Self, ProcessOrders) {
+    pub(crate) fn new() -> (Self, ProcessOrders) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), ProcessOrders(receiver))
     }
 
     /// Returns when it is done, or when the process is gone.
-    pub(super) async fn give(&self, order: ProcessOrder) {
+    pub(crate) async fn give(&self, order: ProcessOrder) {
         let (done, is_done) = oneshot::channel();
         if self.0.send((order, done)).is_ok() {
             let _ = is_done.await;
@@ -58,7 +58,7 @@ impl ProcessControl {
 
 impl ProcessOrders {
     /// The next order, which is done when the sender is dropped or told; never returns where nobody can give one.
-    pub(super) async fn next(&mut self) -> GivenOrder {
+    pub(crate) async fn next(&mut self) -> GivenOrder {
         match self.0.recv().await {
             Some(given) => given,
             None => std::future::pending().await,
@@ -68,21 +68,21 @@ impl ProcessOrders {
 
 /// Lets a reader wait while nothing is to be read.
 #[derive(Debug, Default)]
-pub(super) struct ReadGate {
+pub(crate) struct ReadGate {
     is_shut: AtomicBool,
     until: Mutex<Option<Instant>>,
 }
 
 impl ReadGate {
     /// Shuts it for that time.
-    pub(super) fn shut(&self, time: Duration) {
+    pub(crate) fn shut(&self, time: Duration) {
         let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         *until = (*until).max(Some(Instant::now() + time));
         self.is_shut.store(true, Ordering::Release);
     }
 
     /// Waits until it is open.
-    pub(super) async fn open(&self) {
+    pub(crate) async fn open(&self) {
         if let Some(until) = self.shut_until() {
             sleep_until(until).await;
         }
@@ -98,14 +98,14 @@ impl ReadGate {
 }
 
 /// A reader that takes no byte while its gate is shut, not even the rest of a line.
-pub(super) struct GatedReader<R> {
+pub(crate) struct GatedReader<R> {
     reader: R,
     gate: Arc<ReadGate>,
     wait: Option<Pin<Box<Sleep>>>,
 }
 
 impl<R> GatedReader<R> {
-    pub(super) fn new(reader: R, gate: Arc<ReadGate>) -> Self {
+    pub(crate) fn new(reader: R, gate: Arc<ReadGate>) -> Self {
         Self { reader, gate, wait: None }
     }
 }
@@ -126,14 +126,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for GatedReader<R> {
 
 /// The means of a stream's writer to disrupt the other side.
 #[derive(Debug, Clone)]
-pub(super) struct StreamControl {
+pub(crate) struct StreamControl {
     /// Nothing where the server is no process and no task of ours.
-    pub(super) process: Option<ProcessControl>,
-    pub(super) gate: Arc<ReadGate>,
+    pub(crate) process: Option<ProcessControl>,
+    pub(crate) gate: Arc<ReadGate>,
 }
 
 impl StreamControl {
-    pub(super) async fn disrupt(&self, disruption: Disruption) {
+    pub(crate) async fn disrupt(&self, disruption: Disruption) {
         match (disruption, &self.process) {
             (Disruption::Unread(time), _) => self.gate.shut(time),
             (Disruption::Kill, Some(process)) => process.give(ProcessOrder::Kill).await,

@@ -12,7 +12,7 @@ use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// How many lines may wait to be looked at before reading pauses.
-pub(super) const QUEUED_LINES: usize = 512;
+pub(crate) const QUEUED_LINES: usize = 512;
 
 /// A line of more bytes is looked at before another one is read, so that what waits fills no memory.
 const LONG_LINE: usize = 128 << 10;
@@ -22,7 +22,7 @@ const MAX_STDERR_LINE_BYTES: u64 = 64 << 10;
 
 /// Writes lines until the channel closes or says that nothing follows, as many at a time as are waiting; then closes
 /// the stream.
-pub(super) async fn write<W: AsyncWrite + Unpin>(
+pub(crate) async fn write<W: AsyncWrite + Unpin>(
     mut writer: W,
     mut messages: mpsc::UnboundedReceiver<Outgoing>,
     control: StreamControl,
@@ -100,7 +100,7 @@ async fn put<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool
 }
 
 /// Reads lines of the protocol stream until it ends.
-pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
+pub(crate) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
     let mut reader = BufReader::with_capacity(64 << 10, GatedReader::new(reader, gate));
     loop {
         let mut line = Vec::new();
@@ -127,7 +127,7 @@ pub(super) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender
 }
 
 /// Waits until a message of so many bytes was looked at, where it is long.
-pub(super) async fn wait_until_read(incoming: &mpsc::Sender<Incoming>, length: usize) {
+pub(crate) async fn wait_until_read(incoming: &mpsc::Sender<Incoming>, length: usize) {
     if length > LONG_LINE {
         // Fails where nobody listens any more.
         let _ = incoming.reserve_many(incoming.max_capacity()).await;
@@ -135,7 +135,7 @@ pub(super) async fn wait_until_read(incoming: &mpsc::Sender<Incoming>, length: u
 }
 
 /// Reads lines of standard error until it ends; overlong ones are cut.
-pub(super) async fn read_stderr<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>) {
+pub(crate) async fn read_stderr<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>) {
     let mut reader = BufReader::new(reader);
     loop {
         let mut line = Vec::new();

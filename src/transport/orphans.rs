@@ -15,11 +15,11 @@ static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A server that runs, until this is dropped.
 #[derive(Debug)]
-pub(super) struct RunningServer(u32);
+pub(crate) struct RunningServer(u32);
 
 impl RunningServer {
     /// Takes note of a server while it starts, so that nobody takes it for a stray.
-    pub(super) fn started(
+    pub(crate) fn started(
         start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
     ) -> io::Result<(Box<dyn ChildWrapper>, Self)> {
         let mut servers = servers();
@@ -33,7 +33,7 @@ impl RunningServer {
 
 impl RunningServer {
     /// The number of the process, and of its group.
-    pub(super) fn leader(&self) -> u32 {
+    pub(crate) fn leader(&self) -> u32 {
         self.0
     }
 }
@@ -85,7 +85,7 @@ mod adopted {
     }
 
     /// Ends every stray, unless a server runs that may still need it.
-    pub(in crate::transport) fn kill_unneeded() {
+    pub(crate) fn kill_unneeded() {
         if !ADOPTS.load(Ordering::Relaxed) || has_no_children() {
             return;
         }
@@ -170,7 +170,7 @@ mod adopted {
     }
 
     /// The names of the processes that run in a group, sorted.
-    pub(in crate::transport) fn running_in_group(group: u32) -> Vec<String> {
+    pub(crate) fn running_in_group(group: u32) -> Vec<String> {
         let running = listed().filter(|process| process.group == group && !process.is_zombie);
         let mut names: Vec<String> = running.map(|process| process.name).collect();
         names.sort_unstable();
@@ -192,10 +192,10 @@ mod adopted {
     /// This system gives orphans to no process but its own.
     pub fn adopt_orphans() {}
 
-    pub(in crate::transport) fn kill_unneeded() {}
+    pub(crate) fn kill_unneeded() {}
 
     /// Nobody lists the processes of this system here, so none is known.
-    pub(in crate::transport) fn running_in_group(_: u32) -> Vec<String> {
+    pub(crate) fn running_in_group(_: u32) -> Vec<String> {
         Vec::new()
     }
 
@@ -209,4 +209,4 @@ mod adopted {
 }
 
 pub use self::adopted::{adopt_orphans, kill_all_children, killed_orphans};
-pub(super) use self::adopted::{kill_unneeded, running_in_group};
+pub(crate) use self::adopted::{kill_unneeded, running_in_group};

@@ -70,12 +70,12 @@ impl Transfer {
 }
 
 /// A message in three pieces, none of which is a message.
-pub(super) fn thirds(message: &[u8]) -> std::slice::Chunks<'_, u8> {
+pub(crate) fn thirds(message: &[u8]) -> std::slice::Chunks<'_, u8> {
     message.chunks(message.len().div_ceil(3).max(1))
 }
 
 /// Pauses before the write of that number, counted from zero.
-pub(super) async fn pause(number: usize) {
+pub(crate) async fn pause(number: usize) {
     match number {
         0 => {}
         1..=MAX_PAUSES => sleep(WRITE_PAUSE).await,

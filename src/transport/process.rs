@@ -30,19 +30,19 @@ const SIGSTOP: i32 = if cfg!(target_os = "linux") { 19 } else { 17 };
 const SIGCONT: i32 = if cfg!(target_os = "linux") { 18 } else { 19 };
 
 /// A process and its group; whatever is left of it ends when this is dropped.
-pub(super) struct ServerProcess {
-    pub(super) child: Box<dyn ChildWrapper>,
+pub(crate) struct ServerProcess {
+    pub(crate) child: Box<dyn ChildWrapper>,
     /// Keeps it from being taken for a stray.
     server: RunningServer,
 }
 
 impl ServerProcess {
-    pub(super) fn new(child: Box<dyn ChildWrapper>, server: RunningServer) -> Self {
+    pub(crate) fn new(child: Box<dyn ChildWrapper>, server: RunningServer) -> Self {
         Self { child, server }
     }
 
     /// The number of its process group.
-    pub(super) fn leader(&self) -> u32 {
+    pub(crate) fn leader(&self) -> u32 {
         self.server.leader()
     }
 
@@ -81,22 +81,22 @@ impl Drop for ServerProcess {
 }
 
 /// The tasks that serve the process's streams.
-pub(super) struct StreamTasks {
-    pub(super) writing: JoinHandle<()>,
-    pub(super) reading: JoinHandle<()>,
-    pub(super) stderr: JoinHandle<()>,
+pub(crate) struct StreamTasks {
+    pub(crate) writing: JoinHandle<()>,
+    pub(crate) reading: JoinHandle<()>,
+    pub(crate) stderr: JoinHandle<()>,
     /// Whether the end of its input tells the process to end.
-    pub(super) has_input: bool,
+    pub(crate) has_input: bool,
 }
 
 /// Requests to the supervisor of a process.
-pub(super) struct Wishes {
-    pub(super) stop: oneshot::Receiver<StopRequest>,
-    pub(super) orders: ProcessOrders,
+pub(crate) struct Wishes {
+    pub(crate) stop: oneshot::Receiver<StopRequest>,
+    pub(crate) orders: ProcessOrders,
 }
 
 /// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended.
-pub(super) async fn supervise(
+pub(crate) async fn supervise(
     mut group: ServerProcess,
     mut streams: StreamTasks,
     mut wishes: Wishes,

@@ -30,7 +30,7 @@ pub struct ProcessUsage {
 }
 
 impl ServerProcesses {
-    pub(super) fn of(leader: u32) -> Self {
+    pub(crate) fn of(leader: u32) -> Self {
         Self { leader, growth: None }
     }
 

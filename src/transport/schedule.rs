@@ -24,14 +24,14 @@ impl Scheduled {
 }
 
 #[derive(Default)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     /// By the time when they are due, and by their number.
     waiting: BTreeMap<(Instant, u64), Incoming>,
     counted: u64,
 }
 
 impl Schedule {
-    pub(super) fn add(&mut self, played: Vec<Scheduled>) {
+    pub(crate) fn add(&mut self, played: Vec<Scheduled>) {
         let now = Instant::now();
         for Scheduled { after, incoming } in played {
             self.counted += 1;
@@ -39,12 +39,12 @@ impl Schedule {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// Waits until an item is due; never returns where none is scheduled.
-    pub(super) async fn due(&self) {
+    pub(crate) async fn due(&self) {
         match self.waiting.first_key_value() {
             Some(((at, _), _)) => sleep_until(*at).await,
             None => std::future::pending().await,
@@ -52,7 +52,7 @@ impl Schedule {
     }
 
     /// Removes the item that is due next.
-    pub(super) fn next(&mut self) -> Option<Incoming> {
+    pub(crate) fn next(&mut self) -> Option<Incoming> {
         self.waiting.pop_first().map(|(_, incoming)| incoming)
     }
 }

@@ -46,11 +46,11 @@ pub enum ShutdownStep {
 
 /// The wish that a server ends.
 #[derive(Debug)]
-pub(super) struct StopRequest {
+pub(crate) struct StopRequest {
     /// How a process is asked; in the usual way without one.
-    pub(super) order: Option<ShutdownOrder>,
+    pub(crate) order: Option<ShutdownOrder>,
     /// Told, or dropped, when nothing of the server is left.
-    pub(super) done: oneshot::Sender<Shutdown>,
+    pub(crate) done: oneshot::Sender<Shutdown>,
 }
 
 /// Ends a connection; dropping it ends the connection by force.
@@ -58,7 +58,7 @@ pub(super) struct StopRequest {
 pub struct Stopper(Option<oneshot::Sender<StopRequest>>);
 
 impl Stopper {
-    pub(super) fn new() -> (Self, oneshot::Receiver<StopRequest>) {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<StopRequest>) {
         let (sender, receiver) = oneshot::channel();
         (Self(Some(sender)), receiver)
     }

@@ -53,16 +53,16 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
 }
 
 /// A program that is spoken to some other way than over its streams.
-pub(super) struct ApartProcess {
-    pub(super) stop: Stopper,
-    pub(super) control: ProcessControl,
-    pub(super) processes: ServerProcesses,
+pub(crate) struct ApartProcess {
+    pub(crate) stop: Stopper,
+    pub(crate) control: ProcessControl,
+    pub(crate) processes: ServerProcesses,
     /// Ends with the process.
-    pub(super) supervising: JoinHandle<()>,
+    pub(crate) supervising: JoinHandle<()>,
 }
 
 /// Starts a program that is spoken to some other way; whatever it writes is a log.
-pub(super) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) -> Result<ApartProcess, ConnectError> {
+pub(crate) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) -> Result<ApartProcess, ConnectError> {
     let mut group = start(command, Stdio::null())?;
     let (Some(stdout), Some(stderr)) = (group.child.stdout().take(), group.child.stderr().take()) else {
         return Err(not_started(command, "its standard streams are missing".to_owned()));

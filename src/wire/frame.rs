@@ -74,12 +74,12 @@ pub struct Frame {
     /// The head of the response that carried it, where HTTP did.
     pub http: Option<Arc<HttpHead>>,
     /// The JSON in the bytes, as far as it is known.
-    pub(super) content: Content,
+    pub(crate) content: Content,
 }
 
 /// The JSON in a frame, as far as it is known.
 #[derive(Debug, Clone)]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// It is read when somebody looks.
     Unread,
     /// It is kept.
@@ -94,7 +94,7 @@ pub(super) enum Content {
 
 /// Why the bytes of a frame were not kept whole.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum OmittedBytes {
+pub(crate) enum OmittedBytes {
     /// The session is too long: nothing of them was.
     LongSession,
     /// There are too many: both of their ends were.
@@ -103,7 +103,7 @@ pub(super) enum OmittedBytes {
 
 impl Content {
     /// Reads what is in bytes.
-    pub(super) fn of(bytes: &[u8], weight: usize, what: &str) -> Self {
+    pub(crate) fn of(bytes: &[u8], weight: usize, what: &str) -> Self {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -163,7 +163,7 @@ impl Frame {
     }
 
     /// The noun for the bytes: a line, or a message over HTTP.
-    pub(super) fn what(&self) -> &'static str {
+    pub(crate) fn what(&self) -> &'static str {
         if self.http.is_some() { "message" } else { "line" }
     }
 

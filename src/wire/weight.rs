@@ -58,7 +58,7 @@ impl fmt::Display for ReadLimit {
 }
 
 /// Estimates the memory that the JSON in a text takes once it is read.
-pub(super) fn memory_estimate(text: &[u8]) -> usize {
+pub(crate) fn memory_estimate(text: &[u8]) -> usize {
     if text.len() < SURELY_SMALL { text.len() * USUAL_FACTOR } else { exact_memory_estimate(text) }
 }
 
@@ -111,7 +111,7 @@ pub fn exceeded_limit(text: &[u8]) -> Option<ReadLimit> {
 }
 
 /// The same for a text whose weight is known.
-pub(super) fn exceeded_limit_of(text: &[u8], weight: usize) -> Option<ReadLimit> {
+pub(crate) fn exceeded_limit_of(text: &[u8], weight: usize) -> Option<ReadLimit> {
     (weight > MAX_MESSAGE_MEMORY && is_json(text)).then_some(ReadLimit::Memory)
 }
 
@@ -121,7 +121,7 @@ pub fn read_json(text: &str) -> Option<Value> {
 }
 
 /// Whether a text is JSON, however deep.
-pub(super) fn is_json(text: &[u8]) -> bool {
+pub(crate) fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 

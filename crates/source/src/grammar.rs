@@ -229,12 +229,12 @@ impl Object {
     }
 
     /// Keys of which at least one must be there.
-    pub(super) fn alternatives(&self) -> Vec<&'static str> {
+    pub(crate) fn alternatives(&self) -> Vec<&'static str> {
         self.all_keys().filter(|key| key.need == Need::Alternative).map(|key| key.name).collect()
     }
 
     /// The names of a choice's keys.
-    pub(super) fn of_choice(&self, choice: &str) -> Vec<&'static str> {
+    pub(crate) fn of_choice(&self, choice: &str) -> Vec<&'static str> {
         self.all_keys().filter(|key| key.choice == Some(choice)).map(|key| key.name).collect()
     }
 }

@@ -76,7 +76,7 @@ impl Node {
     }
 
     /// How many bytes of text are in it, each value counted as one at least.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let within = match &self.value {
             Value::Text(text) => text.len(),
             Value::List(items) => items.iter().map(Self::bytes).sum(),

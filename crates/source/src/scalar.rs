@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Value;
 
 /// The value of a plain scalar, strict about types: `yes`, `007` and `1_000` are text.
-pub(super) fn plain(text: Cow<'_, str>) -> Value {
+pub(crate) fn plain(text: Cow<'_, str>) -> Value {
     match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),
@@ -16,7 +16,7 @@ pub(super) fn plain(text: Cow<'_, str>) -> Value {
 }
 
 /// Whether a whole number would lose digits: the nearest fraction is another number.
-pub(super) fn is_too_large(text: &str) -> bool {
+pub(crate) fn is_too_large(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     is_whole && text.parse::<i64>().is_err() && text.parse::<u64>().is_err()

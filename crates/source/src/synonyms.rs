@@ -53,7 +53,7 @@ const SYNONYMS: &[(&[&str], &str, &str)] = &[
 ];
 
 /// The key to write for a word of another tool, if it is offered here.
-pub(super) fn synonym(typed: &str, offered: &[&str]) -> Option<&'static str> {
+pub(crate) fn synonym(typed: &str, offered: &[&str]) -> Option<&'static str> {
     let plain = snake(typed);
     let is_meant = |(words, key, _): &&(&[&str], &str, &str)| words.contains(&plain.as_str()) && offered.contains(key);
     SYNONYMS.iter().find(is_meant).map(|(_, _, write)| *write)

@@ -3,7 +3,7 @@
 //! Knows the parser's sentences, not the parser.
 
 /// The sentence of the parser without its place, which the excerpt shows.
-pub(super) fn sentence(message: &str) -> &str {
+pub(crate) fn sentence(message: &str) -> &str {
     let bare = [" at byte ", " at char ", " at line "]
         .iter()
         .fold(message, |rest, mark| rest.split(mark).next().unwrap_or(rest));
@@ -26,6 +26,6 @@ const CURES: &[(&str, &str)] = &[
 ];
 
 /// The hint for a message.
-pub(super) fn cure(sentence: &str) -> Option<String> {
+pub(crate) fn cure(sentence: &str) -> Option<String> {
     CURES.iter().find(|(word, _)| sentence.contains(word)).map(|(_, cure)| (*cure).to_owned())
 }

@@ -6,7 +6,7 @@ use super::price::Price;
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Node, Span, Value};
 
-pub(super) static BUDGET: Object = Object {
+pub(crate) static BUDGET: Object = Object {
     name: "a budget",
     doc: "How much a run may take; one that wants more is ended and fails.",
     keys: &[&[
@@ -23,18 +23,18 @@ pub(super) static BUDGET: Object = Object {
 
 /// How much a run may take.
 #[derive(Debug, Clone)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// Where it is written, if it is.
-    pub(super) span: Option<Span>,
-    pub(super) calls: usize,
-    pub(super) tokens: Option<u64>,
-    pub(super) cost: Option<f64>,
-    pub(super) time: Duration,
+    pub(crate) span: Option<Span>,
+    pub(crate) calls: usize,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost: Option<f64>,
+    pub(crate) time: Duration,
 }
 
 impl Budget {
     /// The budget under the key of an agent, whose model has this price, and this name if it is one of several.
-    pub(super) fn read(agent: &Node, model: Option<&str>, price: Option<Price>, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn read(agent: &Node, model: Option<&str>, price: Option<Price>, found: &mut Vec<Diagnostic>) -> Self {
         let nothing = Node { value: Value::Map(Vec::new()), span: agent.span };
         let node = agent.get("budget").unwrap_or(&nothing);
         let cost = node.get("cost");

@@ -10,7 +10,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Block, Body, Case};
 
 /// The case of an agent; `None` on any server but its first one.
-pub(super) fn case(
+pub(crate) fn case(
     planner: &Planner<'_>,
     block: &Block,
     agent: &Arc<Agent>,

@@ -22,11 +22,11 @@ const MOST_PICTURES: usize = 3;
 
 /// An agent on its servers.
 #[derive(Debug)]
-pub(super) struct AgentCheck {
-    pub(super) agent: Arc<Agent>,
-    pub(super) log: Arc<AgentLog>,
+pub(crate) struct AgentCheck {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) log: Arc<AgentLog>,
     /// The place of the agent in the suite.
-    pub(super) order: usize,
+    pub(crate) order: usize,
 }
 
 /// A run, and what is wrong with it.

@@ -11,9 +11,9 @@ use crate::source::grammar::{Object, Shape, alternative, key, required};
 use crate::source::{Located, Node, Quote, Span};
 
 /// The answer to a call of a tool that should be left alone.
-pub(super) const DECOY_ANSWER: &str = "this tool cannot do that";
+pub(crate) const DECOY_ANSWER: &str = "this tool cannot do that";
 
-pub(super) static DISTRACTORS: Object = Object {
+pub(crate) static DISTRACTORS: Object = Object {
     name: "distractors",
     doc: "Tools beside those of the servers, which the model must leave alone; the order in which all are offered is drawn.",
     keys: &[&[
@@ -46,14 +46,14 @@ static DISTRACTOR: Object = Object {
 
 /// The tools that a model must leave alone.
 #[derive(Debug)]
-pub(super) struct Distractors {
+pub(crate) struct Distractors {
     /// Where they are written.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     count: usize,
     written: Vec<OfferedTool>,
     /// The server whose tools are offered as well.
-    pub(super) from: Option<Located<String>>,
-    pub(super) accuracy: f64,
+    pub(crate) from: Option<Located<String>>,
+    pub(crate) accuracy: f64,
     seed: u64,
 }
 
@@ -74,7 +74,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 impl Distractors {
-    pub(super) fn read(node: &Node) -> Self {
+    pub(crate) fn read(node: &Node) -> Self {
         let written = node.get("tools").map(Node::items).unwrap_or_default().iter().filter_map(|tool| {
             let text = |key: &str| tool.get(key).and_then(Node::text).map(str::to_owned);
             let schema = tool.get("schema").map_or_else(|| json!({"type": "object"}), Node::to_json);
@@ -95,7 +95,7 @@ impl Distractors {
     }
 
     /// The first one that has the name of a tool of the servers, so that it is not offered.
-    pub(super) fn unoffered(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
+    pub(crate) fn unoffered(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
         let is_listed = |name: &str| run.listed.iter().any(|listed| listed.tool.name == name);
         let same = self.written.iter().find(|tool| is_listed(&tool.name))?;
         let message = format!("the distractor `{}` is not offered, since a server has a tool of that name", same.name);
@@ -105,7 +105,7 @@ impl Distractors {
     }
 
     /// Adds them to the tools of the servers, and draws the order in which all are offered in that run.
-    pub(super) fn add_to(&self, offered: &mut Vec<OfferedTool>, number: usize) {
+    pub(crate) fn add_to(&self, offered: &mut Vec<OfferedTool>, number: usize) {
         let mut rng = Rng::new(self.seed).fork(number as u64);
         for tool in offered.iter_mut() {
             let is_from = |server: &String| self.from.as_ref().is_some_and(|from| from.value == *server);

@@ -32,16 +32,16 @@ const SEPARATOR: &str = "__";
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone)]
-pub(super) struct OfferedTool {
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) schema: Value,
-    pub(super) origin: ToolOrigin,
+pub(crate) struct OfferedTool {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) schema: Value,
+    pub(crate) origin: ToolOrigin,
 }
 
 /// Where an offered tool comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ToolOrigin {
+pub(crate) enum ToolOrigin {
     /// A server of the suite.
     Server {
         server: String,
@@ -53,40 +53,40 @@ pub(super) enum ToolOrigin {
 }
 
 /// The servers of an agent, each with a client of the SDK.
-pub(super) struct AgentHost<'a> {
+pub(crate) struct AgentHost<'a> {
     connections: Vec<HostConnection<'a>>,
     /// The tools of all servers, in listed order.
-    pub(super) tools: Vec<OfferedTool>,
+    pub(crate) tools: Vec<OfferedTool>,
     /// The same as the servers list them.
-    pub(super) listed: Vec<ListedTool>,
+    pub(crate) listed: Vec<ListedTool>,
     /// Names that several servers use, with the names under which their tools are offered.
-    pub(super) clashes: Vec<String>,
+    pub(crate) clashes: Vec<String>,
 }
 
 /// A tool as its server lists it.
 #[derive(Debug, Clone)]
-pub(super) struct ListedTool {
-    pub(super) server: String,
-    pub(super) tool: Tool,
+pub(crate) struct ListedTool {
+    pub(crate) server: String,
+    pub(crate) tool: Tool,
 }
 
 /// A tool that was called, and what came of it.
-pub(super) struct HostCall {
-    pub(super) result: ToolResult,
+pub(crate) struct HostCall {
+    pub(crate) result: ToolResult,
     /// Why there is no answer that the SDK's client can read.
-    pub(super) failure: Option<Finding>,
-    pub(super) exchange: Option<Exchange>,
+    pub(crate) failure: Option<Finding>,
+    pub(crate) exchange: Option<Exchange>,
 }
 
 impl HostCall {
     /// A call that no server answers; the text stands for an answer.
-    pub(super) fn not_made(text: &str) -> Self {
+    pub(crate) fn not_made(text: &str) -> Self {
         Self { result: refusal(text), failure: None, exchange: None }
     }
 }
 
 /// Why there is no host.
-pub(super) enum HostFailure {
+pub(crate) enum HostFailure {
     /// A server cannot be started or reached.
     Unavailable(Finding),
     /// A server does not tell its tools in a way that the SDK's client can read.
@@ -95,7 +95,7 @@ pub(super) enum HostFailure {
 
 impl<'a> AgentHost<'a> {
     /// Connects to the servers of these names, and lists their tools.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         context: &CheckContext<'a>,
         servers: &[String],
         faults: Option<&Arc<FaultPlayer>>,
@@ -125,7 +125,7 @@ impl<'a> AgentHost<'a> {
     }
 
     /// Calls a tool of a server.
-    pub(super) async fn call(&mut self, server: &str, tool: &str, arguments: Map<String, Value>) -> HostCall {
+    pub(crate) async fn call(&mut self, server: &str, tool: &str, arguments: Map<String, Value>) -> HostCall {
         match self.connections.iter_mut().find(|connection| connection.server == server) {
             Some(connection) => connection.call(tool, arguments).await,
             None => HostCall::not_made(&format!("there is no server `{server}`")),
@@ -133,12 +133,12 @@ impl<'a> AgentHost<'a> {
     }
 
     /// The revision that the first server speaks.
-    pub(super) fn revision(&self) -> String {
+    pub(crate) fn revision(&self) -> String {
         self.connections.first().map(|first| first.session.server.revision.to_string()).unwrap_or_default()
     }
 
     /// Ends the connections and their servers; tells of servers that had ended by themselves.
-    pub(super) async fn close(self) -> Vec<Finding> {
+    pub(crate) async fn close(self) -> Vec<Finding> {
         let mut ended = Vec::new();
         for connection in self.connections {
             ended.extend(connection.close().await);

@@ -10,39 +10,39 @@ use crate::event::{Cell, Outcome, Section, SectionPart, SectionTable, Tone};
 
 /// The agents of a run.
 #[derive(Debug, Default)]
-pub(super) struct AgentLog {
+pub(crate) struct AgentLog {
     rows: Mutex<Vec<AgentRow>>,
 }
 
 /// One agent.
 #[derive(Debug, Clone)]
-pub(super) struct AgentRow {
-    pub(super) file: String,
-    pub(super) server: String,
-    pub(super) revision: String,
+pub(crate) struct AgentRow {
+    pub(crate) file: String,
+    pub(crate) server: String,
+    pub(crate) revision: String,
     /// The place of the agent in the suite.
-    pub(super) order: usize,
-    pub(super) agent: String,
-    pub(super) outcome: Outcome,
-    pub(super) notes: String,
-    pub(super) passed: PassedRuns,
-    pub(super) pass: Vec<PassEstimate>,
+    pub(crate) order: usize,
+    pub(crate) agent: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) notes: String,
+    pub(crate) passed: PassedRuns,
+    pub(crate) pass: Vec<PassEstimate>,
     /// The most tokens of a run, and the highest cost.
-    pub(super) tokens: u64,
-    pub(super) cost: Option<f64>,
+    pub(crate) tokens: u64,
+    pub(crate) cost: Option<f64>,
     /// Names that several servers use.
-    pub(super) clashes: Vec<String>,
+    pub(crate) clashes: Vec<String>,
     /// The picture of each run.
-    pub(super) runs: Vec<Vec<String>>,
+    pub(crate) runs: Vec<Vec<String>>,
 }
 
 impl AgentLog {
-    pub(super) fn add(&self, row: AgentRow) {
+    pub(crate) fn add(&self, row: AgentRow) {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     }
 
     /// A section for each server and revision.
-    pub(super) fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let mut targets: BTreeMap<[String; 3], Vec<AgentRow>> = BTreeMap::new();
         for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             targets.entry([&row.file, &row.server, &row.revision].map(String::clone)).or_default().push(row.clone());

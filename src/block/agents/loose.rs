@@ -19,18 +19,18 @@ const WITH_EXTRA: &str = "one more field";
 
 /// A call that was made again.
 #[derive(Debug)]
-pub(super) struct LooseCall {
-    pub(super) tool: String,
+pub(crate) struct LooseCall {
+    pub(crate) tool: String,
     /// The arguments in words: `numbers as text`.
-    pub(super) form: &'static str,
-    pub(super) arguments: Value,
-    pub(super) answer: String,
-    pub(super) verdict: LooseVerdict,
+    pub(crate) form: &'static str,
+    pub(crate) arguments: Value,
+    pub(crate) answer: String,
+    pub(crate) verdict: LooseVerdict,
 }
 
 /// What a server made of loose arguments.
 #[derive(Debug)]
-pub(super) enum LooseVerdict {
+pub(crate) enum LooseVerdict {
     /// It serves them alike, or says what is wrong.
     Understood,
     /// It answers something else than before.
@@ -50,7 +50,7 @@ struct LooseForm {
 }
 
 /// Makes the calls of a run that were served again, in each form that differs.
-pub(super) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], suite: &Suite) -> Vec<LooseCall> {
+pub(crate) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], suite: &Suite) -> Vec<LooseCall> {
     let mut made: Vec<(&str, &str, &Value)> = Vec::new();
     let mut again = Vec::new();
     for call in calls {

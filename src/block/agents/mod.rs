@@ -53,7 +53,7 @@ use crate::source::grammar::{Object, Shape, alternative, check, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
 use crate::suite::{BlockReader, INJECTED, RECOVERY, Suite, SuiteSettings, injected, recovery, skip_reason, texts};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "agents",
         Shape::List(&Shape::Object(&AGENT)),

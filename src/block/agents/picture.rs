@@ -7,13 +7,13 @@ use crate::source::{shorten, visible_line};
 const SHOWN: usize = 60;
 
 /// How many calls a failure shows; a terminal has ten lines for it.
-pub(super) const FEW_CALLS: usize = 8;
+pub(crate) const FEW_CALLS: usize = 8;
 
 /// How many calls a report has.
-pub(super) const MANY_CALLS: usize = 20;
+pub(crate) const MANY_CALLS: usize = 20;
 
 /// A line for each call, or for the first and the last of so many, and one for the end.
-pub(super) fn lines(run: &AgentRun, most: usize) -> Vec<String> {
+pub(crate) fn lines(run: &AgentRun, most: usize) -> Vec<String> {
     let mut lines: Vec<String> =
         run.calls.iter().enumerate().map(|(at, call)| format!("{} {}", at + 1, of_call(call))).collect();
     // A line that stands for one call takes as much room as the call.

@@ -20,7 +20,7 @@ use crate::source::{Diagnostic, Node, words};
 use crate::wire::Catalog;
 
 /// The grammar of a policy, in a suite or in a file of its own.
-pub(super) static MOVES: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&MOVE)));
+pub(crate) static MOVES: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&MOVE)));
 
 static MOVE: Object = Object {
     name: "a move",
@@ -82,7 +82,7 @@ static USED_TOKENS: Object = Object {
 
 /// The moves of a policy.
 #[derive(Debug)]
-pub(super) struct ScriptedPolicy(Arc<[Move]>);
+pub(crate) struct ScriptedPolicy(Arc<[Move]>);
 
 #[derive(Debug)]
 struct Move {
@@ -107,7 +107,7 @@ enum MoveKind {
 
 impl ScriptedPolicy {
     /// Reads moves that were checked against [`MOVES`].
-    pub(super) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
         Self(node.items().iter().filter_map(|written| read_move(written, found)).collect())
     }
 }

@@ -10,7 +10,7 @@ const TOKENS: f64 = 1_000_000.0;
 /// How many figures of a cost are shown.
 const FIGURES: i32 = 3;
 
-pub(super) static PRICE: Object = Object {
+pub(crate) static PRICE: Object = Object {
     name: "a price",
     doc: "What a million tokens cost, in any money.",
     keys: &[&[
@@ -21,14 +21,14 @@ pub(super) static PRICE: Object = Object {
 
 /// What a million tokens cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Price {
+pub(crate) struct Price {
     input: f64,
     output: f64,
 }
 
 impl Price {
     /// The price under the key of a provider or a model.
-    pub(super) fn read(node: &Node) -> Option<Self> {
+    pub(crate) fn read(node: &Node) -> Option<Self> {
         let written = node.get("price")?;
         // What is missing was reported.
         let part = |key| written.get(key).and_then(|part| part.to_json().as_f64()).unwrap_or_default();
@@ -37,13 +37,13 @@ impl Price {
 
     /// What so many tokens cost.
     #[expect(clippy::cast_precision_loss, reason = "a cost is shown with three figures")]
-    pub(super) fn of(self, tokens: Tokens) -> f64 {
+    pub(crate) fn of(self, tokens: Tokens) -> f64 {
         (self.input * tokens.read as f64 + self.output * tokens.written as f64) / TOKENS
     }
 }
 
 /// A cost in figures: `0.00123`, `12.5`.
-pub(super) fn cost_text(cost: f64) -> String {
+pub(crate) fn cost_text(cost: f64) -> String {
     let before = if cost > 0.0 { cost.log10().floor() } else { 0.0 };
     #[expect(clippy::cast_possible_truncation, reason = "logarithms of finite numbers are small")]
     let decimals = (FIGURES - 1 - before as i32).clamp(0, 12);

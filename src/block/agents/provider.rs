@@ -12,7 +12,7 @@ use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 
 /// A way to a model.
-pub(super) trait ModelProvider: Debug + Send + Sync {
+pub(crate) trait ModelProvider: Debug + Send + Sync {
     /// A model that has not been told anything yet, for the run with that number.
     fn start(&self, context: &CheckContext<'_>, number: usize) -> Box<dyn Model>;
 
@@ -42,13 +42,13 @@ pub(super) trait ModelProvider: Debug + Send + Sync {
 
 /// The runs of a recording.
 #[derive(Debug, Clone)]
-pub(super) struct RecordedRuns {
-    pub(super) file: PathBuf,
-    pub(super) runs: usize,
+pub(crate) struct RecordedRuns {
+    pub(crate) file: PathBuf,
+    pub(crate) runs: usize,
 }
 
 /// A model in the middle of a run.
-pub(super) trait Model: Send {
+pub(crate) trait Model: Send {
     /// Its next turn.
     fn reply<'a>(&'a mut self, told: &'a ModelInput<'a>) -> BoxFuture<'a, Result<ModelTurn, ModelFailure>>;
 
@@ -59,53 +59,53 @@ pub(super) trait Model: Send {
 }
 
 /// Everything that a model is told.
-pub(super) struct ModelInput<'a> {
+pub(crate) struct ModelInput<'a> {
     /// The goal.
-    pub(super) prompt: &'a str,
+    pub(crate) prompt: &'a str,
     /// Who the model is to be.
-    pub(super) system: Option<&'a str>,
+    pub(crate) system: Option<&'a str>,
     /// The tools that it may call.
-    pub(super) tools: &'a [OfferedTool],
+    pub(crate) tools: &'a [OfferedTool],
     /// Its turns so far, each with the results of its calls.
-    pub(super) past: &'a [PastTurn],
+    pub(crate) past: &'a [PastTurn],
     /// When the time of the run is over.
-    pub(super) deadline: Instant,
+    pub(crate) deadline: Instant,
 }
 
 /// A turn that is over.
 #[derive(Debug, Clone)]
-pub(super) struct PastTurn {
-    pub(super) turn: ModelTurn,
+pub(crate) struct PastTurn {
+    pub(crate) turn: ModelTurn,
     /// A result for each call.
-    pub(super) results: Vec<ToolResult>,
+    pub(crate) results: Vec<ToolResult>,
 }
 
 /// What a model says: calls to make, or else its answer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ModelTurn {
-    pub(super) text: String,
-    pub(super) calls: Vec<ToolUse>,
+pub(crate) struct ModelTurn {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<ToolUse>,
     /// The tokens that it took, where anybody counts them.
-    pub(super) tokens: Option<Tokens>,
+    pub(crate) tokens: Option<Tokens>,
     /// Why it ends early, in the provider's word for it: the answer is too long, or withheld.
-    pub(super) cut: Option<String>,
+    pub(crate) cut: Option<String>,
     /// The same in the format of its provider, in which it is told to the model again.
-    pub(super) raw: Value,
+    pub(crate) raw: Value,
 }
 
 /// A call that a model wants to make.
 #[derive(Debug, Clone)]
-pub(super) struct ToolUse {
+pub(crate) struct ToolUse {
     /// The provider's id of the call; empty where it has none.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// The tool, as it was offered.
-    pub(super) name: String,
-    pub(super) arguments: ToolArguments,
+    pub(crate) name: String,
+    pub(crate) arguments: ToolArguments,
 }
 
 /// The arguments of a call, as a model wrote them.
 #[derive(Debug, Clone)]
-pub(super) enum ToolArguments {
+pub(crate) enum ToolArguments {
     /// An object.
     Object(Map<String, Value>),
     /// A text that is no JSON object.
@@ -114,7 +114,7 @@ pub(super) enum ToolArguments {
 
 impl ToolArguments {
     /// Arguments that are written as JSON; nothing at all are no arguments.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         match serde_json::from_str(if text.trim().is_empty() { "{}" } else { text }) {
             Ok(value) => Self::of(&value),
             Err(_) => Self::Malformed(text.to_owned()),
@@ -122,7 +122,7 @@ impl ToolArguments {
     }
 
     /// Arguments as a value.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         match value.as_object() {
             Some(members) => Self::Object(members.clone()),
             None => Self::Malformed(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
@@ -130,7 +130,7 @@ impl ToolArguments {
     }
 
     /// As a value, whatever it is.
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         match self {
             Self::Object(members) => Value::Object(members.clone()),
             Self::Malformed(text) => text.clone().into(),
@@ -140,32 +140,32 @@ impl ToolArguments {
 
 /// What came of a call.
 #[derive(Debug, Clone)]
-pub(super) struct ToolResult {
+pub(crate) struct ToolResult {
     /// The text that the model reads.
-    pub(super) text: String,
-    pub(super) is_error: bool,
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
     /// The whole answer; made up where no server was asked.
-    pub(super) message: Arc<Value>,
+    pub(crate) message: Arc<Value>,
 }
 
 /// How many tokens were read and written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tokens {
-    pub(super) read: u64,
-    pub(super) written: u64,
+pub(crate) struct Tokens {
+    pub(crate) read: u64,
+    pub(crate) written: u64,
 }
 
 impl Tokens {
     /// The tokens that a provider counted; nothing where it counts none.
-    pub(super) fn counted(self) -> Option<Self> {
+    pub(crate) fn counted(self) -> Option<Self> {
         Some(self).filter(|tokens| *tokens != Self::default())
     }
 
-    pub(super) fn all(self) -> u64 {
+    pub(crate) fn all(self) -> u64 {
         self.read.saturating_add(self.written)
     }
 
-    pub(super) fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         self.read = self.read.saturating_add(more.read);
         self.written = self.written.saturating_add(more.written);
     }
@@ -173,7 +173,7 @@ impl Tokens {
 
 /// Why a model has no next turn.
 #[derive(Debug)]
-pub(super) enum ModelFailure {
+pub(crate) enum ModelFailure {
     /// It cannot go on with what the servers answered, which counts against the run.
     Stuck(Box<Finding>),
     /// It is told something else than when its turns were recorded, so nobody knows what it would say.

@@ -23,7 +23,7 @@ const SHOWN: usize = 160;
 
 /// A model whose turns are played back, or written down by a run with `--update`.
 #[derive(Debug)]
-pub(super) struct RecordedProvider {
+pub(crate) struct RecordedProvider {
     inner: ApiProvider,
     file: PathBuf,
     /// The turns of each run; `None` where nothing was recorded.
@@ -32,7 +32,7 @@ pub(super) struct RecordedProvider {
 
 impl RecordedProvider {
     /// Takes the text of the recording; the sentence says what is wrong with it.
-    pub(super) fn new(inner: ApiProvider, file: PathBuf, text: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn new(inner: ApiProvider, file: PathBuf, text: Option<&str>) -> Result<Self, String> {
         let known = match text {
             None => None,
             Some(text) => {

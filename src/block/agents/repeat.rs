@@ -12,7 +12,7 @@ use crate::source::{Diagnostic, Node};
 /// The most runs of an agent.
 const MOST_RUNS: u64 = 1000;
 
-pub(super) const REPEAT: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&REPEATED_RUNS)]);
+pub(crate) const REPEAT: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&REPEATED_RUNS)]);
 
 static REPEATED_RUNS: Object = Object {
     name: "repeated runs",
@@ -39,8 +39,8 @@ static PASS_POWER: Object = Object {
 
 /// How often an agent runs, and how many runs must pass.
 #[derive(Debug, Clone)]
-pub(super) struct Repeat {
-    pub(super) runs: usize,
+pub(crate) struct Repeat {
+    pub(crate) runs: usize,
     at_least: f64,
     powers: Vec<PassPower>,
 }
@@ -54,23 +54,23 @@ struct PassPower {
 
 /// How many runs passed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PassedRuns {
-    pub(super) passed: usize,
-    pub(super) runs: usize,
+pub(crate) struct PassedRuns {
+    pub(crate) passed: usize,
+    pub(crate) runs: usize,
 }
 
 /// A pass^k of the runs that were made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PassEstimate {
-    pub(super) k: u64,
-    pub(super) interval: Interval,
+pub(crate) struct PassEstimate {
+    pub(crate) k: u64,
+    pub(crate) interval: Interval,
     /// The least chance that is asked for.
-    pub(super) at_least: f64,
+    pub(crate) at_least: f64,
 }
 
 impl Repeat {
     /// The runs under the key of an agent.
-    pub(super) fn read(agent: &Node, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn read(agent: &Node, found: &mut Vec<Diagnostic>) -> Self {
         let written = agent.get("repeat");
         let runs = written.and_then(|written| written.whole().or_else(|| written.get("runs")?.whole())).unwrap_or(1);
         let listed = written.and_then(|written| written.get("pass")).map(Node::items).unwrap_or_default();
@@ -90,23 +90,23 @@ impl Repeat {
     }
 
     /// Whether so many runs are enough; without any that passed they are not.
-    pub(super) fn is_met(&self, runs: PassedRuns) -> bool {
+    pub(crate) fn is_met(&self, runs: PassedRuns) -> bool {
         runs.passed > 0 && runs.interval().share >= self.at_least && self.estimates(runs).all(PassEstimate::is_met)
     }
 
     /// Each pass^k that the suite asks for.
-    pub(super) fn estimates(&self, runs: PassedRuns) -> impl Iterator<Item = PassEstimate> {
+    pub(crate) fn estimates(&self, runs: PassedRuns) -> impl Iterator<Item = PassEstimate> {
         self.powers.iter().map(move |power| runs.power(*power))
     }
 }
 
 impl PassedRuns {
     /// In words, with the interval.
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         format!("{} of {} runs passed, {}", self.passed, self.runs, share_text(self.interval()))
     }
 
-    pub(super) fn interval(self) -> Interval {
+    pub(crate) fn interval(self) -> Interval {
         Interval::wilson(self.passed as u64, self.runs as u64)
     }
 
@@ -131,17 +131,17 @@ impl PassEstimate {
     }
 
     /// For programs.
-    pub(super) fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         json!({ "k": self.k, "share": self.interval.share, "low": self.interval.low, "high": self.interval.high })
     }
 
     /// `pass^3`.
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         format!("pass^{}", self.k)
     }
 
     /// Its share, with what is asked for where that is missed.
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         let text = share_text(self.interval);
         if self.is_met() { text } else { format!("{text}, below {:.0}%", self.at_least * 100.0) }
     }

@@ -25,32 +25,32 @@ use crate::source::{Node, Quote, duration_text};
 
 /// Everything that an agent did in one run.
 #[derive(Debug)]
-pub(super) struct AgentRun {
+pub(crate) struct AgentRun {
     /// Which run it is, counted from one.
-    pub(super) number: usize,
-    pub(super) calls: Vec<AgentCall>,
-    pub(super) end: AgentEnd,
-    pub(super) tokens: Tokens,
+    pub(crate) number: usize,
+    pub(crate) calls: Vec<AgentCall>,
+    pub(crate) end: AgentEnd,
+    pub(crate) tokens: Tokens,
     /// The faults, and what they did.
-    pub(super) faults: Option<Arc<FaultPlayer>>,
+    pub(crate) faults: Option<Arc<FaultPlayer>>,
     /// Servers that ended by themselves.
-    pub(super) exits: Vec<Finding>,
-    pub(super) protocol_revision: String,
+    pub(crate) exits: Vec<Finding>,
+    pub(crate) protocol_revision: String,
     /// The tools as the servers list them, by server.
-    pub(super) listed: Vec<ListedTool>,
+    pub(crate) listed: Vec<ListedTool>,
     /// Names that several servers use, with the names under which their tools are offered.
-    pub(super) clashes: Vec<String>,
+    pub(crate) clashes: Vec<String>,
     /// Calls that were made again after the run, with arguments as models write them.
-    pub(super) loose: Vec<LooseCall>,
+    pub(crate) loose: Vec<LooseCall>,
     /// The order that was planted in what tools answered.
-    pub(super) planted: Option<PlantedOrder>,
+    pub(crate) planted: Option<PlantedOrder>,
     /// The turns of the model, where they are written down.
-    pub(super) turns: Vec<Value>,
+    pub(crate) turns: Vec<Value>,
 }
 
 /// How a run ended.
 #[derive(Debug)]
-pub(super) enum AgentEnd {
+pub(crate) enum AgentEnd {
     /// With an answer, which may be empty.
     Answered(String),
     /// The budget was spent before; holds which part of it.
@@ -65,26 +65,26 @@ pub(super) enum AgentEnd {
 
 /// A call that an agent made.
 #[derive(Debug)]
-pub(super) struct AgentCall {
+pub(crate) struct AgentCall {
     /// The tool, as the model named it.
-    pub(super) name: String,
-    pub(super) target: CallTarget,
-    pub(super) arguments: Value,
-    pub(super) result: ToolResult,
+    pub(crate) name: String,
+    pub(crate) target: CallTarget,
+    pub(crate) arguments: Value,
+    pub(crate) result: ToolResult,
     /// The text of the result, without an order that was planted in it.
-    pub(super) served_text: String,
+    pub(crate) served_text: String,
     /// Why there is no answer, or none that the SDK's client can read.
-    pub(super) failure: Option<Finding>,
-    pub(super) exchange: Option<Exchange>,
+    pub(crate) failure: Option<Finding>,
+    pub(crate) exchange: Option<Exchange>,
     /// What passed between client and server, where faults may strike; nothing if no message was sent.
-    pub(super) passed: Option<PassedCall>,
+    pub(crate) passed: Option<PassedCall>,
     /// Whether a fault struck it.
-    pub(super) is_struck: bool,
+    pub(crate) is_struck: bool,
 }
 
 /// What a call reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CallTarget {
+pub(crate) enum CallTarget {
     /// A tool of a server.
     Tool { server: String, tool: String },
     /// A tool that is offered to be left alone.
@@ -96,7 +96,7 @@ pub(super) enum CallTarget {
 }
 
 /// Runs an agent once in servers of its own.
-pub(super) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize) -> Result<AgentRun, HostFailure> {
+pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize) -> Result<AgentRun, HostFailure> {
     let text = |node: &Node| {
         let filled = fill(node, context.names).map(|filled| text_of(&filled.to_json()));
         filled.map_err(|unfilled| {
@@ -335,7 +335,7 @@ fn bytes_of_turn(turn: &ModelTurn) -> usize {
 
 impl AgentRun {
     /// Its answer; `None` where it was cut short.
-    pub(super) fn answer(&self) -> Option<&str> {
+    pub(crate) fn answer(&self) -> Option<&str> {
         match &self.end {
             AgentEnd::Answered(text) => Some(text),
             AgentEnd::OverBudget(_) | AgentEnd::Stuck(_) | AgentEnd::Diverged(_) | AgentEnd::Unavailable(_) => None,
@@ -343,21 +343,21 @@ impl AgentRun {
     }
 
     /// The run as a message that expectations look at: its answer as the text of a result, and its calls.
-    pub(super) fn as_message(&self) -> Value {
+    pub(crate) fn as_message(&self) -> Value {
         let calls: Vec<Value> = self.calls.iter().map(AgentCall::to_json).collect();
         let text = self.answer().unwrap_or_default();
         json!({ "result": { "content": [{ "type": "text", "text": text }], "isError": false }, "calls": calls })
     }
 
     /// The changes by faults, one line for each message.
-    pub(super) fn injected(&self) -> String {
+    pub(crate) fn injected(&self) -> String {
         self.faults.as_ref().map(|faults| diagnosis::strikes_text(&faults.strikes())).unwrap_or_default()
     }
 }
 
 impl AgentCall {
     /// The tool's name with its server; nothing where no server was asked.
-    pub(super) fn reached(&self) -> Option<(&str, &str)> {
+    pub(crate) fn reached(&self) -> Option<(&str, &str)> {
         match &self.target {
             CallTarget::Tool { server, tool } => Some((server, tool)),
             CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed { .. } => None,
@@ -365,7 +365,7 @@ impl AgentCall {
     }
 
     /// The tool that it is meant for, by its server's name for it; nothing where that is offered to be left alone.
-    pub(super) fn wanted_tool(&self) -> Option<&str> {
+    pub(crate) fn wanted_tool(&self) -> Option<&str> {
         match &self.target {
             CallTarget::Tool { tool, .. } | CallTarget::Malformed { tool } => Some(tool),
             CallTarget::Unknown => Some(&self.name),

@@ -12,7 +12,7 @@ use crate::plan::{Body, Case, Mistake};
 use crate::wire::{Catalog, Tool};
 
 /// The variants that cases of a nature judge.
-pub(super) const JUDGES: [&str; 3] = ["CONFIG-IDEMPOTENT-HINT", "CONFIG-READONLY-HINT", "STATE-LOST-UPDATE"];
+pub(crate) const JUDGES: [&str; 3] = ["CONFIG-IDEMPOTENT-HINT", "CONFIG-READONLY-HINT", "STATE-LOST-UPDATE"];
 
 /// The faults that reads must withstand, as a control: nothing may change.
 const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateRequest];
@@ -20,7 +20,7 @@ const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateR
 /// How many sets of faults are tried together at each tool.
 const SETS: usize = 4;
 
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campaign>, catalog: &Catalog) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campaign>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &campaign.tools, catalog);
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| campaign.tools.selects(&tool.name)).collect();
     if !selected.is_empty() && selected.iter().all(|tool| tool.only_reads()) {

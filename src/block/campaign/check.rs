@@ -24,17 +24,17 @@ const SHOWN: usize = 200;
 
 /// A tool, and the faults that strike calls of it.
 #[derive(Debug)]
-pub(super) struct CampaignCheck {
-    pub(super) campaign: Arc<Campaign>,
-    pub(super) subject: Arc<CampaignSubject>,
-    pub(super) faults: CampaignFaults,
+pub(crate) struct CampaignCheck {
+    pub(crate) campaign: Arc<Campaign>,
+    pub(crate) subject: Arc<CampaignSubject>,
+    pub(crate) faults: CampaignFaults,
     /// The place of the case in the campaign.
-    pub(super) order: usize,
+    pub(crate) order: usize,
 }
 
 /// The faults of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CampaignFaults {
+pub(crate) enum CampaignFaults {
     /// One call is struck.
     One(FaultKind),
     /// Calls in a row are struck, by each of these in turn.
@@ -45,7 +45,7 @@ pub(super) enum CampaignFaults {
 
 impl CampaignFaults {
     /// The words in the name of a case.
-    pub(super) fn text(&self) -> &'static str {
+    pub(crate) fn text(&self) -> &'static str {
         match self {
             Self::One(kind) => kind.as_str(),
             Self::InTurn(_) => "only reads",
@@ -368,7 +368,7 @@ fn list(kinds: &[FaultKind]) -> String {
 }
 
 /// Whether the server is a process that is started here.
-pub(super) fn is_process(suite: &Suite, server: &str) -> bool {
+pub(crate) fn is_process(suite: &Suite, server: &str) -> bool {
     suite.servers.get(server).is_some_and(|server| match &server.target {
         Target::Command(_) => true,
         Target::Url(http) => http.command.is_some(),
@@ -376,6 +376,6 @@ pub(super) fn is_process(suite: &Suite, server: &str) -> bool {
     })
 }
 
-pub(super) fn explained(code: &str, message: String, help: &str) -> Finding {
+pub(crate) fn explained(code: &str, message: String, help: &str) -> Finding {
     Finding { help: Some(help.to_owned()), ..Finding::new(code, message) }
 }

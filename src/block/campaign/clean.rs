@@ -13,7 +13,7 @@ use crate::event::Reason;
 
 /// The states that two clean runs agree on.
 #[derive(Debug, Clone)]
-pub(super) struct CleanStates {
+pub(crate) struct CleanStates {
     /// Whole states, where they tell whether a call was made.
     states: Option<Arc<StatePatterns>>,
     /// Changes since the beginning of a session, where they do: for data that outlives its server.
@@ -21,25 +21,25 @@ pub(super) struct CleanStates {
     /// The state after one call.
     shown: ShownState,
     /// Whether the same call once more changed the state again.
-    pub(super) repeats: bool,
+    pub(crate) repeats: bool,
     /// Whether the same call once more is served; it may be refused because all is done.
-    pub(super) serves_again: bool,
+    pub(crate) serves_again: bool,
     /// How long the call took at most.
-    pub(super) elapsed: Duration,
+    pub(crate) elapsed: Duration,
 }
 
 /// The states of one clean run; read twice, because reading may change what is shown.
-pub(super) struct CleanRun {
-    pub(super) before: [ShownState; 2],
-    pub(super) once: [ShownState; 2],
-    pub(super) twice: ShownState,
-    pub(super) serves_again: bool,
-    pub(super) elapsed: Duration,
+pub(crate) struct CleanRun {
+    pub(crate) before: [ShownState; 2],
+    pub(crate) once: [ShownState; 2],
+    pub(crate) twice: ShownState,
+    pub(crate) serves_again: bool,
+    pub(crate) elapsed: Duration,
 }
 
 /// How often an effect shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EffectCount {
+pub(crate) enum EffectCount {
     Times(u64),
     /// Something else than the effect shows, or a part of it.
     Other,
@@ -47,7 +47,7 @@ pub(super) enum EffectCount {
 
 /// How often the effect of a call may show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExpectedEffect {
+pub(crate) enum ExpectedEffect {
     Never,
     Once,
     AtMostOnce,
@@ -55,7 +55,7 @@ pub(super) enum ExpectedEffect {
 
 impl ExpectedEffect {
     /// In words.
-    pub(super) fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Never => "no effect",
             Self::Once => "its effect once",
@@ -66,7 +66,7 @@ impl ExpectedEffect {
 
 impl EffectCount {
     /// In words, for a table.
-    pub(super) fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Times(0) => "none".to_owned(),
             Self::Times(1) => "once".to_owned(),
@@ -79,7 +79,7 @@ impl EffectCount {
 
 impl CleanStates {
     /// Makes the call twice in each of two sessions; `Err` says why nothing could be learned.
-    pub(super) async fn learn(trial: &mut CampaignTrial<'_>) -> Result<Self, TrialEnd> {
+    pub(crate) async fn learn(trial: &mut CampaignTrial<'_>) -> Result<Self, TrialEnd> {
         let first = trial.clean_run().await?;
         // Clocks that count seconds are seen to go on.
         sleep(CLOCK).await;
@@ -134,18 +134,18 @@ impl CleanStates {
     }
 
     /// How the states of a session are compared that begins with this one; `None` where they cannot be.
-    pub(super) fn compare(&self, begun: &ShownState) -> Option<StateComparison> {
+    pub(crate) fn compare(&self, begun: &ShownState) -> Option<StateComparison> {
         let whole = self.states.as_ref().filter(|states| states.is_before(&begun.compared()));
         whole.map(StateComparison::of_states).or_else(|| self.compare_changes(begun))
     }
 
     /// The same by the changes since then.
-    pub(super) fn compare_changes(&self, begun: &ShownState) -> Option<StateComparison> {
+    pub(crate) fn compare_changes(&self, begun: &ShownState) -> Option<StateComparison> {
         self.changes.as_ref().map(|changes| StateComparison::of_changes(changes, begun.compared()))
     }
 
     /// Whether another clean run agrees, so that nothing but faults can have made a difference.
-    pub(super) fn is_confirmed_by(&self, run: &CleanRun) -> bool {
+    pub(crate) fn is_confirmed_by(&self, run: &CleanRun) -> bool {
         let is_as_often = |compared: StateComparison| {
             compared.allows(&run.before[1], ExpectedEffect::Never)
                 && compared.allows(&run.once[0], ExpectedEffect::Once)
@@ -154,7 +154,7 @@ impl CleanStates {
     }
 
     /// The answer at a place after one clean call.
-    pub(super) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
+    pub(crate) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
         self.shown.answer(place)
     }
 }

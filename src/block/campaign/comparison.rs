@@ -12,22 +12,22 @@ use crate::block::config::shown_state::ShownState;
 use crate::path::PathStep;
 
 /// The members that hold the items which came into a list, and those which left it.
-pub(super) const ADDED: &str = "+";
-pub(super) const REMOVED: &str = "-";
+pub(crate) const ADDED: &str = "+";
+pub(crate) const REMOVED: &str = "-";
 
 /// The list of an answer that is a message, and no data.
 const BLOCKS: &str = "content";
 
 /// The states before a call and after it on which clean runs agree.
 #[derive(Debug, Clone)]
-pub(super) struct StatePatterns {
+pub(crate) struct StatePatterns {
     before: StatePattern,
     once: StatePattern,
 }
 
 /// The comparison of the states of one session.
 #[derive(Debug, Clone)]
-pub(super) struct StateComparison {
+pub(crate) struct StateComparison {
     patterns: Arc<StatePatterns>,
     /// The state in which the session began, where changes since then are compared.
     begun: Option<Value>,
@@ -35,12 +35,12 @@ pub(super) struct StateComparison {
 
 impl StatePatterns {
     /// Whole states.
-    pub(super) fn of_states(runs: &[CleanRun; 2]) -> Self {
+    pub(crate) fn of_states(runs: &[CleanRun; 2]) -> Self {
         Self::of(runs, |_, state| state.compared())
     }
 
     /// Changes since the beginning of the session.
-    pub(super) fn of_changes(runs: &[CleanRun; 2]) -> Self {
+    pub(crate) fn of_changes(runs: &[CleanRun; 2]) -> Self {
         Self::of(runs, |run, state| change(&run.before[0].compared(), &state.compared()))
     }
 
@@ -54,29 +54,29 @@ impl StatePatterns {
     }
 
     /// Whether a state is one before a call.
-    pub(super) fn is_before(&self, state: &Value) -> bool {
+    pub(crate) fn is_before(&self, state: &Value) -> bool {
         self.before.matches(state)
     }
 
     /// Whether it tells a state after a call from one before it.
-    pub(super) fn tells_apart(&self, before: &Value) -> bool {
+    pub(crate) fn tells_apart(&self, before: &Value) -> bool {
         !self.once.matches(before)
     }
 }
 
 impl StateComparison {
     /// Of whole states.
-    pub(super) fn of_states(patterns: &Arc<StatePatterns>) -> Self {
+    pub(crate) fn of_states(patterns: &Arc<StatePatterns>) -> Self {
         Self { patterns: Arc::clone(patterns), begun: None }
     }
 
     /// Of changes since the session began with this.
-    pub(super) fn of_changes(patterns: &Arc<StatePatterns>, begun: Value) -> Self {
+    pub(crate) fn of_changes(patterns: &Arc<StatePatterns>, begun: Value) -> Self {
         Self { patterns: Arc::clone(patterns), begun: Some(begun) }
     }
 
     /// Whether changes are compared, rather than whole states.
-    pub(super) fn is_of_changes(&self) -> bool {
+    pub(crate) fn is_of_changes(&self) -> bool {
         self.begun.is_some()
     }
 
@@ -86,7 +86,7 @@ impl StateComparison {
     }
 
     /// Whether a state shows the effect as often as it may.
-    pub(super) fn allows(&self, state: &ShownState, expected: ExpectedEffect) -> bool {
+    pub(crate) fn allows(&self, state: &ShownState, expected: ExpectedEffect) -> bool {
         let state = self.view(state);
         let (before, once) = (|| self.patterns.before.matches(&state), || self.patterns.once.matches(&state));
         match expected {
@@ -97,7 +97,7 @@ impl StateComparison {
     }
 
     /// How often the effect shows in a state.
-    pub(super) fn count(&self, state: &ShownState, nature: ToolNature) -> EffectCount {
+    pub(crate) fn count(&self, state: &ShownState, nature: ToolNature) -> EffectCount {
         let state = self.view(state);
         if nature != ToolNature::Reads && self.patterns.once.matches(&state) {
             return EffectCount::Times(1);
@@ -127,7 +127,7 @@ impl StateComparison {
     }
 
     /// The parts of a state that are not as they must be, those first that say most.
-    pub(super) fn differences(&self, state: &ShownState, expected: ExpectedEffect) -> Vec<PatternDifference> {
+    pub(crate) fn differences(&self, state: &ShownState, expected: ExpectedEffect) -> Vec<PatternDifference> {
         let pattern = if expected == ExpectedEffect::Never { &self.patterns.before } else { &self.patterns.once };
         let mut differences = pattern.differences(&self.view(state));
         differences.sort_by_key(PatternDifference::obscurity);
@@ -135,19 +135,19 @@ impl StateComparison {
     }
 
     /// The state before a call.
-    pub(super) fn before(&self, path: &[PathStep]) -> Option<&StatePattern> {
+    pub(crate) fn before(&self, path: &[PathStep]) -> Option<&StatePattern> {
         self.patterns.before.at(path)
     }
 
     /// The state after one.
-    pub(super) fn once(&self, path: &[PathStep]) -> Option<&StatePattern> {
+    pub(crate) fn once(&self, path: &[PathStep]) -> Option<&StatePattern> {
         self.patterns.once.at(path)
     }
 }
 
 /// The change of a value: the items that came into a list and left it, how far a number moved, a new value instead of an
 /// old one, and null where nothing changed.
-pub(super) fn change(before: &Value, after: &Value) -> Value {
+pub(crate) fn change(before: &Value, after: &Value) -> Value {
     match (before, after) {
         (Value::Object(old), Value::Object(new)) => {
             let kept = new.iter().map(|(name, value)| {

@@ -14,7 +14,7 @@ const LATER: u32 = 2;
 
 /// A kind of fault: what strikes a call, and what the client sees of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FaultKind {
+pub(crate) enum FaultKind {
     /// The server does its work, and its answer does not come.
     LostResponse,
     /// The server does not hear of the request.
@@ -37,19 +37,19 @@ pub(super) enum FaultKind {
 
 /// The call that a fault strikes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StruckCall<'a> {
-    pub(super) tool: &'a str,
+pub(crate) struct StruckCall<'a> {
+    pub(crate) tool: &'a str,
     /// Its number among the calls of the tool.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// How long the client waits for its answer.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
     /// Whether the server may be started again before it, so that its session is another one.
-    pub(super) is_counted_across_sessions: bool,
+    pub(crate) is_counted_across_sessions: bool,
 }
 
 /// The outcome of a struck call, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StruckEnding {
+pub(crate) enum StruckEnding {
     /// No answer in time.
     Unanswered,
     /// An answer.
@@ -59,7 +59,7 @@ pub(super) enum StruckEnding {
 }
 
 /// The names of all kinds, as suites and flags name them.
-pub(super) const KIND_NAMES: [&str; FaultKind::ALL.len()] = {
+pub(crate) const KIND_NAMES: [&str; FaultKind::ALL.len()] = {
     let mut names = [""; FaultKind::ALL.len()];
     let mut at = 0;
     while at < names.len() {
@@ -70,7 +70,7 @@ pub(super) const KIND_NAMES: [&str; FaultKind::ALL.len()] = {
 };
 
 impl FaultKind {
-    pub(super) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::LostResponse,
         Self::LostRequest,
         Self::DuplicateRequest,
@@ -83,7 +83,7 @@ impl FaultKind {
     ];
 
     /// The name: the type of the fault, or `late_answer`.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::LostResponse => "lost_response",
             Self::LostRequest => "lost_request",
@@ -98,31 +98,31 @@ impl FaultKind {
     }
 
     /// Whether it can be held against no tool of that nature: what a tool must be told once is not told twice.
-    pub(super) fn fits(self, nature: ToolNature) -> bool {
+    pub(crate) fn fits(self, nature: ToolNature) -> bool {
         self != Self::DuplicateRequest || nature.may_be_repeated()
     }
 
     /// Whether the server hears of a call that it strikes.
-    pub(super) fn is_heard(self) -> bool {
+    pub(crate) fn is_heard(self) -> bool {
         self != Self::LostRequest
     }
 
     /// Whether it strikes the process of the server, which must be one that is started here.
-    pub(super) fn needs_process(self) -> bool {
+    pub(crate) fn needs_process(self) -> bool {
         self.kills() || self == Self::Pause
     }
 
     /// Whether the server is gone afterwards, and starts again.
-    pub(super) fn kills(self) -> bool {
+    pub(crate) fn kills(self) -> bool {
         matches!(self, Self::Kill | Self::KillAtWork)
     }
 
     /// How long the server stands still from the call on.
-    pub(super) fn stands_still(self, timeout: Duration) -> Duration {
+    pub(crate) fn stands_still(self, timeout: Duration) -> Duration {
         if self == Self::Pause { timeout * LATER } else { Duration::ZERO }
     }
 
-    pub(super) fn ending(self) -> StruckEnding {
+    pub(crate) fn ending(self) -> StruckEnding {
         match self {
             Self::LostResponse | Self::LostRequest | Self::Garbage | Self::Kill | Self::KillAtWork | Self::Pause => {
                 StruckEnding::Unanswered
@@ -133,12 +133,12 @@ impl FaultKind {
     }
 
     /// Whether the client gets the answer of the server.
-    pub(super) fn keeps_answer(self) -> bool {
+    pub(crate) fn keeps_answer(self) -> bool {
         self.ending() == StruckEnding::Answered && self != Self::Error
     }
 
     /// The fault in the words of a suite.
-    pub(super) fn written(self, call: StruckCall<'_>) -> Value {
+    pub(crate) fn written(self, call: StruckCall<'_>) -> Value {
         let mut on = json!({"tools": call.tool, "nth": call.number});
         if call.is_counted_across_sessions {
             on["per"] = "server".into();
@@ -157,12 +157,12 @@ impl FaultKind {
     }
 
     /// The name of the fault that strikes the call with this number.
-    pub(super) fn fault_name(self, number: usize) -> String {
+    pub(crate) fn fault_name(self, number: usize) -> String {
         format!("{}, call {number}", self.as_str())
     }
 
     /// The fault itself.
-    pub(super) fn faults(self, call: StruckCall<'_>, span: Span) -> Vec<Fault> {
+    pub(crate) fn faults(self, call: StruckCall<'_>, span: Span) -> Vec<Fault> {
         let mut found = Vec::new();
         let faults = decode_named(&self.fault_name(call.number), &from_json(&self.written(call), span), &mut found);
         debug_assert!(found.is_empty(), "a fault of campaigns has mistakes: {found:?}");
@@ -171,7 +171,7 @@ impl FaultKind {
 }
 
 /// A duration as suites write it.
-pub(super) fn milliseconds(duration: Duration) -> String {
+pub(crate) fn milliseconds(duration: Duration) -> String {
     format!("{}ms", duration.as_millis())
 }
 

@@ -18,7 +18,7 @@ const MOST_SHOWN: usize = 2;
 
 /// Everything that the cases of a run found out.
 #[derive(Debug, Default)]
-pub(super) struct CampaignLog {
+pub(crate) struct CampaignLog {
     spent: AtomicU64,
     rows: Mutex<Vec<CampaignRow>>,
     turns: Mutex<BTreeMap<CampaignTarget, Arc<tokio::sync::Mutex<()>>>>,
@@ -26,31 +26,31 @@ pub(super) struct CampaignLog {
 
 /// One case.
 #[derive(Debug, Clone)]
-pub(super) struct CampaignRow {
-    pub(super) file: String,
-    pub(super) server: String,
-    pub(super) revision: String,
+pub(crate) struct CampaignRow {
+    pub(crate) file: String,
+    pub(crate) server: String,
+    pub(crate) revision: String,
     /// The place of the case in the campaign.
-    pub(super) order: usize,
-    pub(super) tool: String,
-    pub(super) fault: String,
-    pub(super) verdict: CampaignVerdict,
-    pub(super) effect: Option<EffectCount>,
-    pub(super) recovered: Vec<Duration>,
+    pub(crate) order: usize,
+    pub(crate) tool: String,
+    pub(crate) fault: String,
+    pub(crate) verdict: CampaignVerdict,
+    pub(crate) effect: Option<EffectCount>,
+    pub(crate) recovered: Vec<Duration>,
     /// The test that fails because of what was found.
-    pub(super) test: Option<Value>,
+    pub(crate) test: Option<Value>,
 }
 
 /// How a case ended.
 #[derive(Debug, Clone)]
-pub(super) struct CampaignVerdict {
+pub(crate) struct CampaignVerdict {
     outcome: Outcome,
     /// The code of the finding.
     code: Option<String>,
 }
 
 impl CampaignVerdict {
-    pub(super) fn of(result: &CheckResult) -> Self {
+    pub(crate) fn of(result: &CheckResult) -> Self {
         Self { outcome: result.outcome, code: result.findings.first().map(|found| found.code.clone()) }
     }
 
@@ -70,24 +70,24 @@ impl CampaignVerdict {
 
 impl CampaignLog {
     /// The turn of the cases of a server that must not run at the same time.
-    pub(super) fn turn(&self, file: &str, server: &str) -> Arc<tokio::sync::Mutex<()>> {
+    pub(crate) fn turn(&self, file: &str, server: &str) -> Arc<tokio::sync::Mutex<()>> {
         let target = CampaignTarget { file: file.to_owned(), server: server.to_owned() };
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(turns.entry(target).or_default())
     }
 
     /// Takes so many calls from the budget; false where it does not have them.
-    pub(super) fn spend(&self, calls: usize, budget: u64) -> bool {
+    pub(crate) fn spend(&self, calls: usize, budget: u64) -> bool {
         let calls = u64::try_from(calls).unwrap_or(u64::MAX);
         self.spent.fetch_add(calls, Ordering::Relaxed).saturating_add(calls) <= budget
     }
 
-    pub(super) fn add(&self, row: CampaignRow) {
+    pub(crate) fn add(&self, row: CampaignRow) {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     }
 
     /// A section for each server and revision.
-    pub(super) fn sections(&self, seed: u64) -> Vec<Section> {
+    pub(crate) fn sections(&self, seed: u64) -> Vec<Section> {
         let mut targets: BTreeMap<CampaignTarget, Vec<CampaignRow>> = BTreeMap::new();
         for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let (file, server) = (row.file.clone(), row.server.clone());

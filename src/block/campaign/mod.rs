@@ -36,7 +36,7 @@ use self::log::CampaignLog;
 /// The key of the block in suites.
 pub const KEY: &str = "campaign";
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         KEY,
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

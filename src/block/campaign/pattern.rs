@@ -11,7 +11,7 @@ use crate::source::beginning_of_json;
 
 /// A value as far as two runs agree on it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum StatePattern {
+pub(crate) enum StatePattern {
     /// It differs from run to run, or is not always there.
     Varies,
     /// It is always the same.
@@ -24,17 +24,17 @@ pub(super) enum StatePattern {
 
 /// A part of a value that a pattern does not allow.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct PatternDifference {
+pub(crate) struct PatternDifference {
     /// The way to it: names of members, and numbers of items.
-    pub(super) path: Vec<PathStep>,
-    pub(super) expected: ExpectedPart,
+    pub(crate) path: Vec<PathStep>,
+    pub(crate) expected: ExpectedPart,
     /// The value there; `None` where there is none.
-    pub(super) actual: Option<Value>,
+    pub(crate) actual: Option<Value>,
 }
 
 /// The expectation of a pattern for a part.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum ExpectedPart {
+pub(crate) enum ExpectedPart {
     /// This value.
     Value(Value),
     /// A list with so many items.
@@ -47,7 +47,7 @@ pub(super) enum ExpectedPart {
 
 impl PatternDifference {
     /// How little it says: least where a path leads to it that suites can write, and it is a number of items or a number.
-    pub(super) fn obscurity(&self) -> (bool, usize) {
+    pub(crate) fn obscurity(&self) -> (bool, usize) {
         let is_structured = self.path.get(1) == Some(&PathStep::Member("structuredContent".to_owned()));
         let kind = match &self.expected {
             ExpectedPart::Length(_) => 0,
@@ -59,7 +59,7 @@ impl PatternDifference {
     }
 
     /// The value that is there, in words, of at most so many characters.
-    pub(super) fn actual_text(&self, most: usize) -> String {
+    pub(crate) fn actual_text(&self, most: usize) -> String {
         match (&self.expected, &self.actual) {
             (_, None) => "nothing".to_owned(),
             (ExpectedPart::Length(_), Some(Value::Array(values))) => items(values.len()),
@@ -68,7 +68,7 @@ impl PatternDifference {
     }
 
     /// Where it is, in words.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let [PathStep::Member(place), inner @ ..] = self.path.as_slice() else {
             return DottedPath { steps: self.path.clone() }.to_string();
         };
@@ -82,7 +82,7 @@ impl PatternDifference {
 }
 
 /// A path in an answer, from one in its result.
-pub(super) fn of_result(inner: &[PathStep]) -> DottedPath {
+pub(crate) fn of_result(inner: &[PathStep]) -> DottedPath {
     DottedPath { steps: [&[PathStep::Member("result".to_owned())], inner].concat() }
 }
 
@@ -93,7 +93,7 @@ fn items(count: usize) -> String {
 
 impl ExpectedPart {
     /// In words, of at most so many characters.
-    pub(super) fn text(&self, most: usize) -> String {
+    pub(crate) fn text(&self, most: usize) -> String {
         match self {
             Self::Value(value) => beginning_of_json(value, most),
             Self::Length(length) => items(*length),
@@ -105,7 +105,7 @@ impl ExpectedPart {
 
 impl StatePattern {
     /// The common part of two values.
-    pub(super) fn common(one: &Value, other: &Value) -> Self {
+    pub(crate) fn common(one: &Value, other: &Value) -> Self {
         match (one, other) {
             (Value::Array(some), Value::Array(others)) if some.len() == others.len() => {
                 Self::Items(some.iter().zip(others).map(|(one, other)| Self::common(one, other)).collect())
@@ -120,7 +120,7 @@ impl StatePattern {
     }
 
     /// The same with one more value that it describes.
-    pub(super) fn widened(self, value: &Value) -> Self {
+    pub(crate) fn widened(self, value: &Value) -> Self {
         match (self, value) {
             (Self::Same(same), value) => Self::common(&same, value),
             (Self::Items(items), Value::Array(values)) if items.len() == values.len() => {
@@ -147,12 +147,12 @@ impl StatePattern {
     }
 
     /// Whether a value is one of those that it describes.
-    pub(super) fn matches(&self, value: &Value) -> bool {
+    pub(crate) fn matches(&self, value: &Value) -> bool {
         self.differences(value).is_empty()
     }
 
     /// The parts of a value that it does not allow, in order.
-    pub(super) fn differences(&self, value: &Value) -> Vec<PatternDifference> {
+    pub(crate) fn differences(&self, value: &Value) -> Vec<PatternDifference> {
         let mut found = Vec::new();
         self.compare(value, &mut Vec::new(), &mut found);
         found
@@ -202,7 +202,7 @@ impl StatePattern {
     }
 
     /// The pattern of a part.
-    pub(super) fn at(&self, path: &[PathStep]) -> Option<&Self> {
+    pub(crate) fn at(&self, path: &[PathStep]) -> Option<&Self> {
         path.iter().try_fold(self, |pattern, part| match (pattern, part) {
             (Self::Members(members), PathStep::Member(name)) => members.get(name),
             (Self::Items(items), PathStep::Index(at)) => items.get(usize::try_from(*at).ok()?),
@@ -211,7 +211,7 @@ impl StatePattern {
     }
 
     /// The number, or the number of items.
-    pub(super) fn size(&self) -> Option<i64> {
+    pub(crate) fn size(&self) -> Option<i64> {
         match self {
             Self::Items(items) => i64::try_from(items.len()).ok(),
             Self::Same(value) => value.as_i64(),
@@ -220,7 +220,7 @@ impl StatePattern {
     }
 
     /// The only value that it describes; `None` where it describes several.
-    pub(super) fn whole(&self) -> Option<Value> {
+    pub(crate) fn whole(&self) -> Option<Value> {
         match self {
             Self::Varies => None,
             Self::Same(value) => Some(value.clone()),

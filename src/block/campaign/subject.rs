@@ -16,7 +16,7 @@ use crate::wire::{Catalog, Tool};
 
 /// The hint of a tool about repeated calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ToolNature {
+pub(crate) enum ToolNature {
     /// It changes nothing.
     Reads,
     /// A repeated call changes nothing more.
@@ -37,37 +37,37 @@ impl ToolNature {
     }
 
     /// Whether a client may repeat a call of which it does not know what came of it.
-    pub(super) fn may_be_repeated(self) -> bool {
+    pub(crate) fn may_be_repeated(self) -> bool {
         self != Self::Plain
     }
 }
 
 /// A tool with a call of it.
 #[derive(Debug)]
-pub(super) struct CampaignSubject {
-    pub(super) tool: String,
-    pub(super) nature: ToolNature,
+pub(crate) struct CampaignSubject {
+    pub(crate) tool: String,
+    pub(crate) nature: ToolNature,
     /// The row of the test that the call is taken from.
-    pub(super) names: Names,
+    pub(crate) names: Names,
     /// The setup of that test.
-    pub(super) setup: Vec<Step>,
+    pub(crate) setup: Vec<Step>,
     /// Its steps before the call.
-    pub(super) before: Vec<Step>,
-    pub(super) call: Step,
-    pub(super) teardown: Vec<Step>,
+    pub(crate) before: Vec<Step>,
+    pub(crate) call: Step,
+    pub(crate) teardown: Vec<Step>,
     /// Steps that show what the call has done.
     shows: Vec<Step>,
     /// How many calls of the tool come before it in every session of the suite.
-    pub(super) earlier_calls: usize,
+    pub(crate) earlier_calls: usize,
     /// The effect of the call without faults, once that is known.
-    pub(super) clean: OnceCell<Result<CleanStates, TrialEnd>>,
+    pub(crate) clean: OnceCell<Result<CleanStates, TrialEnd>>,
     /// Whether that is still there when the server has been started again, once that is known.
-    pub(super) outlives: OnceCell<Result<bool, TrialEnd>>,
+    pub(crate) outlives: OnceCell<Result<bool, TrialEnd>>,
 }
 
 impl CampaignSubject {
     /// The call of a tool that a test makes, or one with generated arguments; `Err` says why there is none.
-    pub(super) fn of(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Self, Reason> {
+    pub(crate) fn of(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Self, Reason> {
         let Witness { names, setup, mut steps, teardown } = witness(planner, catalog, tool)?;
         let call = steps.pop().ok_or_else(|| Reason::NotApplicable(format!("no call of `{}` is known", tool.name)))?;
         let is_call = |step: &&Step| called_tool(step) == Some(&tool.name);
@@ -87,7 +87,7 @@ impl CampaignSubject {
     }
 
     /// The readers of the state: those that `verify:` names, and every tool that only reads and may be called.
-    pub(super) fn readers(&self, context: &CheckContext<'_>) -> Vec<ShownStateReader> {
+    pub(crate) fn readers(&self, context: &CheckContext<'_>) -> Vec<ShownStateReader> {
         let named = self.shows.iter().filter_map(|step| {
             let (tool, args) = step.action.as_call()?;
             let arguments = args.map_or(Some(Value::Object(serde_json::Map::new())), |args| (context.filled)(args))?;

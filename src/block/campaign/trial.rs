@@ -48,7 +48,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// Why a case comes to no verdict, or to one early.
 #[derive(Debug, Clone)]
-pub(super) enum TrialEnd {
+pub(crate) enum TrialEnd {
     /// The server is at fault.
     Failed(Box<Finding>),
     /// It does not start any more.
@@ -64,10 +64,10 @@ pub(super) enum TrialEnd {
 }
 
 /// A case under way.
-pub(super) struct CampaignTrial<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) campaign: &'a Campaign,
-    pub(super) subject: &'a CampaignSubject,
+pub(crate) struct CampaignTrial<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) campaign: &'a Campaign,
+    pub(crate) subject: &'a CampaignSubject,
     deadline: Instant,
     exchanges: Vec<Exchange>,
     frames: Vec<u32>,
@@ -86,7 +86,7 @@ struct StruckSet<'a> {
 
 /// How calls that were struck ended.
 #[derive(Debug)]
-pub(super) enum StruckEnd {
+pub(crate) enum StruckEnd {
     /// The server still answers what reads its state.
     Read(Box<StruckRun>),
     /// It ended, or does not answer.
@@ -95,16 +95,16 @@ pub(super) enum StruckEnd {
 
 /// A server that answers no more.
 #[derive(Debug)]
-pub(super) struct SilentServer {
-    pub(super) found: Finding,
+pub(crate) struct SilentServer {
+    pub(crate) found: Finding,
     /// Whether it does not start any more either.
-    pub(super) is_final: bool,
-    pub(super) exchanges: Vec<Exchange>,
+    pub(crate) is_final: bool,
+    pub(crate) exchanges: Vec<Exchange>,
 }
 
 impl StruckEnd {
     /// Whether changes were compared, since data outlives the server.
-    pub(super) fn is_of_changes(&self) -> bool {
+    pub(crate) fn is_of_changes(&self) -> bool {
         match self {
             Self::Read(run) => run.compared.is_of_changes(),
             Self::Silent(_) => false,
@@ -112,7 +112,7 @@ impl StruckEnd {
     }
 
     /// Whether a correct server does not end so.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         match self {
             Self::Read(run) => !run.is_sound || run.recovered.is_none(),
             Self::Silent(_) => true,
@@ -122,28 +122,28 @@ impl StruckEnd {
 
 /// The outcomes of calls that were struck.
 #[derive(Debug)]
-pub(super) struct StruckRun {
-    pub(super) state: ShownState,
+pub(crate) struct StruckRun {
+    pub(crate) state: ShownState,
     /// How it is compared.
-    pub(super) compared: StateComparison,
+    pub(crate) compared: StateComparison,
     /// Whether the server had answered a call with a success before it was killed.
-    pub(super) is_confirmed: bool,
-    pub(super) expected: ExpectedEffect,
-    pub(super) count: EffectCount,
+    pub(crate) is_confirmed: bool,
+    pub(crate) expected: ExpectedEffect,
+    pub(crate) count: EffectCount,
     /// Whether the state is as it may be.
-    pub(super) is_sound: bool,
+    pub(crate) is_sound: bool,
     /// The time from the end of the faults to the first answer; `None` where none came.
-    pub(super) recovered: Option<Duration>,
+    pub(crate) recovered: Option<Duration>,
     /// The changes by the faults, one line each.
-    pub(super) strikes: Vec<String>,
+    pub(crate) strikes: Vec<String>,
     /// The names of faults that changed nothing, since a cancelled call was not answered.
-    pub(super) idle: BTreeSet<String>,
+    pub(crate) idle: BTreeSet<String>,
     /// The calls.
-    pub(super) exchanges: Vec<Exchange>,
+    pub(crate) exchanges: Vec<Exchange>,
 }
 
 impl<'a> CampaignTrial<'a> {
-    pub(super) fn new(context: &'a CheckContext<'a>, campaign: &'a Campaign, subject: &'a CampaignSubject) -> Self {
+    pub(crate) fn new(context: &'a CheckContext<'a>, campaign: &'a Campaign, subject: &'a CampaignSubject) -> Self {
         Self {
             context,
             campaign,
@@ -157,14 +157,14 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// The effect of the call without faults, which is found out once for each tool.
-    pub(super) async fn clean(&mut self) -> Result<&'a CleanStates, TrialEnd> {
+    pub(crate) async fn clean(&mut self) -> Result<&'a CleanStates, TrialEnd> {
         let subject = self.subject;
         let known = subject.clean.get_or_init(|| CleanStates::learn(self)).await;
         known.as_ref().map_err(Clone::clone)
     }
 
     /// Makes the call twice in a session of its own.
-    pub(super) async fn clean_run(&mut self) -> Result<CleanRun, TrialEnd> {
+    pub(crate) async fn clean_run(&mut self) -> Result<CleanRun, TrialEnd> {
         let session = self.open(None).await?;
         let looked = self.look_at_clean_calls(&session).await;
         let ended = self.end(session).await;
@@ -207,7 +207,7 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// Whether what a call does is still there after a clean end of its server and a new start.
-    pub(super) async fn outlives_server(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
+    pub(crate) async fn outlives_server(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
         if let Some(is_durable) = self.campaign.durable {
             return Ok(is_durable);
         }
@@ -291,7 +291,7 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// The call that a fault strikes in a set of them, as one of that number.
-    pub(super) fn struck<'s>(&'s self, at: usize, kinds: &[FaultKind], clean: &CleanStates) -> StruckCall<'s> {
+    pub(crate) fn struck<'s>(&'s self, at: usize, kinds: &[FaultKind], clean: &CleanStates) -> StruckCall<'s> {
         StruckCall {
             tool: &self.subject.tool,
             number: at + 1,
@@ -301,7 +301,7 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// Strikes one call with each of these faults in turn, ends the faults, and looks what the server has done.
-    pub(super) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, TrialEnd> {
+    pub(crate) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, TrialEnd> {
         let span = self.subject.call.span;
         let faults = kinds.iter().enumerate();
         let faults = faults.flat_map(|(at, kind)| kind.faults(self.struck(at, kinds, clean), span)).collect();
@@ -419,26 +419,26 @@ impl<'a> CampaignTrial<'a> {
 
     /// Whether the client makes the call once more after the faults: it may, or the server has not heard of it. What a
     /// killed server has confirmed is looked at without that.
-    pub(super) fn is_repeated(&self, kinds: &[FaultKind]) -> bool {
+    pub(crate) fn is_repeated(&self, kinds: &[FaultKind]) -> bool {
         let is_confirmed = kinds.iter().all(|kind| *kind == FaultKind::Kill);
         self.subject.nature.may_be_repeated() && !is_confirmed || !kinds.iter().any(|kind| kind.is_heard())
     }
 
     /// How long the client waits for an answer to a struck call.
-    pub(super) fn timeout(&self, clean: &CleanStates) -> Duration {
+    pub(crate) fn timeout(&self, clean: &CleanStates) -> Duration {
         let timeout = LEAST_TIMEOUT.max(clean.elapsed * PATIENCE).min(self.context.request_timeout);
         Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// A step that reads the state.
-    pub(super) fn reading_step(&self) -> Step {
+    pub(crate) fn reading_step(&self) -> Step {
         let span = self.subject.call.span;
         let readers = self.subject.readers(self.context);
         bare(readers.first().map_or(Action::Alive, |reader| reader.action(span)), span)
     }
 
     /// When the client cancels a call whose answer comes late: in the middle of it.
-    pub(super) fn cancels_after(clean: &CleanStates) -> Duration {
+    pub(crate) fn cancels_after(clean: &CleanStates) -> Duration {
         let half = u64::try_from(clean.elapsed.as_millis() / 2).unwrap_or(u64::MAX);
         Duration::from_millis(half.max(20))
     }
@@ -599,7 +599,7 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// The result with everything that was said.
-    pub(super) fn result(self, verdict: Result<CheckResult, TrialEnd>) -> CheckResult {
+    pub(crate) fn result(self, verdict: Result<CheckResult, TrialEnd>) -> CheckResult {
         let mut result = match verdict {
             Ok(result) => result,
             Err(TrialEnd::Failed(found) | TrialEnd::Unstartable(found)) => {

@@ -12,7 +12,7 @@ use crate::suite::{Rule, Test, ToolSelection};
 use crate::wire::Revision;
 
 /// The cases of a `compliance:` block.
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Compliance, offer: &Offer<'_>) -> Vec<Case> {
     let names = Arc::new(offer.names(planner));
     let mut cases = unknown_safe_tools(planner, template, compliance, offer);
     for (test, rule) in rules(compliance, offer.revision) {
@@ -31,7 +31,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Complia
 }
 
 /// The variants that the rules judge that hold in the revision that is asked for and over the server's transport.
-pub(super) fn variants(planner: &Planner<'_>, compliance: &Compliance) -> BTreeSet<String> {
+pub(crate) fn variants(planner: &Planner<'_>, compliance: &Compliance) -> BTreeSet<String> {
     let carrier = planner.carrier();
     let of_carrier = |rule: &Rule| rule.over.is_none_or(|over| carrier.is_none_or(|carrier| over == carrier));
     let rules = rules(compliance, planner.lane.protocol.fixed()).filter(|(_, rule)| of_carrier(rule));

@@ -18,7 +18,7 @@ use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, l
 
 pub use self::rule_books::{built_in_rules, rules_of};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "compliance",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

@@ -10,7 +10,7 @@ use crate::event::{CaseResult, Cell, Outcome, RequirementLevel, Section, Section
 
 /// How well one server keeps the rules of one revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct ComplianceScore {
+pub(crate) struct ComplianceScore {
     /// The suite's file.
     file: String,
     /// The server's name in the suite.
@@ -74,7 +74,7 @@ impl RuleTally {
 
 impl ComplianceScore {
     /// The scores of cases with rules; one entry for each server and revision that has any.
-    pub(super) fn of<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Vec<Self> {
+    pub(crate) fn of<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         let mut rules: Vec<BTreeMap<String, (usize, RequirementLevel, Outcome)>> = Vec::new();
         for result in results {
@@ -143,7 +143,7 @@ fn worse(one: Outcome, other: Outcome) -> Outcome {
 
 impl ComplianceScore {
     /// The score as a section: a row for each page, then the sum.
-    pub(super) fn section(&self) -> Section {
+    pub(crate) fn section(&self) -> Section {
         let row = |page: &PageScore| {
             let open = page.must.plus(page.should).open;
             let tone = if page.must.broken > 0 { Tone::Bad } else { Tone::Plain };

@@ -11,7 +11,7 @@ use crate::source::template::Names;
 use crate::suite::{Action, Step};
 use crate::wire::Tool;
 
-pub(super) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<String, Stopped> {
+pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<String, Stopped> {
     let found_writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
     let refuses = if found_writers.is_empty() { &claim.refuses } else { &found_writers };
     let are_found = !found_writers.is_empty();

@@ -12,7 +12,7 @@ use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
 use crate::suite::ToolSelection;
 use crate::wire::Catalog;
 
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSettings, catalog: &Catalog) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSettings, catalog: &Catalog) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     if let Some(hints) = &config.hints {
         cases.extend(of_hints(planner, template, hints, catalog));
@@ -31,7 +31,7 @@ pub(super) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
 }
 
 /// Whether the server is started for a run, so that settings can be added.
-pub(super) fn takes_settings(planner: &Planner<'_>) -> bool {
+pub(crate) fn takes_settings(planner: &Planner<'_>) -> bool {
     planner.suite.servers.get(&planner.lane.server).is_some_and(crate::suite::Server::is_started)
 }
 

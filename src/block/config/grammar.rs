@@ -15,7 +15,7 @@ use crate::suite::{
     tool_selection,
 };
 
-pub(super) static KEYS: Object = Object {
+pub(crate) static KEYS: Object = Object {
     name: "config",
     doc: "Hints of tools that must be true, and settings that must have the effect that they claim; `config: true` checks \
           the hints.",
@@ -74,7 +74,7 @@ const WITH: &[&str] = &["with"];
 
 const STEPS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&STEP)));
 
-pub(super) static SETTING: Object = Object {
+pub(crate) static SETTING: Object = Object {
     name: "a setting",
     doc: "A setting of the server, and what it claims. The server is started without it and with it.",
     keys: &[&[
@@ -183,7 +183,7 @@ static LIMIT: Object = Object {
     ]],
 };
 
-pub(super) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+pub(crate) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let chosen = |key: &str| node.get(key).filter(|chosen| chosen.flag() != Some(false));
     let (hints, page_sizes, settings) = match &node.value {
         Value::Bool(true) => (Some(node), None, None),

@@ -19,16 +19,16 @@ use crate::wire::Tool;
 
 /// A hint that can be seen to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(crate) enum Hint {
     ReadOnly,
     Idempotent,
 }
 
 impl Hint {
-    pub(super) const ALL: [Self; 2] = [Self::ReadOnly, Self::Idempotent];
+    pub(crate) const ALL: [Self; 2] = [Self::ReadOnly, Self::Idempotent];
 
     /// The hint of a tool; one that changes nothing is idempotent, too.
-    pub(super) fn of(tool: &Tool) -> Option<Self> {
+    pub(crate) fn of(tool: &Tool) -> Option<Self> {
         let declares = |hint: &str| tool.raw["annotations"][hint] == true;
         if declares("readOnlyHint") {
             Some(Self::ReadOnly)
@@ -38,14 +38,14 @@ impl Hint {
     }
 
     /// The words behind the name of the tool in the name of its case.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "changes nothing",
             Self::Idempotent => "changes once",
         }
     }
 
-    pub(super) fn judges(self) -> &'static str {
+    pub(crate) fn judges(self) -> &'static str {
         match self {
             Self::ReadOnly => "CONFIG-READONLY-HINT",
             Self::Idempotent => "CONFIG-IDEMPOTENT-HINT",
@@ -55,10 +55,10 @@ impl Hint {
 
 /// Checks a hint of a tool.
 #[derive(Debug)]
-pub(super) struct HintCheck {
-    pub(super) settings: Arc<HintSettings>,
-    pub(super) tool: String,
-    pub(super) hint: Hint,
+pub(crate) struct HintCheck {
+    pub(crate) settings: Arc<HintSettings>,
+    pub(crate) tool: String,
+    pub(crate) hint: Hint,
 }
 
 impl Check for HintCheck {

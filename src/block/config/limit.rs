@@ -13,7 +13,7 @@ use crate::source::duration_text;
 /// How much longer than the time of a limit is waited for new calls to be served.
 const MARGIN: Duration = Duration::from_millis(200);
 
-pub(super) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<String, Stopped> {
+pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<String, Stopped> {
     if let Some(session) = sides.without().await? {
         for number in 1..=claim.calls + 1 {
             let answer = call(sides, &session, claim, number).await?;

@@ -15,7 +15,7 @@ mod grammar;
 mod hints;
 mod limit;
 mod page_sizes;
-pub(super) mod shown_state;
+pub(crate) mod shown_state;
 mod sides;
 mod spellings;
 mod start;
@@ -35,7 +35,7 @@ use crate::source::grammar::{Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 use crate::suite::{AddedSettings, Server, Step, Suite, SuiteSettings, ToolSelection};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "config",
         Shape::Either(&[

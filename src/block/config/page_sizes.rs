@@ -39,12 +39,12 @@ const DOUBTFUL_NAME: &str = "count";
 const LARGE: u64 = 100;
 
 /// The variant that it judges.
-pub(super) const PAGE_SIZE: &str = "CONFIG-LIMIT-NOT-ENFORCED";
+pub(crate) const PAGE_SIZE: &str = "CONFIG-LIMIT-NOT-ENFORCED";
 
 /// A parameter that says how many items a call may return at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PageSize {
-    pub(super) name: String,
+pub(crate) struct PageSize {
+    pub(crate) name: String,
     /// The smallest size that the schema allows.
     smallest: u64,
     largest: Option<u64>,
@@ -54,7 +54,7 @@ pub(super) struct PageSize {
 
 impl PageSize {
     /// The page size among the parameters of a tool; `named` are those that the suite names.
-    pub(super) fn of(tool: &Tool, named: &[String]) -> Option<Self> {
+    pub(crate) fn of(tool: &Tool, named: &[String]) -> Option<Self> {
         let properties = tool.raw["inputSchema"]["properties"].as_object()?;
         let is_named = |name: &str| named.iter().any(|known| known == name);
         let fits = |name: &str| is_named(name) || plain(name) == DOUBTFUL_NAME || NAMES.contains(&plain(name).as_str());
@@ -97,10 +97,10 @@ fn takes_any_integer(schema: &Value) -> bool {
 
 /// Asks a tool for pages of several sizes.
 #[derive(Debug)]
-pub(super) struct PageSizeCheck {
-    pub(super) settings: Arc<PageSizeSettings>,
-    pub(super) tool: String,
-    pub(super) size: PageSize,
+pub(crate) struct PageSizeCheck {
+    pub(crate) settings: Arc<PageSizeSettings>,
+    pub(crate) tool: String,
+    pub(crate) size: PageSize,
 }
 
 impl Check for PageSizeCheck {

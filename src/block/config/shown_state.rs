@@ -19,7 +19,7 @@ use crate::suite::Action;
 use crate::wire::format::is_timestamp;
 
 /// How long a clock is given to be seen, where a change is looked at again.
-pub(in crate::block) const CLOCK: Duration = Duration::from_millis(1_100);
+pub(crate) const CLOCK: Duration = Duration::from_millis(1_100);
 
 /// How many tools are asked for the state.
 const MOST_READERS: usize = 16;
@@ -44,14 +44,14 @@ const VARYING: [&str; 12] = [
 ];
 
 /// A tool that only reads, with valid arguments.
-pub(in crate::block) struct ShownStateReader {
+pub(crate) struct ShownStateReader {
     tool: String,
     arguments: Value,
 }
 
 /// The state that a server showed at one time.
 #[derive(Debug, Clone, Default)]
-pub(in crate::block) struct ShownState {
+pub(crate) struct ShownState {
     /// The compared values, by place.
     values: BTreeMap<String, Value>,
     /// The same as it came, and how it was asked for.
@@ -62,21 +62,21 @@ pub(in crate::block) struct ShownState {
 
 /// An answer that shows a part of the state.
 #[derive(Debug, Clone)]
-pub(in crate::block) struct ShownAnswer {
-    pub(in crate::block) request: ReproductionCall,
-    pub(in crate::block) result: Value,
+pub(crate) struct ShownAnswer {
+    pub(crate) request: ReproductionCall,
+    pub(crate) result: Value,
 }
 
 /// A part of the state that differs.
-pub(in crate::block) struct ShownChange {
+pub(crate) struct ShownChange {
     /// The place, in words.
-    pub(in crate::block) place: String,
-    pub(in crate::block) before: String,
-    pub(in crate::block) after: String,
+    pub(crate) place: String,
+    pub(crate) before: String,
+    pub(crate) after: String,
 }
 
 /// The tools that only read and that may be called, as far as they are wanted.
-pub(in crate::block) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
+pub(crate) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
     let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
     let usable = tools.filter(|tool| !tool.is_task_only()).filter_map(|tool| {
         let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
@@ -87,17 +87,17 @@ pub(in crate::block) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&
 
 impl ShownStateReader {
     /// A tool that only reads, with these arguments.
-    pub(in crate::block) fn new(tool: &str, arguments: Value) -> Self {
+    pub(crate) fn new(tool: &str, arguments: Value) -> Self {
         Self { tool: tool.to_owned(), arguments }
     }
 
     /// The call.
-    pub(in crate::block) fn action(&self, span: Span) -> Action {
+    pub(crate) fn action(&self, span: Span) -> Action {
         Action::Call { tool: text_node(&self.tool, span), args: Some(from_json(&self.arguments, span)) }
     }
 
     /// Whether it asks for the same as another one.
-    pub(in crate::block) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.tool == other.tool && self.arguments == other.arguments
     }
 
@@ -110,7 +110,7 @@ impl ShownStateReader {
 
 impl ShownState {
     /// Reads the state once.
-    pub(in crate::block) async fn read(
+    pub(crate) async fn read(
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
@@ -137,7 +137,7 @@ impl ShownState {
 
     /// Reads the state twice and keeps what is the same both times: what changes by itself, or by being read, says
     /// nothing.
-    pub(in crate::block) async fn stable(
+    pub(crate) async fn stable(
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
@@ -147,7 +147,7 @@ impl ShownState {
     }
 
     /// The same with some time between the two, so that clocks are seen to go on.
-    pub(in crate::block) async fn stable_over(
+    pub(crate) async fn stable_over(
         context: &CheckContext<'_>,
         deadline: Instant,
         session: &Session,
@@ -165,27 +165,27 @@ impl ShownState {
     }
 
     /// Everything that is compared: an object with a member for each place.
-    pub(in crate::block) fn compared(&self) -> Value {
+    pub(crate) fn compared(&self) -> Value {
         self.values.iter().map(|(place, value)| (place.clone(), value.clone())).collect::<Map<_, _>>().into()
     }
 
     /// The answer at a place.
-    pub(in crate::block) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
+    pub(crate) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
         self.answers.get(place)
     }
 
     /// Why a request got no answer, the first time.
-    pub(in crate::block) fn failed(&self) -> Option<&Finding> {
+    pub(crate) fn failed(&self) -> Option<&Finding> {
         self.failed.as_ref()
     }
 
     /// Where the state was read.
-    pub(in crate::block) fn places(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
 
     /// The first part that another reading shows differently; what it does not show is no difference.
-    pub(in crate::block) fn first_change(&self, after: &Self) -> Option<ShownChange> {
+    pub(crate) fn first_change(&self, after: &Self) -> Option<ShownChange> {
         let mut changed = self.values.iter().filter_map(|(place, before)| {
             let now = after.values.get(place).filter(|now| *now != before)?;
             Some(ShownChange {
@@ -199,7 +199,7 @@ impl ShownState {
 }
 
 /// The part of an answer that is compared.
-pub(in crate::block) fn result_of(message: &Value) -> Value {
+pub(crate) fn result_of(message: &Value) -> Value {
     let result = message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default();
     neutral(&result)
 }

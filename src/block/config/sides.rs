@@ -16,17 +16,17 @@ use crate::suite::{AddedSettings, Step};
 use crate::wire::is_served;
 
 /// The sessions of a case so far.
-pub(super) struct Sides<'a> {
-    pub(super) context: &'a CheckContext<'a>,
+pub(crate) struct Sides<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
     setting: &'a ConfigSetting,
-    pub(super) deadline: Instant,
+    pub(crate) deadline: Instant,
     exchanges: Vec<Exchange>,
     frames: Vec<u32>,
     protocol_revision: String,
 }
 
 /// Why a case has no verdict yet, or has one early.
-pub(super) enum Stopped {
+pub(crate) enum Stopped {
     /// The server is at fault.
     Failed(Vec<Finding>),
     /// Nothing follows, for this reason.
@@ -38,18 +38,18 @@ pub(super) enum Stopped {
 }
 
 /// The answer to a step.
-pub(super) struct SideAnswer {
+pub(crate) struct SideAnswer {
     /// Its place among the exchanges of the case.
-    pub(super) exchange: usize,
-    pub(super) message: Arc<Value>,
+    pub(crate) exchange: usize,
+    pub(crate) message: Arc<Value>,
     /// Whether the answer is the one that was asked for, and no error.
-    pub(super) is_served: bool,
+    pub(crate) is_served: bool,
     /// Expectations that it does not meet.
-    pub(super) unmet: Vec<Finding>,
+    pub(crate) unmet: Vec<Finding>,
 }
 
 impl<'a> Sides<'a> {
-    pub(super) fn new(context: &'a CheckContext<'a>, setting: &'a ConfigSetting) -> Self {
+    pub(crate) fn new(context: &'a CheckContext<'a>, setting: &'a ConfigSetting) -> Self {
         Self {
             context,
             setting,
@@ -61,12 +61,12 @@ impl<'a> Sides<'a> {
     }
 
     /// Where the setting is written.
-    pub(super) fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.setting.span
     }
 
     /// A server without the setting; `None` where it always has it.
-    pub(super) async fn without(&mut self) -> Result<Option<Session>, Stopped> {
+    pub(crate) async fn without(&mut self) -> Result<Option<Session>, Stopped> {
         if self.setting.with.is_none() {
             return Ok(None);
         }
@@ -74,7 +74,7 @@ impl<'a> Sides<'a> {
     }
 
     /// A server with the setting.
-    pub(super) async fn with(&mut self) -> Result<Session, Stopped> {
+    pub(crate) async fn with(&mut self) -> Result<Session, Stopped> {
         let started = self.try_with().await;
         started.map_err(|found| match (found.class, &self.setting.with) {
             (Some(_), Some(_)) => Stopped::Failed(vec![self.not_started(found)]),
@@ -83,7 +83,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The same, where the server may refuse to start.
-    pub(super) async fn try_with(&mut self) -> Result<Session, Finding> {
+    pub(crate) async fn try_with(&mut self) -> Result<Session, Finding> {
         let setting = self.setting;
         self.start(setting.with.as_ref().unwrap_or(&AddedSettings::default())).await
     }
@@ -95,7 +95,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Ends a session; a server that had ended by itself is at fault.
-    pub(super) async fn end(&self, session: Session) -> Result<(), Stopped> {
+    pub(crate) async fn end(&self, session: Session) -> Result<(), Stopped> {
         match self.context.configured.end(session).await {
             Some(found) => Err(Stopped::Failed(vec![found])),
             None => Ok(()),
@@ -103,7 +103,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Does a step.
-    pub(super) async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<SideAnswer, Stopped> {
+    pub(crate) async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<SideAnswer, Stopped> {
         if Instant::now() >= self.deadline {
             let limit = duration_text(self.setting.time);
             return Err(Stopped::Inconclusive(format!(
@@ -128,7 +128,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The call of an answer, with what was sent.
-    pub(super) fn told(&self, answer: &SideAnswer) -> String {
+    pub(crate) fn told(&self, answer: &SideAnswer) -> String {
         let exchange = &self.exchanges[answer.exchange];
         let name = exchange.tool.as_deref().unwrap_or(&exchange.title);
         if ["", "{}"].contains(&exchange.sent.as_str()) {
@@ -139,12 +139,12 @@ impl<'a> Sides<'a> {
     }
 
     /// The beginning of an answer.
-    pub(super) fn received(&self, answer: &SideAnswer) -> &str {
+    pub(crate) fn received(&self, answer: &SideAnswer) -> &str {
         &self.exchanges[answer.exchange].received
     }
 
     /// The addition to the start of the server, as it is written.
-    pub(super) fn setting_text(&self) -> String {
+    pub(crate) fn setting_text(&self) -> String {
         let Some(with) = &self.setting.with else { return format!("the setting `{}`", self.setting.name) };
         let mut words: Vec<String> =
             with.env.iter().map(|(name, value)| format!("{}={}", name.value, text(value))).collect();
@@ -153,7 +153,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The words that an error about the setting may name: options, values, and names of variables.
-    pub(super) fn setting_words(&self) -> Vec<String> {
+    pub(crate) fn setting_words(&self) -> Vec<String> {
         let Some(with) = &self.setting.with else { return Vec::new() };
         let of_env = with.env.iter().flat_map(|(name, value)| [name.value.clone(), text(value)]);
         let of_args = with.args.iter().map(|arg| text(arg).trim_start_matches('-').to_owned());
@@ -161,13 +161,13 @@ impl<'a> Sides<'a> {
     }
 
     /// A finding about an answer.
-    pub(super) fn finding(&self, code: &str, message: String, answer: &SideAnswer) -> Finding {
+    pub(crate) fn finding(&self, code: &str, message: String, answer: &SideAnswer) -> Finding {
         let frame = self.exchanges[answer.exchange].answer_frame;
         Finding { exchange: Some(answer.exchange), frame, ..Finding::new(code, message) }
     }
 
     /// Why a refusal with the setting would prove nothing: the call is not served without it either.
-    pub(super) fn refused_without(&self, answer: &SideAnswer) -> Stopped {
+    pub(crate) fn refused_without(&self, answer: &SideAnswer) -> Stopped {
         Stopped::Inconclusive(format!(
             "without the setting {} is refused, too, so its refusal would prove nothing: {}",
             self.told(answer),
@@ -177,7 +177,7 @@ impl<'a> Sides<'a> {
 
     /// Why nothing follows where a call that changes data is refused with the setting: the data of the server without it
     /// may still be there.
-    pub(super) fn refused_with(&self, answer: &SideAnswer) -> Stopped {
+    pub(crate) fn refused_with(&self, answer: &SideAnswer) -> Stopped {
         Stopped::Inconclusive(format!(
             "with the setting {} is refused, although it was to be served, so other refusals prove nothing: {}; if the \
              server keeps its data, start it with a store of its own",
@@ -187,7 +187,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The result of the case.
-    pub(super) fn result(self, verdict: Result<String, Stopped>) -> CheckResult {
+    pub(crate) fn result(self, verdict: Result<String, Stopped>) -> CheckResult {
         let mut result = match verdict {
             Ok(note) => CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) },
             Err(Stopped::Failed(findings)) => CheckResult::found(Outcome::Failed, findings),
@@ -223,12 +223,12 @@ fn text(node: &Node) -> String {
 }
 
 /// Names that only the calls of one value have.
-pub(super) fn names(name: &str, value: impl Into<Value>) -> Names {
+pub(crate) fn names(name: &str, value: impl Into<Value>) -> Names {
     Names::from_iter([(name.to_owned(), value.into())])
 }
 
 /// A time that is left, at most `longest`.
-pub(super) fn pause_within(deadline: Instant, longest: Duration) -> Option<Duration> {
+pub(crate) fn pause_within(deadline: Instant, longest: Duration) -> Option<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     (left > longest).then_some(longest)
 }

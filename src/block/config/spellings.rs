@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The meaning of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueKind {
+pub(crate) enum ValueKind {
     Word,
     Path,
     Domain,
@@ -15,9 +15,9 @@ pub(super) enum ValueKind {
 }
 
 impl ValueKind {
-    pub(super) const WORDS: &'static [&'static str] = &["word", "path", "domain", "command"];
+    pub(crate) const WORDS: &'static [&'static str] = &["word", "path", "domain", "command"];
 
-    pub(super) fn from_word(word: &str) -> Option<Self> {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
         match word {
             "word" => Some(Self::Word),
             "path" => Some(Self::Path),
@@ -30,7 +30,7 @@ impl ValueKind {
 
 /// Whether a spelling means what the value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     Same,
     /// The same for some servers.
     Unknown,
@@ -38,24 +38,24 @@ pub(super) enum Meaning {
 
 /// A spelling of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DeniedSpelling {
-    pub(super) text: String,
+pub(crate) struct DeniedSpelling {
+    pub(crate) text: String,
     /// The value.
-    pub(super) of: String,
+    pub(crate) of: String,
     /// The difference, in words.
-    pub(super) how: &'static str,
-    pub(super) meaning: Meaning,
+    pub(crate) how: &'static str,
+    pub(crate) meaning: Meaning,
 }
 
 impl DeniedSpelling {
     /// Whether it is the value as it is written.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.text == self.of
     }
 }
 
 /// The spellings of a value that is denied, the value itself first.
-pub(super) fn of_denied(kind: ValueKind, value: &str) -> Vec<DeniedSpelling> {
+pub(crate) fn of_denied(kind: ValueKind, value: &str) -> Vec<DeniedSpelling> {
     use Meaning::{Same, Unknown};
     let mut spellings = Spellings::of(value);
     match kind {
@@ -101,7 +101,7 @@ pub(super) fn of_denied(kind: ValueKind, value: &str) -> Vec<DeniedSpelling> {
 }
 
 /// Values outside of a scope, the given one first: it by way of what is inside, and neighbours of what is inside.
-pub(super) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<DeniedSpelling> {
+pub(crate) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<DeniedSpelling> {
     let mut spellings = of_denied(kind, value);
     for within in inside {
         match kind {

@@ -11,7 +11,7 @@ use crate::suite::Action;
 /// How much of standard error is shown, in characters.
 const SHOWN: usize = 300;
 
-pub(super) async fn judge(sides: &mut Sides<'_>) -> Result<String, Stopped> {
+pub(crate) async fn judge(sides: &mut Sides<'_>) -> Result<String, Stopped> {
     if let Some(session) = sides.without().await? {
         // A server that starts and then serves nothing is no witness.
         let alive = bare(Action::Alive, sides.span());

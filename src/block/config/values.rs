@@ -34,7 +34,7 @@ fn filled(sides: &Sides<'_>, values: &[Node]) -> Result<Vec<String>, Stopped> {
     values.iter().map(fill).collect()
 }
 
-pub(super) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, Stopped> {
+pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, Stopped> {
     let values = GivenValues { refused: filled(sides, &claim.refused)?, served: filled(sides, &claim.served)? };
     let same = without(sides, claim, &values).await?;
     let session = sides.with().await?;

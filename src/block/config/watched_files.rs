@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The content of each file, as a hash.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct WatchedFiles(BTreeMap<PathBuf, u64>);
+pub(crate) struct WatchedFiles(BTreeMap<PathBuf, u64>);
 
 impl WatchedFiles {
     /// Reads everything below some paths, which are relative to a folder.
@@ -23,7 +23,7 @@ impl WatchedFiles {
     /// # Errors
     ///
     /// There is too much to read, or something cannot be read.
-    pub(super) fn read(folder: &Path, watch: &[String]) -> Result<Self, String> {
+    pub(crate) fn read(folder: &Path, watch: &[String]) -> Result<Self, String> {
         let mut reading = Reading { files: BTreeMap::new(), bytes: 0 };
         for path in watch {
             let unreadable = |error: io::Error| format!("`{path}` under `watch` cannot be read: {error}");
@@ -42,7 +42,7 @@ impl WatchedFiles {
     }
 
     /// The paths that differ in another reading, those that are there only once included.
-    pub(super) fn changes(&self, after: &Self) -> Vec<PathBuf> {
+    pub(crate) fn changes(&self, after: &Self) -> Vec<PathBuf> {
         let all = self.0.keys().chain(after.0.keys());
         let mut changed: Vec<PathBuf> = all.filter(|path| self.0.get(*path) != after.0.get(*path)).cloned().collect();
         changed.sort();
@@ -50,7 +50,7 @@ impl WatchedFiles {
         changed
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 }

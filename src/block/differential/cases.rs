@@ -11,9 +11,9 @@ use crate::plan::{Body, Case, Mistake};
 use crate::wire::{Catalog, Tool};
 
 /// The variants that a comparison judges.
-pub(super) const JUDGES: [&str; 1] = ["SCHEMA-DRIFT"];
+pub(crate) const JUDGES: [&str; 1] = ["SCHEMA-DRIFT"];
 
-pub(super) fn cases(
+pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<Differential>,

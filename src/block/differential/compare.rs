@@ -19,11 +19,11 @@ use crate::session::{Session, SessionRequest};
 
 /// A comparison of one part of the server.
 #[derive(Debug)]
-pub(super) struct DriftCheck {
-    pub(super) settings: Arc<Differential>,
+pub(crate) struct DriftCheck {
+    pub(crate) settings: Arc<Differential>,
     /// The recorded server.
-    pub(super) recorded: Arc<Recorded>,
-    pub(super) subject: ChangeSubject,
+    pub(crate) recorded: Arc<Recorded>,
+    pub(crate) subject: ChangeSubject,
 }
 
 impl Check for DriftCheck {
@@ -86,7 +86,7 @@ fn idle(settings: &Differential, recorded: &Recorded, now: &Recorded, context: &
 }
 
 /// The server as it is, without answers.
-pub(super) fn offered(context: &CheckContext<'_>, name: &str, protocol: &str) -> Option<Recorded> {
+pub(crate) fn offered(context: &CheckContext<'_>, name: &str, protocol: &str) -> Option<Recorded> {
     let said = context.server?;
     let identity = RecordedIdentity::of(&said.result, said.revision.as_str());
     Some(Recorded::offered(name, protocol, identity, context.catalog))
@@ -126,7 +126,7 @@ async fn answers(
 }
 
 /// The arguments of a recorded call with what was taken out of them.
-pub(super) fn sent(context: &CheckContext<'_>, tool: &str, recorded: &Value) -> Value {
+pub(crate) fn sent(context: &CheckContext<'_>, tool: &str, recorded: &Value) -> Value {
     let written = given(context, tool).filter(|given| (context.neutral)(given.clone()) == *recorded);
     written.unwrap_or_else(|| recorded.clone())
 }
@@ -137,7 +137,7 @@ fn given(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
 }
 
 /// Makes one call.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     context: &CheckContext<'_>,
     session: &Session,
     tool: &str,

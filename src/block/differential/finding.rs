@@ -11,7 +11,7 @@ use crate::source::nearest;
 const NAMED: usize = 3;
 
 /// A change that fails a case.
-pub(super) fn finding(change: &ServerChange, file: &str) -> Finding {
+pub(crate) fn finding(change: &ServerChange, file: &str) -> Finding {
     let meant = format!("if it is meant, record the server again, or add it to `ignore:`; it is recorded in `{file}`");
     let help = change.help.as_ref().map_or(meant.clone(), |help| format!("{help} {meant}"));
     let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
@@ -31,7 +31,7 @@ pub(super) fn finding(change: &ServerChange, file: &str) -> Finding {
 }
 
 /// An entry of `ignore:` that matches no change.
-pub(super) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Finding {
+pub(crate) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Finding {
     let parts = [("at", &ignored.at), ("what", &ignored.what)];
     let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", value.as_deref()?)));
     let says = format!("`{{ {} }}` is ignored and matches no change", said.collect::<Vec<_>>().join(", "));
@@ -43,7 +43,7 @@ pub(super) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Fin
 }
 
 /// The changes that fail nothing; `None` if there are none.
-pub(super) fn summary(mild: &[ServerChange], meant: &[ServerChange]) -> Option<Reason> {
+pub(crate) fn summary(mild: &[ServerChange], meant: &[ServerChange]) -> Option<Reason> {
     let all = mild.len() + meant.len();
     if all == 0 {
         return None;

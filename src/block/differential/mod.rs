@@ -20,7 +20,7 @@ use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, is_match, s
 
 pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key("differential", Shape::Object(&KEYS), "Compares the server with a recorded one."),
     probes: &[],
     example: "differential: { snapshot: recorded.json }",

@@ -8,7 +8,7 @@ use crate::source::{Diagnostic, Node};
 use crate::suite::{BlockReader, why_unreadable};
 
 /// Reads the recorded server.
-pub(super) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
+pub(crate) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
     let named = settings.get("snapshot")?.located_text()?;
     let again = format!("record the server with `mcprove snapshot {}`", reader.suite_file());
     let reason = match reader.file(Path::new(&named.value)) {

@@ -15,9 +15,9 @@ use crate::session::Session;
 use crate::wire::Tool;
 
 /// A call that is to be made.
-pub(super) struct PlannedCall<'a> {
-    pub(super) tool: &'a Tool,
-    pub(super) arguments: Value,
+pub(crate) struct PlannedCall<'a> {
+    pub(crate) tool: &'a Tool,
+    pub(crate) arguments: Value,
 }
 
 /// The answer to a call, or a sentence that says why there is none.
@@ -28,7 +28,7 @@ type Outcomes = BTreeMap<usize, CallOutcome>;
 
 /// Makes the calls and keeps what was the same both times; `Err` says why that is nothing. `calling` is told which tool
 /// is called next.
-pub(super) async fn call_twice(
+pub(crate) async fn call_twice(
     context: &CheckContext<'_>,
     calls: &[PlannedCall<'_>],
     calling: &(dyn Fn(&str) + Sync),

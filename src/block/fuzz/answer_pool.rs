@@ -7,7 +7,7 @@ use crate::wire::read_json;
 
 /// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
-pub(super) const DISTANCE: u64 = 32;
+pub(crate) const DISTANCE: u64 = 32;
 
 /// For how many calls of a session answers are looked at.
 const LEARNING: u64 = 1_000;
@@ -23,7 +23,7 @@ const DEPTH: usize = 6;
 
 /// An argument of some tool that takes what answers may hold.
 #[derive(Debug, Clone)]
-pub(super) struct ConsumedArgument {
+pub(crate) struct ConsumedArgument {
     /// The words of its name.
     words: Vec<String>,
     /// Whether it takes numbers rather than texts.
@@ -32,7 +32,7 @@ pub(super) struct ConsumedArgument {
 
 impl ConsumedArgument {
     /// An argument by name and schema, where it is a text or a whole number.
-    pub(super) fn new(name: &str, schema: &Value) -> Option<Self> {
+    pub(crate) fn new(name: &str, schema: &Value) -> Option<Self> {
         let is_number = match schema["type"].as_str() {
             Some("string") => false,
             Some("integer" | "number") => true,
@@ -75,7 +75,7 @@ fn singular(words: &[String]) -> Vec<String> {
 
 /// The values in the answers of one session, by argument.
 #[derive(Debug, Clone)]
-pub(super) struct AnswerPool {
+pub(crate) struct AnswerPool {
     /// The first call of the session.
     begin: u64,
     /// By argument: the calls whose answers held something for it, in order, and what.
@@ -84,22 +84,22 @@ pub(super) struct AnswerPool {
 
 impl AnswerPool {
     /// Nothing yet, for so many arguments.
-    pub(super) fn new(begin: u64, arguments: usize) -> Self {
+    pub(crate) fn new(begin: u64, arguments: usize) -> Self {
         Self { begin, held: vec![Vec::new(); arguments] }
     }
 
     /// Whether the answer to a call is still looked at.
-    pub(super) fn learns_from(&self, call: u64) -> bool {
+    pub(crate) fn learns_from(&self, call: u64) -> bool {
         call < self.begin + LEARNING
     }
 
     /// The call whose answer must have come before that one is made.
-    pub(super) fn needs(&self, call: u64) -> Option<u64> {
+    pub(crate) fn needs(&self, call: u64) -> Option<u64> {
         call.checked_sub(DISTANCE).filter(|needed| *needed >= self.begin && self.learns_from(*needed))
     }
 
     /// Looks at the answer to a call.
-    pub(super) fn learn(
+    pub(crate) fn learn(
         &mut self,
         call: u64,
         result: &Value,
@@ -132,7 +132,7 @@ impl AnswerPool {
     }
 
     /// The values that a call may use for an argument.
-    pub(super) fn values(&self, argument: usize, call: u64) -> &[(u64, Value)] {
+    pub(crate) fn values(&self, argument: usize, call: u64) -> &[(u64, Value)] {
         let Some(last) = call.checked_sub(DISTANCE) else { return &[] };
         let held = &self.held[argument];
         &held[..held.partition_point(|(known, _)| *known <= last)]

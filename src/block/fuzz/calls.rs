@@ -36,29 +36,29 @@ const ELSEWHERE: u32 = 15;
 
 /// A call, ready to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct GeneratedCall {
+pub(crate) struct GeneratedCall {
     /// The tool, as an index.
-    pub(super) tool: usize,
+    pub(crate) tool: usize,
     /// The arguments.
-    pub(super) arguments: Value,
+    pub(crate) arguments: Value,
     /// Which rule of the schema they break, as an index into the tool's violations.
-    pub(super) breach: Option<usize>,
+    pub(crate) breach: Option<usize>,
 }
 
 /// A tool that can be called.
-pub(super) struct Callee {
-    pub(super) name: String,
+pub(crate) struct Callee {
+    pub(crate) name: String,
     /// Whether it says that it changes nothing.
-    pub(super) is_read_only: bool,
+    pub(crate) is_read_only: bool,
     /// Whether it runs what callers write.
-    pub(super) runs_code: bool,
+    pub(crate) runs_code: bool,
     safe_arguments: SafeArguments,
     /// Invalid arguments, each violating one rule of its schema.
     violations: Vec<InvalidValue>,
     /// By violation: whether a server that serves it does wrong.
     binding: Vec<bool>,
     /// Checks structured content; `None` where there is no schema, or none that is valid.
-    pub(super) output: Option<Result<Judge, Unusable>>,
+    pub(crate) output: Option<Result<Judge, Unusable>>,
     /// The suite's arguments, and values at the edges.
     tour: Vec<Value>,
     /// How many of them are the suite's.
@@ -72,10 +72,10 @@ pub(super) struct Callee {
 }
 
 /// Makes calls of some tools; the first one is what it is about.
-pub(super) struct Calls {
-    pub(super) callees: Vec<Callee>,
-    pub(super) tokens: Canaries,
-    pub(super) wanted: Vec<ConsumedArgument>,
+pub(crate) struct Calls {
+    pub(crate) callees: Vec<Callee>,
+    pub(crate) tokens: Canaries,
+    pub(crate) wanted: Vec<ConsumedArgument>,
     /// The callees whose names share a noun with the first one's.
     related: Vec<usize>,
     draw: Rng,
@@ -84,7 +84,7 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Calls of these tools; `Err` says why there can be none of the first.
-    pub(super) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
+    pub(crate) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
         let mut wanted = Vec::new();
         let mut callees = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
@@ -105,12 +105,12 @@ impl Calls {
     }
 
     /// A pool for the answers of a session that begins with that call.
-    pub(super) fn pool(&self, begin: u64) -> AnswerPool {
+    pub(crate) fn pool(&self, begin: u64) -> AnswerPool {
         AnswerPool::new(begin, self.wanted.len())
     }
 
     /// The call of that number.
-    pub(super) fn make(&self, number: u64, pool: &AnswerPool) -> GeneratedCall {
+    pub(crate) fn make(&self, number: u64, pool: &AnswerPool) -> GeneratedCall {
         let mut draw = self.draw.fork(number);
         // Arguments of the suite are sent first, whatever is drawn.
         if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given().get(at)) {
@@ -172,19 +172,19 @@ impl Calls {
     }
 
     /// A call as a finding holds it.
-    pub(super) fn reproduction(&self, made: &GeneratedCall) -> ReproductionCall {
+    pub(crate) fn reproduction(&self, made: &GeneratedCall) -> ReproductionCall {
         let params = json!({"name": self.callees[made.tool].name, "arguments": made.arguments});
         ReproductionCall { method: "tools/call".to_owned(), params }
     }
 
     /// The rule that a call breaks, and for which it must be refused.
-    pub(super) fn refusable(&self, made: &GeneratedCall) -> Option<&InvalidValue> {
+    pub(crate) fn refusable(&self, made: &GeneratedCall) -> Option<&InvalidValue> {
         let callee = &self.callees[made.tool];
         made.breach.filter(|at| callee.binding[*at]).map(|at| &callee.violations[at])
     }
 
     /// Notes the branches of the schema that a valid call takes.
-    pub(super) fn mark(&self, made: &GeneratedCall, seen: &mut BranchSet) {
+    pub(crate) fn mark(&self, made: &GeneratedCall, seen: &mut BranchSet) {
         if made.tool == 0 && made.breach.is_none() {
             self.callees[0].generator().mark(&made.arguments, seen);
         }
@@ -239,7 +239,7 @@ impl Callee {
     }
 
     /// One of the reasons for which its schema forbids calls.
-    pub(super) fn forbids(&self) -> Option<&str> {
+    pub(crate) fn forbids(&self) -> Option<&str> {
         self.violations.first().map(|violation| &*violation.says)
     }
 
@@ -249,7 +249,7 @@ impl Callee {
     }
 
     /// The generator of valid calls, as far as the schema goes.
-    pub(super) fn generator(&self) -> &Generator {
+    pub(crate) fn generator(&self) -> &Generator {
         self.safe_arguments.generator()
     }
 

@@ -5,33 +5,33 @@ const DIGITS: usize = 8;
 
 /// Makes and finds tokens.
 #[derive(Debug, Clone)]
-pub(super) struct Canaries {
+pub(crate) struct Canaries {
     prefix: String,
 }
 
 impl Canaries {
     /// Canaries that follow from a number.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { prefix: format!("zq{:08x}v", (seed ^ (seed >> 32)) & 0xffff_ffff) }
     }
 
     /// How many characters a token has.
-    pub(super) fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.prefix.len() + DIGITS
     }
 
     /// The token of a call.
-    pub(super) fn of(&self, call: u64) -> String {
+    pub(crate) fn of(&self, call: u64) -> String {
         format!("{}{:08x}", self.prefix, call & 0xffff_ffff)
     }
 
     /// Whether a text has a token of any call.
-    pub(super) fn is_in(&self, text: &str) -> bool {
+    pub(crate) fn is_in(&self, text: &str) -> bool {
         text.contains(&self.prefix)
     }
 
     /// The calls whose tokens a text has, in order, each once.
-    pub(super) fn calls_in(&self, text: &str) -> Vec<u64> {
+    pub(crate) fn calls_in(&self, text: &str) -> Vec<u64> {
         let numbers = text.match_indices(&self.prefix).filter_map(|(at, _)| {
             let digits = text.get(at + self.prefix.len()..at + self.length())?;
             u64::from_str_radix(digits, 16).ok()

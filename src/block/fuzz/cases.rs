@@ -11,7 +11,7 @@ use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
 /// The variants that generated calls judge.
-pub(super) const JUDGES: [&str; 5] = [
+pub(crate) const JUDGES: [&str; 5] = [
     "SCHEMA-CONSTRAINT-NOT-ENFORCED",
     "SCHEMA-INPUT-NOT-VALIDATED",
     "SCHEMA-MISSING-STRUCTURED",
@@ -19,7 +19,7 @@ pub(super) const JUDGES: [&str; 5] = [
     "TOOL-CRASH",
 ];
 
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>, catalog: &Catalog) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
     cases.extend(planner.unknown_tools(template, &settings.block, catalog));
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();

@@ -20,34 +20,34 @@ const MOST_STARTS: u32 = 40;
 const MOST_TIME: Duration = Duration::from_secs(60);
 
 /// How many calls of a session are said again at most.
-pub(super) const LONGEST: usize = 5_000;
+pub(crate) const LONGEST: usize = 5_000;
 
 /// How often a problem showed in replays of the same calls.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Repetitions {
-    pub(super) shown: u32,
-    pub(super) tried: u32,
+pub(crate) struct Repetitions {
+    pub(crate) shown: u32,
+    pub(crate) tried: u32,
 }
 
 /// A problem that was tried again.
-pub(super) struct Confirmed {
+pub(crate) struct Confirmed {
     /// As it showed last.
-    pub(super) problem: FuzzProblem,
+    pub(crate) problem: FuzzProblem,
     /// The shortest known sequence: it shows at the last call.
-    pub(super) calls: Vec<GeneratedCall>,
-    pub(super) repetitions: Repetitions,
+    pub(crate) calls: Vec<GeneratedCall>,
+    pub(crate) repetitions: Repetitions,
 }
 
 /// The calls that may have caused a problem.
-pub(super) struct Traces {
+pub(crate) struct Traces {
     /// The likely ones, in order.
-    pub(super) suspects: Vec<GeneratedCall>,
+    pub(crate) suspects: Vec<GeneratedCall>,
     /// All calls of the session until then.
-    pub(super) session: Vec<GeneratedCall>,
+    pub(crate) session: Vec<GeneratedCall>,
 }
 
 /// Tries a problem again.
-pub(super) async fn confirm(target: FuzzTarget<'_>, problem: &FuzzProblem, traces: &Traces) -> Confirmed {
+pub(crate) async fn confirm(target: FuzzTarget<'_>, problem: &FuzzProblem, traces: &Traces) -> Confirmed {
     let mut trial = Trial { target, problem, shown: None, starts: 0, begun: Instant::now() };
     let Some(found) = trial.find_trigger(traces).await else {
         let repetitions = Repetitions { shown: 0, tried: trial.starts };

@@ -8,28 +8,28 @@ use crate::source::duration_text;
 
 /// Counts of one case.
 #[derive(Debug, Default)]
-pub(super) struct CallCounts {
+pub(crate) struct CallCounts {
     /// Calls of the tool.
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
     /// Calls of other tools.
-    pub(super) others: u64,
-    pub(super) served: u64,
+    pub(crate) others: u64,
+    pub(crate) served: u64,
     /// Valid calls that were turned down.
-    pub(super) refused: u64,
+    pub(crate) refused: u64,
     /// Calls that break the schema.
-    pub(super) invalid: u64,
-    pub(super) invalid_refused: u64,
+    pub(crate) invalid: u64,
+    pub(crate) invalid_refused: u64,
     /// Answers of which it is not known whether they are what the tool declares.
-    pub(super) unjudged: u64,
+    pub(crate) unjudged: u64,
     /// Calls without a usable answer.
-    pub(super) lost: u64,
-    pub(super) seen: BranchSet,
+    pub(crate) lost: u64,
+    pub(crate) seen: BranchSet,
     /// How long calls were under way.
-    pub(super) spent: Duration,
+    pub(crate) spent: Duration,
     /// The calls that were sent, in order.
-    pub(super) hash: u64,
+    pub(crate) hash: u64,
     /// Servers that were started again.
-    pub(super) restarts: u32,
+    pub(crate) restarts: u32,
 }
 
 /// From how many calls on a rate says something.
@@ -37,7 +37,7 @@ const TELLING: u64 = 1_000;
 
 impl CallCounts {
     /// Takes note of the arguments of a call.
-    pub(super) fn sent(&mut self, tool: usize, arguments: &[u8]) {
+    pub(crate) fn sent(&mut self, tool: usize, arguments: &[u8]) {
         let spread = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
         let mut hash = spread(self.hash, tool as u64);
         let mut chunks = arguments.chunks_exact(8);
@@ -48,7 +48,7 @@ impl CallCounts {
     }
 
     /// One sentence.
-    pub(super) fn sentence(&self, branches: usize, seed: u64) -> String {
+    pub(crate) fn sentence(&self, branches: usize, seed: u64) -> String {
         let taken = self.seen.count().min(branches);
         let mut parts = vec![format!(
             "{} covered {taken} of {}: {} served",

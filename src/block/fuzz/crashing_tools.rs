@@ -5,16 +5,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Tools at whose calls a server ended or fell silent: none but their own cases call them any more.
 #[derive(Debug, Default)]
-pub(super) struct CrashingTools(Mutex<BTreeSet<String>>);
+pub(crate) struct CrashingTools(Mutex<BTreeSet<String>>);
 
 impl CrashingTools {
     /// Takes note of a tool.
-    pub(super) fn add(&self, tool: &str) {
+    pub(crate) fn add(&self, tool: &str) {
         self.lock().insert(tool.to_owned());
     }
 
     /// Whether a tool is one of them.
-    pub(super) fn has(&self, tool: &str) -> bool {
+    pub(crate) fn has(&self, tool: &str) -> bool {
         self.lock().contains(tool)
     }
 

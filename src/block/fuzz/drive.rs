@@ -35,7 +35,7 @@ const MOST_SILENCES: u32 = 3;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionOutcome {
+pub(crate) enum SessionOutcome {
     /// Everything was said.
     Done,
     /// The server ended, or cannot be understood any more.
@@ -53,13 +53,13 @@ fn violations(received: &ReceivedLine) -> Vec<FuzzProblem> {
 }
 
 /// Everything that is known across the sessions of a case.
-pub(super) struct Driver<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) settings: &'a Fuzz,
-    pub(super) calls: &'a Calls,
-    pub(super) counts: CallCounts,
-    pub(super) problems: ProblemList,
-    pub(super) suspicions: Suspicions,
+pub(crate) struct Driver<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) settings: &'a Fuzz,
+    pub(crate) calls: &'a Calls,
+    pub(crate) counts: CallCounts,
+    pub(crate) problems: ProblemList,
+    pub(crate) suspicions: Suspicions,
     /// Tools that only their own cases call any more.
     crashing_tools: &'a CrashingTools,
     /// The calls of this session that were left out because of that.
@@ -67,18 +67,18 @@ pub(super) struct Driver<'a> {
     /// How often a call was not answered while others were.
     silences: u32,
     /// The requests of the suite's setup before the calls.
-    pub(super) setup: Vec<ReproductionCall>,
+    pub(crate) setup: Vec<ReproductionCall>,
     /// Frames of the first session.
-    pub(super) frames: Vec<u32>,
+    pub(crate) frames: Vec<u32>,
     /// The number of the next call.
     next: u64,
 }
 
 /// The log of one session.
-pub(super) struct SessionLog {
+pub(crate) struct SessionLog {
     /// Its first call.
-    pub(super) begin: u64,
-    pub(super) pool: AnswerPool,
+    pub(crate) begin: u64,
+    pub(crate) pool: AnswerPool,
     open: BTreeMap<u64, GeneratedCall>,
     /// The latest call that was answered.
     latest: Option<u64>,
@@ -87,7 +87,7 @@ pub(super) struct SessionLog {
 }
 
 impl<'a> Driver<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         context: &'a CheckContext<'a>,
         settings: &'a Fuzz,
         crashing_tools: &'a CrashingTools,
@@ -110,7 +110,7 @@ impl<'a> Driver<'a> {
     }
 
     /// A session that begins with the next call.
-    pub(super) fn log(&mut self) -> SessionLog {
+    pub(crate) fn log(&mut self) -> SessionLog {
         self.left_out.clear();
         SessionLog {
             latest: None,
@@ -123,7 +123,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Calls until everything is said, or the server cannot go on.
-    pub(super) async fn drive(&mut self, session: &Session, log: &mut SessionLog) -> SessionOutcome {
+    pub(crate) async fn drive(&mut self, session: &Session, log: &mut SessionLog) -> SessionOutcome {
         let mut wire = Wire::new(session, self.context.owner, self.calls).await;
         log.begun = Instant::now();
         let ended = self.until_the_end(&mut wire, log).await;
@@ -186,7 +186,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Whether a call was made, and which.
-    pub(super) fn remade(&self, number: u64, log: &SessionLog) -> Option<GeneratedCall> {
+    pub(crate) fn remade(&self, number: u64, log: &SessionLog) -> Option<GeneratedCall> {
         let was_made = number >= log.begin && number < self.next && !self.left_out.contains(&number);
         was_made.then(|| self.calls.make(number, &log.pool))
     }
@@ -330,22 +330,22 @@ impl<'a> Driver<'a> {
     }
 
     /// Takes note of a server that ended after its last answer.
-    pub(super) fn ended(&mut self, found: Finding, log: &SessionLog) {
+    pub(crate) fn ended(&mut self, found: Finding, log: &SessionLog) {
         self.problems.note(problem::ended(found), None, log.recent.iter().copied().collect());
     }
 
     /// Whether so many calls had no answer that no more are needed.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.silences >= MOST_SILENCES
     }
 
     /// Keeps others from calling a tool.
-    pub(super) fn hazard(&self, tool: usize) {
+    pub(crate) fn hazard(&self, tool: usize) {
         self.crashing_tools.add(&self.calls.callees[tool].name);
     }
 
     /// Nothing more is to be said.
-    pub(super) fn is_done(&self, log: &SessionLog) -> bool {
+    pub(crate) fn is_done(&self, log: &SessionLog) -> bool {
         self.settings.cases.is_some_and(|most| self.next >= most) || self.is_late(log)
     }
 }

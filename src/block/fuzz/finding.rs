@@ -11,7 +11,7 @@ use crate::source::beginning;
 const MOST_SHOWN: usize = 10;
 
 /// A finding and the exchange that shows it; `None` for a problem that is not reported.
-pub(super) fn finding(
+pub(crate) fn finding(
     known: NotedProblem,
     calls: &Calls,
     setup: &[ReproductionCall],

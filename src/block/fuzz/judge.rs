@@ -18,11 +18,11 @@ const SHOWN: usize = 80;
 
 /// The result of a call.
 #[derive(Debug)]
-pub(super) struct JudgedAnswer {
-    pub(super) fate: Fate,
-    pub(super) problems: Vec<FuzzProblem>,
+pub(crate) struct JudgedAnswer {
+    pub(crate) fate: Fate,
+    pub(crate) problems: Vec<FuzzProblem>,
     /// Whether checking the content against the output schema took too long.
-    pub(super) is_unjudged: bool,
+    pub(crate) is_unjudged: bool,
 }
 
 impl JudgedAnswer {
@@ -36,7 +36,7 @@ struct TooLong;
 
 /// How the server treated a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Served,
     Refused,
     /// The answer promises another one, or asks for something.
@@ -45,7 +45,7 @@ pub(super) enum Fate {
     Unusable,
 }
 
-pub(super) fn judge(calls: &Calls, made: &GeneratedCall, message: &Value) -> JudgedAnswer {
+pub(crate) fn judge(calls: &Calls, made: &GeneratedCall, message: &Value) -> JudgedAnswer {
     if let Some(error) = message.get("error") {
         let text = error["message"].as_str().unwrap_or_default();
         let problem = || broken(calls, made, text, &|mark| json!({"error": {"message": {"contains": mark}}}));

@@ -32,7 +32,7 @@ use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Node, template};
 use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, duration, selected_tools, tool_selection};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key("fuzz", Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]), "Calls tools with generated arguments."),
     probes: &["fuzz"],
     example: "fuzz: { cases: 100 }",

@@ -5,24 +5,24 @@ use crate::session::{CallFailure, FailureReason};
 use crate::wire::ReadLimit;
 
 /// The code of calls that are served although the schema forbids them.
-pub(super) const NOT_VALIDATED: &str = "input-not-validated";
+pub(crate) const NOT_VALIDATED: &str = "input-not-validated";
 
 /// One thing that went wrong.
 #[derive(Debug, Clone)]
-pub(super) struct FuzzProblem {
-    pub(super) kind: FindingKind,
+pub(crate) struct FuzzProblem {
+    pub(crate) kind: FindingKind,
     /// Tells two of a kind apart: an exit status, a code, a position in a schema.
-    pub(super) signature: String,
+    pub(crate) signature: String,
     /// Tells two crashes of one tool apart: the last line on standard error.
-    pub(super) detail: String,
-    pub(super) check: ReproductionCheck,
-    pub(super) found: Finding,
+    pub(crate) detail: String,
+    pub(crate) check: ReproductionCheck,
+    pub(crate) found: Finding,
     /// The exchange that shows it, where it was tried again.
-    pub(super) exchange: Option<Exchange>,
+    pub(crate) exchange: Option<Exchange>,
 }
 
 impl FuzzProblem {
-    pub(super) fn new(
+    pub(crate) fn new(
         kind: FindingKind,
         signature: impl Into<String>,
         check: ReproductionCheck,
@@ -32,36 +32,36 @@ impl FuzzProblem {
     }
 
     /// A violation of the protocol.
-    pub(super) fn violation(found: Finding) -> Self {
+    pub(crate) fn violation(found: Finding) -> Self {
         let (signature, check) = (found.code.clone(), ReproductionCheck::Scan(found.code.clone()));
         Self::new(FindingKind::ProtocolError, signature, check, found)
     }
 
     /// Whether two are the same, whatever tool was called.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.signature == other.signature
     }
 
     /// Whether two are the same in all that is known of them.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.is_like(other) && self.detail == other.detail
     }
 
     /// The same with a weight that is not that of a broken MUST.
-    pub(super) fn advised(mut self) -> Self {
+    pub(crate) fn advised(mut self) -> Self {
         self.found.level = RequirementLevel::Should;
         self
     }
 }
 
 /// An answer that exceeds a limit of the client and is not read; a warning, since it may be right.
-pub(super) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> FuzzProblem {
+pub(crate) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> FuzzProblem {
     let found = Finding { frame, ..Finding::new(beyond.code(), format!("the answer to `tools/call` {beyond}")) };
     FuzzProblem::violation(found).advised()
 }
 
 /// A call without a usable answer.
-pub(super) fn failed(failure: &CallFailure) -> FuzzProblem {
+pub(crate) fn failed(failure: &CallFailure) -> FuzzProblem {
     let found = Finding::from(failure);
     if let FailureReason::NotRead(beyond) = failure.reason {
         return not_read(beyond, found.frame);
@@ -92,7 +92,7 @@ pub(super) fn failed(failure: &CallFailure) -> FuzzProblem {
 }
 
 /// A server that ended after its last answer.
-pub(super) fn ended(found: Finding) -> FuzzProblem {
+pub(crate) fn ended(found: Finding) -> FuzzProblem {
     let signature = found.exit().unwrap_or_default().to_owned();
     let detail = last_words(&found);
     FuzzProblem { detail, ..FuzzProblem::new(FindingKind::Crash, signature, ReproductionCheck::Ends, found) }
@@ -106,7 +106,7 @@ fn last_words(found: &Finding) -> String {
 }
 
 /// The first line of a text without digits, which may differ from run to run.
-pub(super) fn without_numbers(text: &str) -> String {
+pub(crate) fn without_numbers(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_numeric()).take(120).collect()
 }

@@ -9,28 +9,28 @@ const MOST: usize = 20;
 
 /// The distinct problems of a case.
 #[derive(Debug, Default)]
-pub(super) struct ProblemList {
-    pub(super) known: Vec<NotedProblem>,
+pub(crate) struct ProblemList {
+    pub(crate) known: Vec<NotedProblem>,
     /// How many more there were.
-    pub(super) left_out: u64,
+    pub(crate) left_out: u64,
 }
 
 /// A problem, and what is known of it.
 #[derive(Debug)]
-pub(super) struct NotedProblem {
-    pub(super) problem: FuzzProblem,
+pub(crate) struct NotedProblem {
+    pub(crate) problem: FuzzProblem,
     /// The tool that was called; `None` where nobody knows which call it was.
-    pub(super) tool: Option<usize>,
+    pub(crate) tool: Option<usize>,
     /// How often it was seen.
-    pub(super) times: u64,
+    pub(crate) times: u64,
     /// The numbers of the calls that may have brought it about.
-    pub(super) suspects: Vec<u64>,
-    pub(super) stage: ProblemStage,
+    pub(crate) suspects: Vec<u64>,
+    pub(crate) stage: ProblemStage,
 }
 
 /// How far a problem was looked into.
 #[derive(Debug)]
-pub(super) enum ProblemStage {
+pub(crate) enum ProblemStage {
     /// It was seen.
     Seen,
     /// It was tried again with these calls.
@@ -41,7 +41,7 @@ pub(super) enum ProblemStage {
 
 impl ProblemList {
     /// Takes note of a problem.
-    pub(super) fn note(&mut self, problem: FuzzProblem, tool: Option<usize>, suspects: Vec<u64>) {
+    pub(crate) fn note(&mut self, problem: FuzzProblem, tool: Option<usize>, suspects: Vec<u64>) {
         let is_same = |known: &&mut NotedProblem| {
             known.problem.is_same(&problem) && (known.tool == tool || known.tool.is_none() || tool.is_none())
         };
@@ -57,7 +57,7 @@ impl ProblemList {
 
 impl NotedProblem {
     /// The calls to try; `remade` makes the call of a number again, where it was of this session.
-    pub(super) fn traces(&self, begin: u64, longest: usize, remade: &dyn Fn(u64) -> Option<GeneratedCall>) -> Traces {
+    pub(crate) fn traces(&self, begin: u64, longest: usize, remade: &dyn Fn(u64) -> Option<GeneratedCall>) -> Traces {
         let last = self.suspects.last().copied().unwrap_or(begin);
         let first = begin.max((last + 1).saturating_sub(longest as u64));
         Traces {

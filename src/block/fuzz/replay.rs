@@ -16,21 +16,21 @@ const SHOWN: usize = 600;
 
 /// The means of a replay.
 #[derive(Clone, Copy)]
-pub(super) struct FuzzTarget<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) calls: &'a Calls,
+pub(crate) struct FuzzTarget<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) calls: &'a Calls,
 }
 
 /// A problem that showed again.
-pub(super) struct Reproduced {
+pub(crate) struct Reproduced {
     /// The call at which it showed, as an index.
-    pub(super) at: usize,
-    pub(super) problem: FuzzProblem,
+    pub(crate) at: usize,
+    pub(crate) problem: FuzzProblem,
 }
 
 impl FuzzTarget<'_> {
     /// Makes calls on a fresh server until the problem shows. Fails where the server does not start.
-    pub(super) async fn replay(
+    pub(crate) async fn replay(
         self,
         said: &[GeneratedCall],
         sought: &FuzzProblem,
@@ -65,23 +65,23 @@ impl FuzzTarget<'_> {
         Ok(reproduced)
     }
 
-    pub(super) fn player<'a>(&'a self, session: &'a Session, timeout: Duration) -> Player<'a> {
+    pub(crate) fn player<'a>(&'a self, session: &'a Session, timeout: Duration) -> Player<'a> {
         Player { session, owner: self.context.owner, timeout }
     }
 
-    pub(super) async fn call(self, player: Player<'_>, made: &GeneratedCall) -> Result<SessionReply, CallFailure> {
+    pub(crate) async fn call(self, player: Player<'_>, made: &GeneratedCall) -> Result<SessionReply, CallFailure> {
         player.request(&self.calls.reproduction(made)).await
     }
 
     /// Closes a session whose end is not reported.
-    pub(super) async fn close(self, session: Session) {
+    pub(crate) async fn close(self, session: Session) {
         session.mark_exit_reported();
         self.context.servers.close(session).await;
     }
 }
 
 /// A call and its answer, long texts cut.
-pub(super) fn exchange(calls: &Calls, made: &GeneratedCall, answered: Result<&SessionReply, &CallFailure>) -> Exchange {
+pub(crate) fn exchange(calls: &Calls, made: &GeneratedCall, answered: Result<&SessionReply, &CallFailure>) -> Exchange {
     let (frame, answer_frame, elapsed) = match answered {
         Ok(reply) => (reply.frame, Some(reply.answer_frame), reply.elapsed),
         Err(failure) => (failure.frame.unwrap_or_default(), None, Duration::ZERO),

@@ -26,12 +26,12 @@ const MOST_RESTARTS: u32 = 10;
 
 /// Calls of one tool, with those of others in between.
 #[derive(Debug)]
-pub(super) struct FuzzCheck {
-    pub(super) settings: Arc<Fuzz>,
+pub(crate) struct FuzzCheck {
+    pub(crate) settings: Arc<Fuzz>,
     /// The tools to call, by name: the first is the one that is judged, the others are called in between.
-    pub(super) tools: Vec<String>,
+    pub(crate) tools: Vec<String>,
     /// Shared by all cases of the block.
-    pub(super) crashing_tools: Arc<CrashingTools>,
+    pub(crate) crashing_tools: Arc<CrashingTools>,
 }
 
 impl Check for FuzzCheck {

@@ -6,7 +6,7 @@ use super::{Fuzz, KIND};
 use crate::event::{CaseResult, Cell, Outcome, Reason, Section, SectionPart, SectionTable, Tone};
 
 /// The sections of the cases that used the seed of this block, one for each server and revision.
-pub(super) fn sections(settings: &Fuzz, results: &[CaseResult]) -> Vec<Section> {
+pub(crate) fn sections(settings: &Fuzz, results: &[CaseResult]) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut rows: Vec<_> = results.iter().filter_map(|result| row(settings, result)).collect();
     // Cases end in any order.
@@ -64,6 +64,6 @@ fn row<'a>(settings: &Fuzz, result: &'a CaseResult) -> Option<(&'a CaseResult, &
     Some((result, tool, counts))
 }
 
-pub(super) fn is_fuzzed(result: &CaseResult) -> bool {
+pub(crate) fn is_fuzzed(result: &CaseResult) -> bool {
     result.case.probes.iter().any(|probe| probe == "fuzz")
 }

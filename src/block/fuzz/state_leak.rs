@@ -14,33 +14,33 @@ const MOST_TRIED: u32 = 3;
 
 /// A text of an earlier call in the answer to a later one.
 #[derive(Debug, Clone)]
-pub(super) struct Suspicion {
+pub(crate) struct Suspicion {
     /// The call that carried the text.
-    pub(super) earlier: GeneratedCall,
+    pub(crate) earlier: GeneratedCall,
     /// The call whose answer has it.
-    pub(super) later: GeneratedCall,
-    pub(super) later_number: u64,
-    pub(super) token: String,
+    pub(crate) later: GeneratedCall,
+    pub(crate) later_number: u64,
+    pub(crate) token: String,
 }
 
 /// A call with the line that answers it.
 #[derive(Clone, Copy)]
-pub(super) struct AnsweredCall<'a> {
-    pub(super) number: u64,
-    pub(super) made: &'a GeneratedCall,
-    pub(super) line: &'a [u8],
+pub(crate) struct AnsweredCall<'a> {
+    pub(crate) number: u64,
+    pub(crate) made: &'a GeneratedCall,
+    pub(crate) line: &'a [u8],
 }
 
 /// The suspicions that are tried again.
 #[derive(Debug, Default)]
-pub(super) struct Suspicions {
+pub(crate) struct Suspicions {
     tried: BTreeMap<(usize, usize), u32>,
-    pub(super) open: Vec<Suspicion>,
+    pub(crate) open: Vec<Suspicion>,
 }
 
 impl Suspicions {
     /// Looks for canaries of other calls in an answer; `remade` makes the call of a number again.
-    pub(super) fn look(
+    pub(crate) fn look(
         &mut self,
         calls: &Calls,
         answered: &AnsweredCall<'_>,
@@ -80,7 +80,7 @@ struct ShownLeak {
 
 /// Looks into a suspicion. A text that reaches another session of the same server reaches another client, which fails.
 /// Within one session the client sees only what it sent itself, which is a warning: a history is there to show it.
-pub(super) async fn confirmed(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<FuzzProblem> {
+pub(crate) async fn confirmed(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<FuzzProblem> {
     let Suspicion { earlier, later, token, .. } = suspicion;
     let ShownLeak { reply, is_across_sessions } = shown(target, suspicion).await?;
     let (first, second) = (&target.calls.callees[earlier.tool].name, &target.calls.callees[later.tool].name);

@@ -15,7 +15,7 @@ use crate::session::{
 };
 
 /// An answer, or the end of the wait for it.
-pub(super) enum CallEvent {
+pub(crate) enum CallEvent {
     /// A call was answered; without a message where the answer cannot be read.
     Answer(u64, Option<Arc<Value>>, ReceivedLine),
     /// A call failed.
@@ -27,7 +27,7 @@ pub(super) enum CallEvent {
 }
 
 /// The calls under way.
-pub(super) enum Wire<'a> {
+pub(crate) enum Wire<'a> {
     /// Over a stream of lines.
     Lines { pipeline: Pipeline<'a>, prepared: Vec<PreparedCall>, text: Vec<u8> },
     /// Over HTTP, request by request.
@@ -35,7 +35,7 @@ pub(super) enum Wire<'a> {
 }
 
 impl<'a> Wire<'a> {
-    pub(super) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
+    pub(crate) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
         match session.pipeline(owner).await {
             Some(pipeline) => {
                 let prepared = calls.callees.iter().map(|callee| session.prepare_call(&callee.name)).collect();
@@ -46,7 +46,7 @@ impl<'a> Wire<'a> {
     }
 
     /// Sends a call, at the latest with the next flush; returns its arguments as JSON.
-    pub(super) fn send(&mut self, number: u64, calls: &Calls, made: &GeneratedCall, sent: &mut dyn FnMut(&[u8])) {
+    pub(crate) fn send(&mut self, number: u64, calls: &Calls, made: &GeneratedCall, sent: &mut dyn FnMut(&[u8])) {
         match self {
             Self::Lines { pipeline, prepared, text } => {
                 text.clear();
@@ -62,13 +62,13 @@ impl<'a> Wire<'a> {
         }
     }
 
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         if let Self::Lines { pipeline, .. } = self {
             pipeline.flush();
         }
     }
 
-    pub(super) fn under_way(&self) -> usize {
+    pub(crate) fn under_way(&self) -> usize {
         match self {
             Self::Lines { pipeline, .. } => pipeline.pending(),
             Self::Requests(requests) => requests.open.len(),
@@ -76,7 +76,7 @@ impl<'a> Wire<'a> {
     }
 
     /// The call that has waited longest.
-    pub(super) fn oldest(&self) -> Option<(u64, Instant)> {
+    pub(crate) fn oldest(&self) -> Option<(u64, Instant)> {
         match self {
             Self::Lines { pipeline, .. } => pipeline.oldest(),
             // Requests have their own time.
@@ -85,12 +85,12 @@ impl<'a> Wire<'a> {
     }
 
     /// The calls that wait for nothing, since what came for them could not be told apart.
-    pub(super) fn unanswerable_calls(&mut self) -> Vec<u64> {
+    pub(crate) fn unanswerable_calls(&mut self) -> Vec<u64> {
         if let Self::Lines { pipeline, .. } = self { pipeline.unanswerable_calls() } else { Vec::new() }
     }
 
     /// Stops waiting for one call.
-    pub(super) fn forget(&mut self, number: u64) {
+    pub(crate) fn forget(&mut self, number: u64) {
         match self {
             Self::Lines { pipeline, .. } => pipeline.forget(number),
             Self::Requests(requests) => requests.open.retain(|open| open.number != number),
@@ -98,7 +98,7 @@ impl<'a> Wire<'a> {
     }
 
     /// Stops waiting.
-    pub(super) fn give_up(&mut self) -> Vec<u64> {
+    pub(crate) fn give_up(&mut self) -> Vec<u64> {
         match self {
             Self::Lines { pipeline, .. } => pipeline.give_up(),
             Self::Requests(requests) => {
@@ -108,14 +108,14 @@ impl<'a> Wire<'a> {
     }
 
     /// The events that have arrived.
-    pub(super) fn ready(&mut self) -> Option<CallEvent> {
+    pub(crate) fn ready(&mut self) -> Option<CallEvent> {
         let Self::Lines { pipeline, .. } = self else { return None };
         let heard = pipeline.next_ready()?;
         Some(event(heard, pipeline))
     }
 
     /// The next event.
-    pub(super) async fn next(&mut self) -> CallEvent {
+    pub(crate) async fn next(&mut self) -> CallEvent {
         match self {
             Self::Lines { pipeline, .. } => {
                 let heard = pipeline.next_event().await;
@@ -135,7 +135,7 @@ fn event(heard: PipelineEvent, pipeline: &Pipeline<'_>) -> CallEvent {
 }
 
 /// Requests of a session.
-pub(super) struct Requests<'a> {
+pub(crate) struct Requests<'a> {
     session: &'a Session,
     owner: &'a str,
     open: Vec<OpenRequest<'a>>,

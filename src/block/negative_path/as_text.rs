@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::generate::{Breach, Generator, InvalidValue};
 
 /// Arguments in which one that is a number or a boolean is written as text, derived from those of wrong types.
-pub(super) fn with_text(found: &[InvalidValue], base: &Json, generator: &Generator) -> Vec<InvalidValue> {
+pub(crate) fn with_text(found: &[InvalidValue], base: &Json, generator: &Generator) -> Vec<InvalidValue> {
     let mut places = BTreeSet::new();
     let is_typed = |violation: &&InvalidValue| {
         let is_argument = violation.at.matches('/').count() == 1;
@@ -32,7 +32,7 @@ pub(super) fn with_text(found: &[InvalidValue], base: &Json, generator: &Generat
 }
 
 /// Whether a text stands where a number or a boolean belongs, and servers that read texts find one in it.
-pub(super) fn is_readable(violation: &InvalidValue) -> bool {
+pub(crate) fn is_readable(violation: &InvalidValue) -> bool {
     let sent = violation.value.pointer(&violation.at).and_then(Json::as_str);
     violation.breach == Breach::WrongType
         && sent.is_some_and(|text| text.parse::<f64>().is_ok() || ["true", "false"].contains(&text))

@@ -28,7 +28,7 @@ const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
 const MOST_CASES: usize = 10_000;
 
 /// The cases of a `negative_path:` block.
-pub(super) fn block_cases(
+pub(crate) fn block_cases(
     planner: &Planner<'_>,
     template: &Case,
     negative: &NegativePath,
@@ -55,7 +55,7 @@ pub(super) fn block_cases(
 }
 
 /// The cases of a test with `negative_path:`.
-pub(super) fn test_cases(planner: &Planner<'_>, template: &Case, asked: &NegativeTest, offer: &Offer<'_>) -> Vec<Case> {
+pub(crate) fn test_cases(planner: &Planner<'_>, template: &Case, asked: &NegativeTest, offer: &Offer<'_>) -> Vec<Case> {
     let NegativeTest { test, settings: negative } = asked;
     let catalog = offer.catalog;
     let deriver = Deriver { planner, span: negative.span, prefix: &test.name.value, negative, template };
@@ -198,6 +198,6 @@ impl Deriver<'_> {
 }
 
 /// Asks whether the server still answers.
-pub(super) fn sign_of_life(span: Span) -> Step {
+pub(crate) fn sign_of_life(span: Span) -> Step {
     Step { name: Some("a sign of life after it".to_owned()), ..bare(Action::Alive, span) }
 }

@@ -15,14 +15,14 @@ use crate::wire::Revision;
 const WATCH: Duration = Duration::from_millis(50);
 
 /// A kind of malformed message.
-pub(super) struct Envelope {
-    pub(super) name: &'static str,
+pub(crate) struct Envelope {
+    pub(crate) name: &'static str,
     /// Each message, and after it a sign of life.
-    pub(super) steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// Every kind that breaks the rules of a revision.
-pub(super) fn envelopes(revision: Option<Revision>, span: Span) -> Vec<Envelope> {
+pub(crate) fn envelopes(revision: Option<Revision>, span: Span) -> Vec<Envelope> {
     let valid_request = valid_request(revision);
     let of = |change: &dyn Fn(&mut Json)| {
         let mut message = valid_request.clone();

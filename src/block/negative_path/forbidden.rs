@@ -15,24 +15,24 @@ use crate::source::{Located, Node, Value};
 use crate::wire::Tool;
 
 /// A call of a tool that must be refused.
-pub(super) struct Forbidden {
+pub(crate) struct Forbidden {
     /// The violation, to be read after the tool's name.
-    pub(super) title: String,
-    pub(super) args: Node,
-    pub(super) breach: Breach,
+    pub(crate) title: String,
+    pub(crate) args: Node,
+    pub(crate) breach: Breach,
     /// Whether it only should be refused: clients write `null` for what they leave out, and models write numbers and
     /// booleans as text.
-    pub(super) is_advice: bool,
+    pub(crate) is_advice: bool,
 }
 
 /// The calls that are made, and how many more there would be.
-pub(super) struct Derived {
-    pub(super) calls: Vec<Forbidden>,
-    pub(super) left_out: usize,
+pub(crate) struct Derived {
+    pub(crate) calls: Vec<Forbidden>,
+    pub(crate) left_out: usize,
 }
 
 /// Calls with arguments that the tool's schema forbids, derived from valid ones; `Err` says why there are none.
-pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
+pub(crate) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
     let safe_arguments = SafeArguments::new(&tool.arguments_schema(), None)
         .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
     let basis = Basis::of(args, &safe_arguments);
@@ -57,7 +57,7 @@ pub(super) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
 }
 
 /// The check of `checks:` that asks for a breach.
-pub(super) fn check_of(breach: Breach) -> NegativeCheck {
+pub(crate) fn check_of(breach: Breach) -> NegativeCheck {
     match breach {
         Breach::MissingRequired => NegativeCheck::MissingRequired,
         Breach::WrongType | Breach::Null | Breach::WrongNesting => NegativeCheck::WrongType,

@@ -19,7 +19,7 @@ use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Node, Span};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, selected_tools};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key("negative_path", FLAG_OR_KEYS, "Derives calls that must be refused from the tools' schemas."),
     probes: &["negative-path"],
     example: "negative_path: { tools: \"*\" }",
@@ -28,7 +28,7 @@ pub(super) static KIND: Kind = Kind {
 };
 
 /// The same key in a test.
-pub(super) static TEST_KEYS: &[Key] = &[key(
+pub(crate) static TEST_KEYS: &[Key] = &[key(
     "negative_path",
     FLAG_OR_KEYS,
     "Derives calls that must be refused from the schemas of the tools that the test calls.",

@@ -10,7 +10,7 @@ use crate::schema::{below, name_of};
 const SHOWN: usize = 24;
 
 /// The violation of the arguments, to be read after the name of the tool; `base` are the valid ones.
-pub(super) fn title(violation: &InvalidValue, base: &Json) -> String {
+pub(crate) fn title(violation: &InvalidValue, base: &Json) -> String {
     let place = place(&violation.at);
     let sent = violation.value.pointer(&violation.at).unwrap_or(&violation.value);
     match violation.breach {
@@ -101,7 +101,7 @@ fn length(sent: &Json) -> String {
     }
 }
 
-pub(super) fn kind_of(value: &Json) -> &'static str {
+pub(crate) fn kind_of(value: &Json) -> &'static str {
     match value {
         Json::Number(_) => "a number",
         Json::String(_) => "text",

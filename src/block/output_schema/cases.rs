@@ -18,7 +18,7 @@ use crate::wire::{Catalog, Tool};
 const EDGES: usize = 8;
 
 /// One case per selected tool.
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelection, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, tools, catalog);
     let selected = catalog.tools.iter().filter(|tool| tools.selects(&tool.name));
     cases.extend(selected.map(|tool| {

@@ -13,7 +13,7 @@ use crate::source::Node;
 use crate::source::grammar::{Object, Shape, key};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "output_schema",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

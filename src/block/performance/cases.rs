@@ -11,7 +11,7 @@ use crate::plan::witness::{arguments_for_call, only_as_task};
 use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 
-pub(super) fn cases(
+pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     load: &Arc<Load>,

@@ -24,11 +24,11 @@ const SHOWN: usize = 600;
 
 /// Calls a tool under load, and compares what is measured with the bounds.
 #[derive(Debug)]
-pub(super) struct LoadCheck {
-    pub(super) load: Arc<Load>,
-    pub(super) measurements: Arc<Measurements>,
-    pub(super) tool: String,
-    pub(super) arguments: Node,
+pub(crate) struct LoadCheck {
+    pub(crate) load: Arc<Load>,
+    pub(crate) measurements: Arc<Measurements>,
+    pub(crate) tool: String,
+    pub(crate) arguments: Node,
 }
 
 impl Check for LoadCheck {

@@ -8,7 +8,7 @@ const MIB: u64 = 1024 * 1024;
 
 /// How much more may be held afterwards.
 #[derive(Debug)]
-pub(super) struct GrowthBounds {
+pub(crate) struct GrowthBounds {
     /// In MiB.
     memory: Option<u64>,
     files: Option<u64>,
@@ -17,20 +17,20 @@ pub(super) struct GrowthBounds {
 
 /// The resources before and after so many calls.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Growth {
-    pub(super) before: ProcessUsage,
-    pub(super) after: ProcessUsage,
-    pub(super) calls: usize,
+pub(crate) struct Growth {
+    pub(crate) before: ProcessUsage,
+    pub(crate) after: ProcessUsage,
+    pub(crate) calls: usize,
 }
 
 impl GrowthBounds {
-    pub(super) fn read(node: &Node) -> Self {
+    pub(crate) fn read(node: &Node) -> Self {
         let bound = |key: &str| node.get(key).and_then(|bound| bound.to_json().as_u64());
         Self { memory: bound("memory_mib"), files: bound("files"), processes: bound("processes") }
     }
 
     /// A finding for each bound that is broken.
-    pub(super) fn broken(&self, growth: &Growth, tool: &str) -> Vec<Finding> {
+    pub(crate) fn broken(&self, growth: &Growth, tool: &str) -> Vec<Finding> {
         let Growth { before, after, calls } = growth;
         let held = [
             ("MiB of memory", self.memory, before.memory / MIB, after.memory / MIB),

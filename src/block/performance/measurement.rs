@@ -18,7 +18,7 @@ const RANKS: [(&str, usize); 4] = [("p50", 50), ("p95", 95), ("p99", 99), ("max"
 
 /// The bounds that a tool must keep.
 #[derive(Debug)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     /// The longest time for each rank.
     latency: [Option<Duration>; RANKS.len()],
     /// The smallest number of served calls a second.
@@ -26,7 +26,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn read(node: &Node) -> Self {
+    pub(crate) fn read(node: &Node) -> Self {
         let latency = node.get("latency");
         let bound = |(key, _)| latency?.get(key).and_then(Node::text).and_then(parse_duration);
         Self {
@@ -36,12 +36,12 @@ impl Bounds {
     }
 
     /// Whether there are any.
-    pub(super) fn are_any(&self) -> bool {
+    pub(crate) fn are_any(&self) -> bool {
         self.calls_per_second.is_some() || self.latency.iter().any(Option::is_some)
     }
 
     /// A finding for each bound that is broken.
-    pub(super) fn broken(&self, measured: &Measurement, tool: &str) -> Vec<Finding> {
+    pub(crate) fn broken(&self, measured: &Measurement, tool: &str) -> Vec<Finding> {
         let late = measured.broken_ranks(self).map(|at| {
             let (rank, _) = RANKS[at];
             let latency = latency_text(measured.latency[at]);
@@ -62,7 +62,7 @@ impl Bounds {
 
 /// The figures of one tool.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Measurement {
+pub(crate) struct Measurement {
     /// For each rank, the time that so many of the served calls do not exceed (nearest rank).
     latency: [Duration; RANKS.len()],
     served: usize,
@@ -71,7 +71,7 @@ pub(super) struct Measurement {
 
 impl Measurement {
     /// The figures of served calls that took that long, all of them made within a time.
-    pub(super) fn new(times: &[Duration], elapsed: Duration) -> Self {
+    pub(crate) fn new(times: &[Duration], elapsed: Duration) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
         let at_rank = |(_, rank): (&str, usize)| nearest_rank(&sorted, rank);
@@ -80,7 +80,7 @@ impl Measurement {
         Self { latency: RANKS.map(at_rank), served: sorted.len(), calls_per_second }
     }
 
-    pub(super) fn served(&self) -> usize {
+    pub(crate) fn served(&self) -> usize {
         self.served
     }
 
@@ -98,14 +98,14 @@ impl fmt::Display for Measurement {
 }
 
 /// The time that so many of 100 sorted times do not exceed.
-pub(in crate::block) fn nearest_rank(sorted: &[Duration], rank: usize) -> Duration {
+pub(crate) fn nearest_rank(sorted: &[Duration], rank: usize) -> Duration {
     let at = (sorted.len() * rank).div_ceil(100).saturating_sub(1);
     sorted.get(at).copied().unwrap_or_default()
 }
 
 /// The figures of all tools of a run.
 #[derive(Debug, Default)]
-pub(super) struct Measurements(Mutex<Vec<MeasuredTool>>);
+pub(crate) struct Measurements(Mutex<Vec<MeasuredTool>>);
 
 /// The figures of one tool of one server in one revision.
 #[derive(Debug, Clone)]
@@ -138,7 +138,7 @@ struct ToolFigures<'a> {
 
 impl Measurements {
     /// Adds the figures of a tool, in place of those of an earlier attempt.
-    pub(super) fn add(&self, context: &CheckContext<'_>, revision: &str, check: &LoadCheck, measurement: Measurement) {
+    pub(crate) fn add(&self, context: &CheckContext<'_>, revision: &str, check: &LoadCheck, measurement: Measurement) {
         let bounds = &check.load.bounds;
         let measured = MeasuredTool {
             file: context.suite.file.clone(),
@@ -156,7 +156,7 @@ impl Measurements {
     }
 
     /// A section for each server and revision.
-    pub(super) fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.sort_by(|one, other| one.key().cmp(&other.key()));
         all.chunk_by(|one, other| one.target() == other.target()).map(section).collect()
@@ -221,7 +221,7 @@ fn section(tools: &[MeasuredTool]) -> Section {
 }
 
 /// A duration with three digits that count: `412 µs`, `4.12 ms`, `41.2 ms`, `1.21 s`.
-pub(in crate::block) fn latency_text(took: Duration) -> String {
+pub(crate) fn latency_text(took: Duration) -> String {
     let micros = took.as_micros();
     let milliseconds = took.as_secs_f64() * 1e3;
     match micros {

@@ -7,7 +7,7 @@
 mod cases;
 mod check;
 mod growth;
-pub(super) mod measurement;
+pub(crate) mod measurement;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_to
 use self::growth::GrowthBounds;
 use self::measurement::{Bounds, Measurements};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "performance",
         Shape::Either(&[Shape::Object(&KEYS), Shape::List(&Shape::Object(&KEYS))]),
@@ -92,7 +92,7 @@ struct Performance {
 
 /// How tools are called, and the bounds that they must keep.
 #[derive(Debug)]
-struct Load {
+pub(crate) struct Load {
     /// The bounds, as they are written.
     span: Span,
     tools: ToolSelection,

@@ -3,7 +3,7 @@
 use crate::source::grammar::{Key, Object, Shape, key, required};
 use crate::suite::grammar::{NEED_KEYS, STEP_KEYS, TEST_KEYS};
 
-pub(super) static PROPERTY: Object = Object {
+pub(crate) static PROPERTY: Object = Object {
     name: "a property",
     doc: "A test that must hold for all calls: its steps run in rounds with generated values, and stop at the first round that fails.",
     keys: &[TEST_KEYS, NEED_KEYS, STEP_KEYS, PROPERTY_KEYS],
@@ -55,7 +55,7 @@ static VALUES: Object = Object {
 };
 
 /// The keys of a generated name with `tool`.
-pub(super) static ARGUMENTS: Object = Object {
+pub(crate) static ARGUMENTS: Object = Object {
     name: "a set of arguments",
     doc: "Arguments of a tool, made from its input schema; `arguments:` of the suite and calls of its tests are tried first.",
     keys: &[&[

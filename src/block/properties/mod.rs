@@ -13,7 +13,7 @@ use crate::source::Node;
 use crate::source::grammar::{Shape, key};
 use crate::suite::BlockReader;
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "properties",
         Shape::List(&Shape::Object(&keys::PROPERTY)),

@@ -10,7 +10,7 @@ use crate::suite::grammar::RULE_KEY;
 use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test};
 
 /// Reads a property but for its rows, which may come from a file.
-pub(super) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
+pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     point_to_tests(node, found);
     let test = suite::test(node, &NamedFaults::new(), found)?;
     let said = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);

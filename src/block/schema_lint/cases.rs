@@ -8,7 +8,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Body, Case};
 use crate::wire::Catalog;
 
-pub(super) fn cases(
+pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<SchemaLint>,

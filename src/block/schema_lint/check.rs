@@ -14,10 +14,10 @@ const LISTED: usize = 9;
 
 /// Looks for one thing in the tools as they are listed.
 #[derive(Debug)]
-pub(super) struct LintCheck {
-    pub(super) lint: &'static Lint,
-    pub(super) level: LintLevel,
-    pub(super) settings: Arc<SchemaLint>,
+pub(crate) struct LintCheck {
+    pub(crate) lint: &'static Lint,
+    pub(crate) level: LintLevel,
+    pub(crate) settings: Arc<SchemaLint>,
 }
 
 impl Check for LintCheck {

@@ -17,7 +17,7 @@ use crate::source::{Diagnostic, Located, Node, did_you_mean};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 use crate::wire::Tool;
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "schema_lint",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

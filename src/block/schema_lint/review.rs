@@ -68,7 +68,7 @@ struct Remark {
 }
 
 /// The review of the tools of a server; `None` where it has none.
-pub(super) fn section(settings: &SchemaLint, listed: &ListedTools<'_>) -> Option<Section> {
+pub(crate) fn section(settings: &SchemaLint, listed: &ListedTools<'_>) -> Option<Section> {
     let tools = settings.of(listed.tools);
     if tools.is_empty() {
         return None;

@@ -16,7 +16,7 @@ use crate::plan::put::parameters;
 use crate::plan::{Body, Case, Check};
 use crate::wire::{Catalog, Tool};
 
-pub(super) fn cases(
+pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<SecuritySettings>,

@@ -34,8 +34,8 @@ const AFTER_LAST_CALL: Duration = Duration::from_millis(200);
 
 /// The tools of a server, and a secret in its environment.
 #[derive(Debug)]
-pub(super) struct EnvironmentCheck {
-    pub(super) settings: Arc<SecuritySettings>,
+pub(crate) struct EnvironmentCheck {
+    pub(crate) settings: Arc<SecuritySettings>,
 }
 
 impl Check for EnvironmentCheck {

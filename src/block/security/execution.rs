@@ -44,9 +44,9 @@ const OPTION_WORDS: [&str; 15] = [
 
 /// A tool, and arguments that nobody must execute.
 #[derive(Debug)]
-pub(super) struct ExecutionCheck {
-    pub(super) settings: Arc<SecuritySettings>,
-    pub(super) tool: String,
+pub(crate) struct ExecutionCheck {
+    pub(crate) settings: Arc<SecuritySettings>,
+    pub(crate) tool: String,
 }
 
 impl Check for ExecutionCheck {

@@ -30,9 +30,9 @@ const SHOWN: usize = 200;
 
 /// A tool, and arguments that use up a careless server.
 #[derive(Debug)]
-pub(super) struct ExhaustionCheck {
-    pub(super) settings: Arc<SecuritySettings>,
-    pub(super) tool: String,
+pub(crate) struct ExhaustionCheck {
+    pub(crate) settings: Arc<SecuritySettings>,
+    pub(crate) tool: String,
 }
 
 impl Check for ExhaustionCheck {

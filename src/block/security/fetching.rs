@@ -63,10 +63,10 @@ const MOST_LISTED: usize = 8;
 
 /// A tool, or the resources of a server, and addresses of this machine.
 #[derive(Debug)]
-pub(super) struct FetchCheck {
-    pub(super) settings: Arc<SecuritySettings>,
+pub(crate) struct FetchCheck {
+    pub(crate) settings: Arc<SecuritySettings>,
     /// `None` for resources.
-    pub(super) tool: Option<String>,
+    pub(crate) tool: Option<String>,
 }
 
 impl Check for FetchCheck {
@@ -81,7 +81,7 @@ fn names_address(name: &str) -> bool {
 }
 
 /// Whether a parameter takes addresses, by its name, its format or its valid value.
-pub(super) fn is_address(parameter: &Parameter<'_>) -> bool {
+pub(crate) fn is_address(parameter: &Parameter<'_>) -> bool {
     let is_named = names_address(parameter.name());
     let format = parameter.schema()["format"].as_str().unwrap_or_default();
     is_named || ["uri", "url", "uri-reference", "hostname"].contains(&format) || {

@@ -21,7 +21,7 @@ const WIDE: usize = 100_000;
 const REPEATED: usize = 48;
 
 /// The text that all entities and aliases of a document stand for in the end.
-pub(super) const EXPANDED_TEXT: &str = "mcpr";
+pub(crate) const EXPANDED_TEXT: &str = "mcpr";
 
 /// Each of so many entities stands for so many of the one before: a million of the first, which are 4 MB.
 const ENTITIES: usize = 6;
@@ -49,22 +49,22 @@ const REPEATABLE: [&str; 4] = ["a", "0", " ", "a."];
 
 /// Arguments of a call, and what is heavy about them.
 #[derive(Debug, Clone)]
-pub(super) struct HeavyArguments {
+pub(crate) struct HeavyArguments {
     /// The parameter; `None` for one that the schema does not have.
-    pub(super) parameter: Option<String>,
+    pub(crate) parameter: Option<String>,
     /// Its description: `a text of 1048576 characters`.
-    pub(super) kind: String,
+    pub(crate) kind: String,
     /// All arguments, as JSON.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Whether a parser may refuse the whole message, and the server answer nothing.
-    pub(super) is_unreadable: bool,
+    pub(crate) is_unreadable: bool,
     /// Whether it is a document whose entities or aliases expand: only then says a large answer anything.
-    pub(super) expands: bool,
+    pub(crate) expands: bool,
 }
 
 impl HeavyArguments {
     /// The argument and what is heavy about it.
-    pub(super) fn cause(&self) -> String {
+    pub(crate) fn cause(&self) -> String {
         match &self.parameter {
             Some(parameter) => format!("its argument `{parameter}` was {}", self.kind),
             None => format!("an argument that its schema does not have was {}", self.kind),
@@ -73,7 +73,7 @@ impl HeavyArguments {
 }
 
 /// The heavy arguments of a tool, of which at most so many parameters are tried.
-pub(super) fn heavy_arguments(schema: &Value, base: &Value, most_parameters: usize) -> Vec<HeavyArguments> {
+pub(crate) fn heavy_arguments(schema: &Value, base: &Value, most_parameters: usize) -> Vec<HeavyArguments> {
     let mut all = Vec::new();
     for parameter in parameters(schema, base).iter().take(most_parameters) {
         let mut add = |kind: String, arguments: Option<Value>, expands: bool| {

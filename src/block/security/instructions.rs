@@ -12,7 +12,7 @@ const MEMBERS: [&str; 2] = ["instructions", "serverInfo"];
 
 /// The introduction of a server, which must not instruct the model behind its user's back.
 #[derive(Debug)]
-pub(super) struct InstructionsCheck;
+pub(crate) struct InstructionsCheck;
 
 impl Check for InstructionsCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {

@@ -20,15 +20,15 @@ const MOST_VISITS: usize = 1000;
 
 /// Listens until it is dropped.
 #[derive(Debug)]
-pub(super) struct LoopbackListener {
-    pub(super) port: u16,
+pub(crate) struct LoopbackListener {
+    pub(crate) port: u16,
     visited: Arc<Mutex<BTreeSet<String>>>,
     task: JoinHandle<()>,
 }
 
 impl LoopbackListener {
     /// Listens on all addresses `127.0.0.0/8` of a free port.
-    pub(super) async fn start() -> io::Result<Self> {
+    pub(crate) async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
         let visited: Arc<Mutex<BTreeSet<String>>> = Arc::default();
@@ -43,7 +43,7 @@ impl LoopbackListener {
     }
 
     /// Whether somebody asked for a path that has this text.
-    pub(super) fn is_visited(&self, token: &str) -> bool {
+    pub(crate) fn is_visited(&self, token: &str) -> bool {
         self.visited.lock().unwrap_or_else(PoisonError::into_inner).contains(token)
     }
 }

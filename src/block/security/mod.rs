@@ -35,7 +35,7 @@ use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "security",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

@@ -17,7 +17,7 @@ const LARGEST: u64 = 4096;
 
 /// A fresh folder, and what is in it.
 #[derive(Debug)]
-pub(super) struct WatchedFolder {
+pub(crate) struct WatchedFolder {
     path: PathBuf,
     /// Links to it from elsewhere.
     links: Vec<PathBuf>,
@@ -27,17 +27,17 @@ pub(super) struct WatchedFolder {
 
 impl WatchedFolder {
     /// Makes a folder that nobody has.
-    pub(super) fn create(path: PathBuf) -> io::Result<Self> {
+    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         fs::create_dir(&path)?;
         Ok(Self { path, links: Vec::new(), planted: BTreeMap::new() })
     }
 
     /// An empty one among the temporary files of this machine.
-    pub(super) fn temporary(canaries: &mut RandomCanaries) -> io::Result<Self> {
+    pub(crate) fn temporary(canaries: &mut RandomCanaries) -> io::Result<Self> {
         Self::create(fs::canonicalize(std::env::temp_dir())?.join(format!("mcprove-{}", canaries.make())))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -48,7 +48,7 @@ impl WatchedFolder {
     }
 
     /// The entries that were added, changed or removed, in words.
-    pub(super) fn changes(&self) -> Vec<String> {
+    pub(crate) fn changes(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let there: BTreeMap<String, PathBuf> =
             entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect();
@@ -62,7 +62,7 @@ impl WatchedFolder {
     }
 
     /// Puts everything back as it was planted.
-    pub(super) fn restore(&mut self) -> io::Result<()> {
+    pub(crate) fn restore(&mut self) -> io::Result<()> {
         let _ = fs::create_dir(&self.path);
         for entry in fs::read_dir(&self.path)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -105,21 +105,21 @@ const REPOSITORY: &str = ".git";
 /// A folder beside the root that has the same beginning: `data/files-mcprove-…` beside `data/files`. It holds a file with a
 /// canary, and another one whose name is a canary; it is a Git repository if the root is one, on a branch with that name.
 #[derive(Debug)]
-pub(super) struct OutsideFolder {
-    pub(super) folder: WatchedFolder,
+pub(crate) struct OutsideFolder {
+    pub(crate) folder: WatchedFolder,
     /// The file that is asked for by its name.
-    pub(super) file: String,
+    pub(crate) file: String,
     /// The path from the root to the folder: `../files-mcprove-…`.
-    pub(super) relative: String,
+    pub(crate) relative: String,
     /// The name of a link to the folder within the root.
-    pub(super) link: Option<String>,
+    pub(crate) link: Option<String>,
     /// Shown by whoever reads the file, and by whoever lists the folder.
     secrets: [String; 2],
 }
 
 impl OutsideFolder {
     /// Plants the canaries; the file has an ending, such as `.md`. `links` says whether the root may get a link.
-    pub(super) fn plant(root: &Path, ending: &str, links: bool) -> io::Result<Self> {
+    pub(crate) fn plant(root: &Path, ending: &str, links: bool) -> io::Result<Self> {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let mut outside = Self::plant_named(root, &format!("{name}-mcprove-"), ending)?;
         let link = links.then(|| format!("mcprove-{}", RandomCanaries::new().make()));
@@ -130,7 +130,7 @@ impl OutsideFolder {
     }
 
     /// Plants canaries in a folder beside the root whose name has nothing of the root's.
-    pub(super) fn plant_unrelated(root: &Path, ending: &str) -> io::Result<Self> {
+    pub(crate) fn plant_unrelated(root: &Path, ending: &str) -> io::Result<Self> {
         Self::plant_named(root, "mcprove-", ending)
     }
 
@@ -156,7 +156,7 @@ impl OutsideFolder {
     }
 
     /// The traces of the folder in an answer, or the changes in it, in words.
-    pub(super) fn effect(&self, answer: Option<&Value>) -> Option<String> {
+    pub(crate) fn effect(&self, answer: Option<&Value>) -> Option<String> {
         let shown = answer.and_then(|answer| self.shown_in(&answer.to_string()));
         match shown {
             Some(canary) => Some(format!("the answer shows `{canary}`, which is only there")),

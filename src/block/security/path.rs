@@ -72,10 +72,10 @@ const MOST_TEMPLATES: usize = 8;
 
 /// A tool, or the resources of a server, and paths out of a folder.
 #[derive(Debug)]
-pub(super) struct PathCheck {
-    pub(super) settings: Arc<SecuritySettings>,
+pub(crate) struct PathCheck {
+    pub(crate) settings: Arc<SecuritySettings>,
     /// `None` for resources.
-    pub(super) tool: Option<String>,
+    pub(crate) tool: Option<String>,
 }
 
 impl Check for PathCheck {
@@ -85,7 +85,7 @@ impl Check for PathCheck {
 }
 
 /// Whether a parameter takes paths, by its name.
-pub(super) fn is_path(parameter: &Parameter<'_>) -> bool {
+pub(crate) fn is_path(parameter: &Parameter<'_>) -> bool {
     is_path_name(parameter.name())
 }
 

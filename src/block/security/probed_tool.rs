@@ -25,19 +25,19 @@ use crate::wire::Tool;
 const MOST_CALLS: usize = 400;
 
 /// How many of the parameters that a probe is about are tried.
-pub(super) const MOST_PARAMETERS: usize = 6;
+pub(crate) const MOST_PARAMETERS: usize = 6;
 
 /// The server, and the tool that is tried; no tool where resources are.
-pub(super) struct ProbedTool<'a> {
-    pub(super) context: &'a CheckContext<'a>,
+pub(crate) struct ProbedTool<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
     session: Session,
     /// The tool, or what is tried instead, as messages name it.
     subject: String,
     time: Duration,
     deadline: Instant,
     /// Valid arguments, of which one is replaced in hostile calls.
-    pub(super) base: Value,
-    pub(super) calls: usize,
+    pub(crate) base: Value,
+    pub(crate) calls: usize,
     /// Whether a valid call was served, and the answer to the last one.
     is_served: bool,
     valid_call: Option<SessionReply>,
@@ -52,7 +52,7 @@ struct ProvenFinding {
 
 /// The outcome of a heavy call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HeavyReply {
+pub(crate) enum HeavyReply {
     /// An answer; a refusal of the whole message counts as one.
     Answer(AnswerSize),
     Silence,
@@ -62,11 +62,11 @@ pub(super) enum HeavyReply {
 
 /// How large an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct AnswerSize {
+pub(crate) struct AnswerSize {
     /// In bytes.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// How often it has the text that the entities and aliases of documents stand for.
-    pub(super) expansions: usize,
+    pub(crate) expansions: usize,
 }
 
 impl AnswerSize {
@@ -80,7 +80,7 @@ impl AnswerSize {
 }
 
 /// Why no further call is made.
-pub(super) enum ProbeHalt {
+pub(crate) enum ProbeHalt {
     /// A call got no answer, or the server ended.
     Failed(Box<CallFailure>),
     /// The time or the number of calls is used up.
@@ -89,7 +89,7 @@ pub(super) enum ProbeHalt {
 
 impl<'a> ProbedTool<'a> {
     /// Opens a session; the result is that of a case that cannot begin.
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         context: &'a CheckContext<'a>,
         settings: &SecuritySettings,
         subject: &str,
@@ -122,7 +122,7 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// The parameters that take texts and that a probe is about, in the order of the schema.
-    pub(super) fn parameters(&self, is_wanted: impl Fn(&Parameter<'_>) -> bool) -> Vec<Parameter<'a>> {
+    pub(crate) fn parameters(&self, is_wanted: impl Fn(&Parameter<'_>) -> bool) -> Vec<Parameter<'a>> {
         let Some(tool) = self.context.catalog.tool(&self.subject) else { return Vec::new() };
         let mut found = parameters(tool.input_schema(), &self.base);
         found.retain(|parameter| is_wanted(parameter));
@@ -131,7 +131,7 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Makes a request; `None` where the answer cannot be read and the server goes on.
-    pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Option<SessionReply>, ProbeHalt> {
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Option<SessionReply>, ProbeHalt> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || self.calls >= MOST_CALLS {
             return Err(ProbeHalt::OutOfBounds);
@@ -164,12 +164,12 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Calls the tool.
-    pub(super) async fn call(&mut self, arguments: &Value) -> Result<Option<SessionReply>, ProbeHalt> {
+    pub(crate) async fn call(&mut self, arguments: &Value) -> Result<Option<SessionReply>, ProbeHalt> {
         self.request("tools/call", json!({"name": self.subject, "arguments": arguments})).await
     }
 
     /// Calls the tool with arguments that are written as JSON, and waits so long; the size of what is answered.
-    pub(super) async fn call_written(
+    pub(crate) async fn call_written(
         &mut self,
         arguments: &str,
         wait: Option<Duration>,
@@ -191,7 +191,7 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Asks for a sign of life.
-    pub(super) async fn ping(&mut self) -> Result<HeavyReply, ProbeHalt> {
+    pub(crate) async fn ping(&mut self) -> Result<HeavyReply, ProbeHalt> {
         let timeout = self.whole_timeout()?;
         let player = Player { session: &self.session, owner: self.context.owner, timeout };
         Ok(player
@@ -228,7 +228,7 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Calls the tool with valid arguments, which become those of later calls if they are served.
-    pub(super) async fn call_validly(&mut self, arguments: Value) -> Result<bool, ProbeHalt> {
+    pub(crate) async fn call_validly(&mut self, arguments: Value) -> Result<bool, ProbeHalt> {
         let reply = self.call(&arguments).await?;
         let is_valid = reply.as_ref().is_some_and(SessionReply::is_served);
         if is_valid {
@@ -239,7 +239,7 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Notes a valid request.
-    pub(super) fn note_valid(&mut self, reply: Option<SessionReply>, is_valid: bool) {
+    pub(crate) fn note_valid(&mut self, reply: Option<SessionReply>, is_valid: bool) {
         if is_valid || !self.is_served {
             self.valid_call = reply.or_else(|| self.valid_call.take());
         }
@@ -247,26 +247,26 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// The tool, or what is tried instead, as messages name it.
-    pub(super) fn subject(&self) -> String {
+    pub(crate) fn subject(&self) -> String {
         self.subject.clone()
     }
 
     /// Keeps a finding.
-    pub(super) fn note(&mut self, finding: Finding, reply: Option<SessionReply>) {
+    pub(crate) fn note(&mut self, finding: Finding, reply: Option<SessionReply>) {
         self.found.push(ProvenFinding { finding, reply });
     }
 
     /// Whether the server has asked for the client's roots, and got them.
-    pub(super) fn has_given_roots(&self) -> bool {
+    pub(crate) fn has_given_roots(&self) -> bool {
         self.session.has_given_roots()
     }
 
-    pub(super) fn has_found(&self) -> bool {
+    pub(crate) fn has_found(&self) -> bool {
         !self.found.is_empty()
     }
 
     /// Ends the session, and comes to the result; `passed` says what did not happen.
-    pub(super) async fn end(self, halt: Option<ProbeHalt>, passed: &str) -> CheckResult {
+    pub(crate) async fn end(self, halt: Option<ProbeHalt>, passed: &str) -> CheckResult {
         let protocol_revision = self.session.server.revision.to_string();
         let exit = self.context.servers.close(self.session).await;
         let mut result = if self.found.is_empty() {

@@ -14,14 +14,14 @@ const NAME_IT: &str = "name the folder that the server may use under `security: 
 
 /// A folder, and who limits tools to it.
 #[derive(Debug)]
-pub(super) struct AllowedFolder {
-    pub(super) path: PathBuf,
-    pub(super) limit: FolderLimit,
+pub(crate) struct AllowedFolder {
+    pub(crate) path: PathBuf,
+    pub(crate) limit: FolderLimit,
 }
 
 /// Who limits tools to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FolderLimit {
+pub(crate) enum FolderLimit {
     /// The suite, under `root`.
     Suite,
     /// The client, whose root it is. It binds servers that ask for the roots, and, by the specification
@@ -31,7 +31,7 @@ pub(super) enum FolderLimit {
 
 impl FolderLimit {
     /// The limit in messages.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Suite => "`root`",
             Self::Client => "the client's roots",
@@ -40,7 +40,7 @@ impl FolderLimit {
 }
 
 /// The folder that tools may use; the result says why there is none.
-pub(super) fn allowed_folder(
+pub(crate) fn allowed_folder(
     context: &CheckContext<'_>,
     settings: &SecuritySettings,
 ) -> Result<AllowedFolder, Box<CheckResult>> {
@@ -88,7 +88,7 @@ fn folder_of_client(context: &CheckContext<'_>, roots: &Node) -> Option<PathBuf>
 }
 
 /// The result where the server never asked for the client's roots.
-pub(super) fn roots_not_asked() -> CheckResult {
+pub(crate) fn roots_not_asked() -> CheckResult {
     CheckResult::not_applicable(format!(
         "the server does not ask for the client's roots, so they do not limit it; {NAME_IT}"
     ))

@@ -11,22 +11,22 @@ const SHORTEST: usize = 8;
 
 /// A value that no message of the server may show.
 #[derive(Debug)]
-pub(super) struct KnownSecret {
+pub(crate) struct KnownSecret {
     /// The place of the value, as messages name it: "the variable `TOKEN`".
-    pub(super) place: String,
+    pub(crate) place: String,
     value: String,
     /// Whether the value was made for this case, so that nobody else can know it.
-    pub(super) is_canary: bool,
+    pub(crate) is_canary: bool,
 }
 
 impl KnownSecret {
     /// A variable that only this server is started with.
-    pub(super) fn canary(variable: &str, value: String) -> Self {
+    pub(crate) fn canary(variable: &str, value: String) -> Self {
         Self { place: format!("the variable `{variable}`"), value, is_canary: true }
     }
 
     /// Those that the suite gives the server: `secrets` with their values under `env`, and credentials for its address.
-    pub(super) fn of_suite(context: &CheckContext<'_>) -> Vec<Self> {
+    pub(crate) fn of_suite(context: &CheckContext<'_>) -> Vec<Self> {
         let server = &context.suite.servers[context.server_name];
         let text = |node: &Node| (context.filled)(node).and_then(|value| value.as_str().map(str::to_owned));
         let variables = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
@@ -38,7 +38,7 @@ impl KnownSecret {
     }
 
     /// The first message of the server that shows it. A value that a request had as a parameter may come back.
-    pub(super) fn first_shown<'a>(&self, frames: &'a [Frame]) -> Option<&'a Frame> {
+    pub(crate) fn first_shown<'a>(&self, frames: &'a [Frame]) -> Option<&'a Frame> {
         let search = Redactor::new([self.value.clone()]);
         let is_message = |frame: &&Frame| frame.direction == Direction::Sent && frame.channel == Channel::Protocol;
         if frames.iter().filter(is_message).any(|frame| search.is_in(&frame.text())) {
@@ -49,7 +49,7 @@ impl KnownSecret {
 }
 
 /// Masks all of them.
-pub(super) fn redactor(secrets: &[KnownSecret]) -> Redactor {
+pub(crate) fn redactor(secrets: &[KnownSecret]) -> Redactor {
     Redactor::new(secrets.iter().map(|secret| secret.value.clone()))
 }
 

@@ -11,23 +11,23 @@ const MOST_FOLDERS: usize = 12;
 const TO_THE_TOP: &str = "`..` up to the top";
 
 /// A path outside, to be spelled.
-pub(super) struct PathSpelling<'a> {
-    pub(super) root: &'a Path,
-    pub(super) outside: &'a OutsideFolder,
+pub(crate) struct PathSpelling<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) outside: &'a OutsideFolder,
     /// The valid value of the parameter, from whose folder relative paths may begin.
-    pub(super) valid: Option<&'a str>,
+    pub(crate) valid: Option<&'a str>,
 }
 
 /// A path, and the way in which it is spelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SpelledPath {
-    pub(super) kind: &'static str,
-    pub(super) text: String,
+pub(crate) struct SpelledPath {
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
 }
 
 impl PathSpelling<'_> {
     /// Those for a tool that reads: all spellings of the file and of its folder.
-    pub(super) fn of_reads(&self) -> Vec<SpelledPath> {
+    pub(crate) fn of_reads(&self) -> Vec<SpelledPath> {
         let file = format!("/{}", self.outside.file);
         let mut all = self.plain(&file);
         all.extend(self.disguised(&file));
@@ -38,7 +38,7 @@ impl PathSpelling<'_> {
 
     /// Those for a tool that may write: nothing that leaves files with strange names in the root if it does not lead out,
     /// and relative paths only if they are known to begin at the root.
-    pub(super) fn of_writes(&self) -> Vec<SpelledPath> {
+    pub(crate) fn of_writes(&self) -> Vec<SpelledPath> {
         let mut all = self.plain(&self.new_file());
         all.extend(self.plain(&format!("/{}", self.outside.file)));
         all.extend(self.plain(""));
@@ -48,7 +48,7 @@ impl PathSpelling<'_> {
     }
 
     /// The plainest ones: whoever refuses those keeps to some folder.
-    pub(super) fn of_unrelated(&self, only_reads: bool) -> Vec<SpelledPath> {
+    pub(crate) fn of_unrelated(&self, only_reads: bool) -> Vec<SpelledPath> {
         let file = format!("/{}", self.outside.file);
         let below = if only_reads { vec![file, String::new()] } else { vec![self.new_file(), file, String::new()] };
         let absolute = below.iter().map(|below| spelled("an absolute path", self.absolute(below)));

@@ -25,42 +25,42 @@ const DRAWS: u64 = 24;
 const LARGEST: usize = 4096;
 
 /// A tool that may be called.
-pub(super) struct CanaryCaller {
-    pub(super) name: String,
+pub(crate) struct CanaryCaller {
+    pub(crate) name: String,
     /// Whether it declares with `readOnlyHint` that it changes nothing.
-    pub(super) declares_reading: bool,
+    pub(crate) declares_reading: bool,
     /// Whether it changes nothing, as far as its hints and words tell.
-    pub(super) only_reads: bool,
+    pub(crate) only_reads: bool,
     /// Whether its data is meant to be shared.
-    pub(super) is_shared: bool,
+    pub(crate) is_shared: bool,
     /// Valid arguments: the suite's own, or small ones.
-    pub(super) arguments: Value,
+    pub(crate) arguments: Value,
     safe_arguments: Option<SafeArguments>,
 }
 
 /// A call that carries a canary.
-pub(super) struct CanaryCall {
-    pub(super) canary: String,
-    pub(super) arguments: Value,
+pub(crate) struct CanaryCall {
+    pub(crate) canary: String,
+    pub(crate) arguments: Value,
 }
 
 /// A tool that is left alone, and why.
-pub(super) struct LeftAlone {
-    pub(super) tool: String,
-    pub(super) reason: NotCallable,
-    pub(super) only_reads: bool,
+pub(crate) struct LeftAlone {
+    pub(crate) tool: String,
+    pub(crate) reason: NotCallable,
+    pub(crate) only_reads: bool,
 }
 
 /// The tools of a server, by whether they may be called.
 #[derive(Default)]
-pub(super) struct Callers {
-    pub(super) called: Vec<CanaryCaller>,
-    pub(super) left_alone: Vec<LeftAlone>,
+pub(crate) struct Callers {
+    pub(crate) called: Vec<CanaryCaller>,
+    pub(crate) left_alone: Vec<LeftAlone>,
 }
 
 impl Callers {
     /// Those that the block selects.
-    pub(super) fn of(context: &CheckContext<'_>, settings: &StateSettings) -> Self {
+    pub(crate) fn of(context: &CheckContext<'_>, settings: &StateSettings) -> Self {
         let mut callers = Self::default();
         for tool in context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)) {
             match CanaryCaller::new(context, settings, tool) {
@@ -76,7 +76,7 @@ impl Callers {
     }
 
     /// The result of a check that calls tools which change data, where none may be called.
-    pub(super) fn without_writers(&self, config_source: ConfigSource) -> CheckResult {
+    pub(crate) fn without_writers(&self, config_source: ConfigSource) -> CheckResult {
         let reason = match self.left_alone.iter().find(|left| !left.only_reads) {
             Some(left) => left.reason.skip_reason(&left.tool, config_source),
             None => Reason::NotApplicable("no tool of the server changes data".to_owned()),
@@ -87,7 +87,7 @@ impl Callers {
 
 impl LeftAlone {
     /// Why it is left alone, with what to type next.
-    pub(super) fn sentence(&self, config_source: ConfigSource) -> String {
+    pub(crate) fn sentence(&self, config_source: ConfigSource) -> String {
         self.reason.sentence(&self.tool, config_source)
     }
 }
@@ -107,7 +107,7 @@ impl CanaryCaller {
 
     /// Calls with a canary in each text of the arguments at once, and in one at a time: an identifier with a canary would
     /// hide what is stored under it.
-    pub(super) fn canary_calls(&self, canaries: &mut RandomCanaries) -> Vec<CanaryCall> {
+    pub(crate) fn canary_calls(&self, canaries: &mut RandomCanaries) -> Vec<CanaryCall> {
         let base = self.base();
         let places = self.places(&base);
         let mut call = |places: &[String]| {
@@ -123,7 +123,7 @@ impl CanaryCaller {
 
     /// Arguments that the schema does not take, each with a canary where it has room for one: first lists of a valid item
     /// and a broken one, of which a server may store the first before it refuses the second.
-    pub(super) fn invalid_calls(&self, canaries: &mut RandomCanaries) -> Vec<Value> {
+    pub(crate) fn invalid_calls(&self, canaries: &mut RandomCanaries) -> Vec<Value> {
         let Some(safe) = &self.safe_arguments else { return Vec::new() };
         let calls = self.canary_calls(canaries);
         let base = calls.into_iter().next().map_or_else(|| self.arguments.clone(), |call| call.arguments);
@@ -138,7 +138,7 @@ impl CanaryCaller {
 
     /// Arguments that may show a canary without naming one: valid ones, a search for its beginning, and those with values
     /// of earlier answers, by the name of the argument. Never a canary.
-    pub(super) fn lookups(&self, canaries: &RandomCanaries, answers: &[Value]) -> Vec<Value> {
+    pub(crate) fn lookups(&self, canaries: &RandomCanaries, answers: &[Value]) -> Vec<Value> {
         let places = self.places(&self.arguments);
         let mut lookups = vec![self.arguments.clone()];
         lookups.push(self.with_text(&self.arguments, &places, canaries.beginning()));
@@ -154,7 +154,7 @@ impl CanaryCaller {
     }
 
     /// How many texts its arguments have.
-    pub(super) fn texts(&self) -> usize {
+    pub(crate) fn texts(&self) -> usize {
         self.places(&self.arguments).len()
     }
 
@@ -266,7 +266,7 @@ fn text_places(at: &str, value: &Value, places: &mut Vec<String>) {
 }
 
 /// The value of an answer under the name of a parameter, or under the end of one: `user_id` takes an `id`.
-pub(super) fn value_for<'a>(parameter: &str, answer: &'a Value) -> Option<&'a Value> {
+pub(crate) fn value_for<'a>(parameter: &str, answer: &'a Value) -> Option<&'a Value> {
     let name = parameter.to_lowercase();
     value_named(answer, &|key| {
         let key = key.to_lowercase();

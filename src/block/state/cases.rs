@@ -19,7 +19,7 @@ use crate::wire::{Era, Revision};
 /// Why a check of two runs is skipped.
 const CANNOT_RESTART: &str = "the server runs already and cannot be started again; give its `command` beside its `url`";
 
-pub(super) fn cases(
+pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<StateSettings>,
@@ -76,12 +76,12 @@ fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node) -
 }
 
 /// Whether the ids of sessions are looked at: over HTTP, where sessions are.
-pub(super) fn looks_at_ids(planner: &Planner<'_>, settings: &StateSettings) -> bool {
+pub(crate) fn looks_at_ids(planner: &Planner<'_>, settings: &StateSettings) -> bool {
     settings.isolation.contains(&IsolationKind::Sessions) && planner.carrier() == Some(Carrier::Http)
 }
 
 /// Whether streams are resumed in other sessions: over HTTP, where sessions or users are kept apart.
-pub(super) fn resumes_streams(planner: &Planner<'_>, settings: &StateSettings) -> bool {
+pub(crate) fn resumes_streams(planner: &Planner<'_>, settings: &StateSettings) -> bool {
     let has_users = settings.isolation.contains(&IsolationKind::Users) && users(planner) > 1;
     looks_at_ids(planner, settings) || has_users
 }

@@ -15,9 +15,9 @@ use crate::transport::TransportKind;
 
 /// Writes texts in one place and looks for them in another one.
 #[derive(Debug)]
-pub(super) struct IsolationCheck {
-    pub(super) settings: Arc<StateSettings>,
-    pub(super) isolation: IsolationKind,
+pub(crate) struct IsolationCheck {
+    pub(crate) settings: Arc<StateSettings>,
+    pub(crate) isolation: IsolationKind,
 }
 
 impl Check for IsolationCheck {
@@ -27,50 +27,50 @@ impl Check for IsolationCheck {
 }
 
 /// A call that was made with a canary.
-pub(super) struct SentCanary {
+pub(crate) struct SentCanary {
     /// The index of the tool.
-    pub(super) tool: usize,
-    pub(super) canary: String,
-    pub(super) shown: ShownText,
+    pub(crate) tool: usize,
+    pub(crate) canary: String,
+    pub(crate) shown: ShownText,
 }
 
 /// The events of a round.
 #[derive(Default)]
-pub(super) struct Seen {
-    pub(super) written: Vec<SentCanary>,
+pub(crate) struct Seen {
+    pub(crate) written: Vec<SentCanary>,
     /// Canaries that their own session or run showed afterwards: they can be seen by looking.
-    pub(super) read_back: BTreeSet<String>,
+    pub(crate) read_back: BTreeSet<String>,
     /// Answers of reading requests in which their own session or run showed a canary.
-    pub(super) reads: Vec<ShownText>,
+    pub(crate) reads: Vec<ShownText>,
     /// The places where canaries were looked for and nothing was served, in words.
-    pub(super) unserved: Vec<String>,
-    pub(super) leaks: Vec<Leak>,
+    pub(crate) unserved: Vec<String>,
+    pub(crate) leaks: Vec<Leak>,
     /// A request that was served in the session of another user.
-    pub(super) foreign: Option<ForeignRequest>,
+    pub(crate) foreign: Option<ForeignRequest>,
     /// An id that the server gave to two sessions that are open at the same time.
-    pub(super) shared_id: Option<String>,
-    pub(super) protocol_revision: String,
-    pub(super) is_http: bool,
+    pub(crate) shared_id: Option<String>,
+    pub(crate) protocol_revision: String,
+    pub(crate) is_http: bool,
     /// Tools that did not answer in time.
-    pub(super) silent: Vec<String>,
+    pub(crate) silent: Vec<String>,
     /// Why a request got no answer, the first time.
-    pub(super) failure: Option<String>,
-    pub(super) is_out_of_time: bool,
-    pub(super) frames: Vec<u32>,
-    pub(super) exit: Option<Finding>,
+    pub(crate) failure: Option<String>,
+    pub(crate) is_out_of_time: bool,
+    pub(crate) frames: Vec<u32>,
+    pub(crate) exit: Option<Finding>,
 }
 
 /// A request with the credentials of one user and the session id of another one.
-pub(super) struct ForeignRequest {
-    pub(super) exchange: Exchange,
+pub(crate) struct ForeignRequest {
+    pub(crate) exchange: Exchange,
     /// The user who sent it.
-    pub(super) sender: String,
+    pub(crate) sender: String,
     /// The user whose session it named.
-    pub(super) owner: String,
+    pub(crate) owner: String,
 }
 
 /// Why a round was not made.
-pub(super) enum NoRound {
+pub(crate) enum NoRound {
     Unavailable(Box<Finding>),
     Skipped(Reason),
     Inconclusive(Reason),

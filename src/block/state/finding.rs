@@ -15,24 +15,24 @@ use crate::event::{
 const AROUND: usize = 20;
 
 /// A canary where it must not be seen.
-pub(super) struct Leak {
+pub(crate) struct Leak {
     /// The call that wrote it, as an index.
-    pub(super) written: usize,
-    pub(super) canary: String,
-    pub(super) shown: ShownText,
+    pub(crate) written: usize,
+    pub(crate) canary: String,
+    pub(crate) shown: ShownText,
     /// Where it was shown, in words.
-    pub(super) place: String,
+    pub(crate) place: String,
 }
 
 /// The promises of the suite about isolation, and the knowledge of the server about its clients.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Claim {
-    pub(super) isolation: IsolationKind,
+pub(crate) struct Claim {
+    pub(crate) isolation: IsolationKind,
     /// Whether the suite names the isolation, so that the server promises it.
-    pub(super) is_promised: bool,
-    pub(super) is_http: bool,
+    pub(crate) is_promised: bool,
+    pub(crate) is_http: bool,
     /// Whether the client says who it is, so that its sessions may be those of one user.
-    pub(super) has_credentials: bool,
+    pub(crate) has_credentials: bool,
 }
 
 impl Claim {
@@ -49,7 +49,7 @@ impl Claim {
 }
 
 /// A finding for each tool whose texts leaked; adds the exchanges that show it.
-pub(super) fn findings(
+pub(crate) fn findings(
     claim: Claim,
     callers: &[CanaryCaller],
     first: &Seen,
@@ -165,7 +165,7 @@ impl ToldLeaks<'_> {
 }
 
 /// The finding about a request that was served in the session of another user; adds the exchange that shows it.
-pub(super) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Exchange>) -> Finding {
+pub(crate) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Exchange>) -> Finding {
     let ForeignRequest { exchange, sender, owner } = served;
     exchanges.push(exchange.clone());
     let message = format!("a request of the user `{sender}` with the session id of `{owner}` was served");
@@ -182,7 +182,7 @@ pub(super) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Excha
 }
 
 /// The finding about two sessions that have the same id, and so are one.
-pub(super) fn shared_session_id(id: &str) -> Finding {
+pub(crate) fn shared_session_id(id: &str) -> Finding {
     let help = "give every session an id of its own that is drawn at random, such as a UUID of version 4";
     Finding {
         severity: Some(Severity::High),
@@ -193,7 +193,7 @@ pub(super) fn shared_session_id(id: &str) -> Finding {
 }
 
 /// The text around a canary.
-pub(super) fn around(text: &str, canary: &str) -> String {
+pub(crate) fn around(text: &str, canary: &str) -> String {
     let Some(at) = text.to_lowercase().find(canary) else { return String::new() };
     let edge = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let (from, to) = (edge(at.saturating_sub(AROUND)), edge(at + canary.len() + AROUND));

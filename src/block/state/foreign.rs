@@ -14,17 +14,17 @@ use crate::session::Session;
 use crate::transport::http::Endpoint;
 
 /// An id that no server gave.
-pub(super) const UNKNOWN_ID: &str = "7c1f0b52-5a0e-4b6c-9d1e-6d6370726f76";
+pub(crate) const UNKNOWN_ID: &str = "7c1f0b52-5a0e-4b6c-9d1e-6d6370726f76";
 
 /// A session of a user.
-pub(super) struct UserSession {
-    pub(super) name: String,
-    pub(super) session: Session,
+pub(crate) struct UserSession {
+    pub(crate) name: String,
+    pub(crate) session: Session,
 }
 
 impl UserSession {
     /// Whether the requests of another session carry the same credentials.
-    pub(super) fn has_credentials_of(&self, other: &Session) -> bool {
+    pub(crate) fn has_credentials_of(&self, other: &Session) -> bool {
         let (Some(own), Some(other)) = (self.session.endpoint(), other.endpoint()) else { return true };
         let headers = |endpoint: &Endpoint| -> BTreeSet<(String, String)> {
             let headers = endpoint.headers().iter();
@@ -41,7 +41,7 @@ impl UserSession {
 
 impl Search<'_> {
     /// Asks as one user in the session of another one, for a sign of life and for what that session shows.
-    pub(super) async fn look_in_foreign_session(&mut self, owner: &UserSession, sender: &UserSession) {
+    pub(crate) async fn look_in_foreign_session(&mut self, owner: &UserSession, sender: &UserSession) {
         let (Some(foreign), Some(own)) = (owner.session_id(), sender.session_id()) else { return };
         let ping = ReproductionCall { method: "ping".to_owned(), params: Value::Null };
         let is_own_served = self.is_served_in(sender, &own, &ping).await;

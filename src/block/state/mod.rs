@@ -22,7 +22,7 @@ mod store;
 mod store_file;
 mod subscriptions;
 mod verdict;
-pub(super) mod visit;
+pub(crate) mod visit;
 mod wrong_ids;
 
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ use crate::suite::{
     BlockReader, Server, Suite, SuiteSettings, TOOLS, Target, ToolSelection, selected_tools, texts, tool_selection,
 };
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "state",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

@@ -13,7 +13,7 @@ use crate::wire::{Era, Revision};
 
 impl Search<'_> {
     /// Looks in a session beside the one that writes, and over HTTP in one that begins after the end of that.
-    pub(super) async fn in_sessions(&mut self, host: Session) -> Result<(), NoRound> {
+    pub(crate) async fn in_sessions(&mut self, host: Session) -> Result<(), NoRound> {
         let servers = self.round.context.servers;
         let Some(endpoint) = host.endpoint() else { return self.in_processes(host).await };
         if let Some(why) = without_sessions(host.server.revision, endpoint.session_id().is_some()) {
@@ -56,7 +56,7 @@ impl Search<'_> {
     }
 
     /// Looks in a server that is started after the end of the one that was written to.
-    pub(super) async fn in_runs(&mut self, first: Session) -> Result<(), NoRound> {
+    pub(crate) async fn in_runs(&mut self, first: Session) -> Result<(), NoRound> {
         self.write(&first).await;
         self.close(first).await;
         if self.round.exit().is_some() {
@@ -70,7 +70,7 @@ impl Search<'_> {
     }
 
     /// Writes as the first user, and looks as every other one.
-    pub(super) async fn as_users(&mut self, host: Session) -> Result<(), NoRound> {
+    pub(crate) async fn as_users(&mut self, host: Session) -> Result<(), NoRound> {
         let mut users = Vec::new();
         let opened = open_users(self.round.context, &host, &mut users).await;
         if let (Ok(()), [writer, others @ ..]) = (&opened, users.as_slice()) {
@@ -89,7 +89,7 @@ impl Search<'_> {
 }
 
 /// Opens a session for each user of the server.
-pub(super) async fn open_users(
+pub(crate) async fn open_users(
     context: &CheckContext<'_>,
     host: &Session,
     users: &mut Vec<UserSession>,
@@ -110,7 +110,7 @@ pub(super) async fn open_users(
 }
 
 /// The users that the suite names for the server.
-pub(super) fn user_names(context: &CheckContext<'_>) -> Vec<String> {
+pub(crate) fn user_names(context: &CheckContext<'_>) -> Vec<String> {
     match context.suite.servers.get(context.server_name).map(|server| &server.target) {
         Some(Target::Url(http)) => http.users.iter().map(|user| user.name.value.clone()).collect(),
         Some(Target::Command(_) | Target::Builtin(_)) | None => Vec::new(),
@@ -118,7 +118,7 @@ pub(super) fn user_names(context: &CheckContext<'_>) -> Vec<String> {
 }
 
 /// Why clients of a server over HTTP have no sessions that could be kept apart.
-pub(super) fn without_sessions(revision: Revision, has_session_id: bool) -> Option<String> {
+pub(crate) fn without_sessions(revision: Revision, has_session_id: bool) -> Option<String> {
     if revision.era() == Era::Stateless {
         Some(format!(
             "revision {revision} has no sessions over HTTP, so clients of one user share their data; if the server serves \

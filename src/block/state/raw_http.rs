@@ -7,21 +7,21 @@ use crate::session::{RawExchange, Session};
 use crate::transport::http::{AfterRequest, Endpoint, RawRequest, ReadUntil};
 
 /// The header that names a session.
-pub(super) const SESSION_ID: &str = "mcp-session-id";
+pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
 /// A request with the usual headers of a session, but for those that are given.
-pub(super) struct HttpProbe<'a> {
-    pub(super) method: &'static str,
-    pub(super) body: Option<&'a Value>,
+pub(crate) struct HttpProbe<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) body: Option<&'a Value>,
     /// Headers, in place of the session's own of the same names; an empty one takes the session's away.
-    pub(super) headers: &'a [(&'a str, &'a str)],
-    pub(super) until: ReadUntil,
-    pub(super) deadline: Instant,
+    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub(crate) until: ReadUntil,
+    pub(crate) deadline: Instant,
 }
 
 impl HttpProbe<'_> {
     /// Sends it on a connection of its own; `None` where there is none to be had.
-    pub(super) async fn send(&self, session: &Session, owner: &str) -> Option<RawExchange> {
+    pub(crate) async fn send(&self, session: &Session, owner: &str) -> Option<RawExchange> {
         let endpoint = session.endpoint()?;
         let body = self.body.map(|body| body.to_string().into_bytes());
         let target = if self.body.is_some() { endpoint.target() } else { Endpoint::own_target(endpoint) };
@@ -49,6 +49,6 @@ impl HttpProbe<'_> {
 }
 
 /// The session id that a response gives.
-pub(super) fn session_id_of(exchange: &RawExchange) -> Option<String> {
+pub(crate) fn session_id_of(exchange: &RawExchange) -> Option<String> {
     exchange.response.head.as_ref()?.http.header(SESSION_ID).map(str::to_owned)
 }

@@ -30,7 +30,7 @@ const SHOWN: usize = 200;
 
 /// How a call ends without effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallEnding {
+pub(crate) enum CallEnding {
     /// The server refuses its arguments.
     Refused,
     /// The client takes it back.
@@ -38,10 +38,10 @@ pub(super) enum CallEnding {
 }
 
 impl CallEnding {
-    pub(super) const ALL: [Self; 2] = [Self::Refused, Self::Cancelled];
+    pub(crate) const ALL: [Self; 2] = [Self::Refused, Self::Cancelled];
 
     /// The word in names of cases and in messages.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::Cancelled => "cancelled",
@@ -49,7 +49,7 @@ impl CallEnding {
     }
 
     /// The variant that its case judges.
-    pub(super) fn judges(self) -> &'static str {
+    pub(crate) fn judges(self) -> &'static str {
         match self {
             Self::Refused => "STATE-LOST-UPDATE",
             Self::Cancelled => "TIMEOUT-CANCEL-IGNORED",
@@ -59,9 +59,9 @@ impl CallEnding {
 
 /// Makes calls that end without effect, and looks for one.
 #[derive(Debug)]
-pub(super) struct ResidueCheck {
-    pub(super) settings: Arc<StateSettings>,
-    pub(super) ending: CallEnding,
+pub(crate) struct ResidueCheck {
+    pub(crate) settings: Arc<StateSettings>,
+    pub(crate) ending: CallEnding,
 }
 
 impl Check for ResidueCheck {

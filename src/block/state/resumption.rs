@@ -39,8 +39,8 @@ const SHOWN: usize = 600;
 
 /// Resumes the streams of one session in another one.
 #[derive(Debug)]
-pub(super) struct ResumedStreamsCheck {
-    pub(super) settings: Arc<StateSettings>,
+pub(crate) struct ResumedStreamsCheck {
+    pub(crate) settings: Arc<StateSettings>,
 }
 
 impl Check for ResumedStreamsCheck {

@@ -17,16 +17,16 @@ use crate::session::Session;
 const MOST_READS: usize = 8;
 
 /// A round under way.
-pub(super) struct Search<'a> {
-    pub(super) round: VisitRound<'a>,
-    pub(super) seen: Seen,
-    pub(super) canaries: RandomCanaries,
+pub(crate) struct Search<'a> {
+    pub(crate) round: VisitRound<'a>,
+    pub(crate) seen: Seen,
+    pub(crate) canaries: RandomCanaries,
     callers: &'a [CanaryCaller],
     settings: &'a StateSettings,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         context: &'a CheckContext<'a>,
         settings: &'a StateSettings,
         callers: &'a [CanaryCaller],
@@ -37,7 +37,7 @@ impl<'a> Search<'a> {
     }
 
     /// The events of the round, which is over.
-    pub(super) fn into_seen(self) -> Seen {
+    pub(crate) fn into_seen(self) -> Seen {
         let Self { mut round, seen, .. } = self;
         Seen {
             silent: round.silent(),
@@ -50,12 +50,12 @@ impl<'a> Search<'a> {
     }
 
     /// Ends a session, and its server where that is its own.
-    pub(super) async fn close(&mut self, session: Session) {
+    pub(crate) async fn close(&mut self, session: Session) {
         self.round.close(session).await;
     }
 
     /// Calls every tool with canaries, and notes which of them their own session shows.
-    pub(super) async fn write(&mut self, session: &Session) {
+    pub(crate) async fn write(&mut self, session: &Session) {
         self.call_with_canaries(session, |_| true).await;
         for shown in self.visit(session).await {
             let found = self.canaries.find(&shown.text);
@@ -84,7 +84,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks for canaries in a session that was sent none; `place` says where that is, such as `in the next run`.
-    pub(super) async fn look(&mut self, session: &Session, place: &str) {
+    pub(crate) async fn look(&mut self, session: &Session, place: &str) {
         let visited = self.visit(session).await;
         if !visited.iter().any(|shown| shown.is_served) {
             self.seen.unserved.push(place.to_owned());
@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
     }
 
     /// Notes the canaries in something that must not have any.
-    pub(super) fn note_leaks(&mut self, shown: &ShownText, place: &str) {
+    pub(crate) fn note_leaks(&mut self, shown: &ShownText, place: &str) {
         if self.settings.shares(shown) {
             return;
         }

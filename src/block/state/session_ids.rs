@@ -32,8 +32,8 @@ const GUESSABLE_BITS: f64 = 32.0;
 
 /// Opens many sessions and looks at their ids.
 #[derive(Debug)]
-pub(super) struct SessionIdsCheck {
-    pub(super) settings: Arc<StateSettings>,
+pub(crate) struct SessionIdsCheck {
+    pub(crate) settings: Arc<StateSettings>,
 }
 
 impl Check for SessionIdsCheck {

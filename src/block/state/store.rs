@@ -26,10 +26,10 @@ const WORDS_OF_DAMAGE: [&str; 3] = ["corrupt", "damaged", "malformed"];
 
 /// Damages the data file of a server between two of its runs.
 #[derive(Debug)]
-pub(super) struct StoreCheck {
-    pub(super) settings: Arc<StateSettings>,
+pub(crate) struct StoreCheck {
+    pub(crate) settings: Arc<StateSettings>,
     /// The path of the file, unfilled.
-    pub(super) store: Node,
+    pub(crate) store: Node,
 }
 
 impl Check for StoreCheck {

@@ -14,9 +14,9 @@ const BROKEN_LINE: &str = "{\"mcprove\": \"broken";
 
 /// A data file, with what it held before anybody wrote to it. It gets that back when this value goes away, however that
 /// comes about: a case that ends, one that is interrupted, or a panic.
-pub(super) struct StoreFile {
+pub(crate) struct StoreFile {
     /// The path as the suite writes it.
-    pub(super) name: String,
+    pub(crate) name: String,
     path: PathBuf,
     folder: PathBuf,
     /// `None` where there was no file.
@@ -29,7 +29,7 @@ impl StoreFile {
     /// # Errors
     ///
     /// Fails with a sentence where the file must not be written or cannot be read.
-    pub(super) fn new(name: String, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn new(name: String, folder: &Path) -> Result<Self, String> {
         let path = folder.join(&name);
         let mut file = Self { name, path, folder: folder.to_owned(), before: None };
         file.before = match file.read() {
@@ -41,7 +41,7 @@ impl StoreFile {
     }
 
     /// Its last name, which an error may mention.
-    pub(super) fn file_name(&self) -> String {
+    pub(crate) fn file_name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
@@ -50,7 +50,7 @@ impl StoreFile {
     /// # Errors
     ///
     /// Fails where the system refuses, and for files that are not the suite's.
-    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self) -> io::Result<Vec<u8>> {
         self.refuse_elsewhere()?;
         file::read_bytes(&self.path, LARGEST)
     }
@@ -60,7 +60,7 @@ impl StoreFile {
     /// # Errors
     ///
     /// Fails as [`Self::read`] does.
-    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         self.refuse_elsewhere()?;
         fs::write(&self.path, bytes)
     }
@@ -70,7 +70,7 @@ impl StoreFile {
     /// # Errors
     ///
     /// Fails as [`Self::read`] does.
-    pub(super) fn restore(&self) -> io::Result<()> {
+    pub(crate) fn restore(&self) -> io::Result<()> {
         match &self.before {
             Some(bytes) => self.write(bytes),
             None if self.path.exists() => self.refuse_elsewhere().and_then(|()| fs::remove_file(&self.path)),
@@ -93,7 +93,7 @@ impl Drop for StoreFile {
 }
 
 /// Whether a path that is written in a suite stays in the folder of the suite, as far as its words tell.
-pub(super) fn stays_in_folder(written: &str) -> bool {
+pub(crate) fn stays_in_folder(written: &str) -> bool {
     let is_inner = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
     Path::new(written).components().all(is_inner)
 }
@@ -111,7 +111,7 @@ fn lies_below(path: &Path, folder: &Path) -> bool {
 
 /// The damage that is done to a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Damage {
+pub(crate) enum Damage {
     /// A line is appended that cannot be read.
     BrokenLine,
     /// The end of the last line is missing, as after a crash in the middle of a write.
@@ -119,10 +119,10 @@ pub(super) enum Damage {
 }
 
 impl Damage {
-    pub(super) const ALL: [Self; 2] = [Self::BrokenLine, Self::CutLine];
+    pub(crate) const ALL: [Self; 2] = [Self::BrokenLine, Self::CutLine];
 
     /// The condition of the server, in words.
-    pub(super) fn says(self) -> &'static str {
+    pub(crate) fn says(self) -> &'static str {
         match self {
             Self::BrokenLine => "with a broken line at the end of the file",
             Self::CutLine => "with the last line of the file cut off",
@@ -130,7 +130,7 @@ impl Damage {
     }
 
     /// The content with the damage.
-    pub(super) fn of(self, content: &[u8]) -> Vec<u8> {
+    pub(crate) fn of(self, content: &[u8]) -> Vec<u8> {
         let whole = content.trim_ascii_end();
         match self {
             Self::BrokenLine => [whole, b"\n", BROKEN_LINE.as_bytes(), b"\n"].concat(),

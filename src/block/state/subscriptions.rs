@@ -45,10 +45,10 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 /// Changes a resource to which one session has subscribed.
 #[derive(Debug)]
-pub(super) struct SubscriptionsCheck {
-    pub(super) settings: Arc<StateSettings>,
+pub(crate) struct SubscriptionsCheck {
+    pub(crate) settings: Arc<StateSettings>,
     /// Whether the server offers subscriptions.
-    pub(super) offers_updates: bool,
+    pub(crate) offers_updates: bool,
 }
 
 impl Check for SubscriptionsCheck {

@@ -13,7 +13,7 @@ use crate::source::duration_text;
 use crate::suite::Target;
 
 /// The result of a check; `again` is the second round, where the first one found something.
-pub(super) fn verdict(
+pub(crate) fn verdict(
     check: &IsolationCheck,
     context: &CheckContext<'_>,
     callers: &Callers,
@@ -151,7 +151,7 @@ impl NothingSeen<'_> {
 }
 
 /// The first names of a list, in backticks.
-pub(super) fn names<T: AsRef<str>>(names: &[T]) -> String {
+pub(crate) fn names<T: AsRef<str>>(names: &[T]) -> String {
     const MOST: usize = 5;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.as_ref())).collect();
     let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };

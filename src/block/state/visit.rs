@@ -22,9 +22,9 @@ const MOST_READ: usize = 32;
 const SHOWN: usize = 600;
 
 /// The limits of a round, and what happened in its sessions so far.
-pub(in crate::block) struct VisitRound<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) deadline: Instant,
+pub(crate) struct VisitRound<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) deadline: Instant,
     /// Tools that did not answer in time, which are not called again.
     silent: BTreeSet<String>,
     /// Why a server ended, if one did.
@@ -36,44 +36,44 @@ pub(in crate::block) struct VisitRound<'a> {
 
 /// Something that a session showed.
 #[derive(Debug, Clone)]
-pub(in crate::block) struct ShownText {
+pub(crate) struct ShownText {
     /// The place, in words.
-    pub(in crate::block) place: String,
+    pub(crate) place: String,
     /// The text in which canaries are looked for.
-    pub(in crate::block) text: String,
+    pub(crate) text: String,
     /// The tool that showed it.
-    pub(super) tool: Option<String>,
+    pub(crate) tool: Option<String>,
     /// The request that it answers; `None` where nobody asked.
-    pub(super) request: Option<ReproductionCall>,
-    pub(in crate::block) exchange: Exchange,
+    pub(crate) request: Option<ReproductionCall>,
+    pub(crate) exchange: Exchange,
     /// Whether it is the answer that was asked for, and no error.
-    pub(in crate::block) is_served: bool,
+    pub(crate) is_served: bool,
 }
 
 impl ShownText {
     /// The tool or request that showed it, in short.
-    pub(super) fn subject(&self) -> &str {
+    pub(crate) fn subject(&self) -> &str {
         self.tool.as_deref().unwrap_or(&self.exchange.title)
     }
 
     /// The result of an answer, without the id that differs from answer to answer.
-    pub(in crate::block) fn result(&self) -> Value {
+    pub(crate) fn result(&self) -> Value {
         serde_json::from_str::<Value>(&self.text).map(|mut message| message["result"].take()).unwrap_or_default()
     }
 
     /// The request that it answers.
-    pub(in crate::block) fn request(&self) -> Option<&ReproductionCall> {
+    pub(crate) fn request(&self) -> Option<&ReproductionCall> {
         self.request.as_ref()
     }
 
     /// The request that it answers, as a text.
-    pub(super) fn request_key(&self) -> Option<String> {
+    pub(crate) fn request_key(&self) -> Option<String> {
         let request = self.request.as_ref()?;
         Some(format!("{} {}", request.method, request.params))
     }
 
     /// A call that was cancelled, so that nothing answers it.
-    pub(super) fn cancelled(tool: &str, arguments: &Value, cancelled: &Cancelled) -> Self {
+    pub(crate) fn cancelled(tool: &str, arguments: &Value, cancelled: &Cancelled) -> Self {
         Self {
             place: format!("the call of `{tool}`"),
             text: String::new(),
@@ -95,34 +95,34 @@ impl ShownText {
 }
 
 impl<'a> VisitRound<'a> {
-    pub(in crate::block) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
+    pub(crate) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
         let (silent, frames) = (BTreeSet::new(), Vec::new());
         let deadline = Instant::now() + time;
         Self { context, deadline, silent, ended: None, failed: None, frames }
     }
 
-    pub(in crate::block) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
     /// Why a server ended, if one did.
-    pub(in crate::block) fn exit(&self) -> Option<Finding> {
+    pub(crate) fn exit(&self) -> Option<Finding> {
         self.ended.clone()
     }
 
     /// Why a request got no answer, the first time.
-    pub(in crate::block) fn failed(&self) -> Option<Finding> {
+    pub(crate) fn failed(&self) -> Option<Finding> {
         self.failed.clone()
     }
 
     /// Forgets which tools were silent and how servers ended, before other servers are asked.
-    pub(super) fn forget_failures(&mut self) {
+    pub(crate) fn forget_failures(&mut self) {
         self.silent.clear();
         (self.ended, self.failed) = (None, None);
     }
 
     /// Ends a session, and its server where that is its own.
-    pub(super) async fn close(&mut self, session: Session) {
+    pub(crate) async fn close(&mut self, session: Session) {
         if self.ended.is_some() {
             session.mark_exit_reported();
         }
@@ -132,21 +132,16 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Tools that did not answer in time.
-    pub(super) fn silent(&self) -> Vec<String> {
+    pub(crate) fn silent(&self) -> Vec<String> {
         self.silent.iter().cloned().collect()
     }
 
-    pub(in crate::block) fn take_frames(&mut self) -> Vec<u32> {
+    pub(crate) fn take_frames(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.frames)
     }
 
     /// Calls a tool; `None` where no answer came.
-    pub(in crate::block) async fn call(
-        &mut self,
-        session: &Session,
-        tool: &str,
-        arguments: &Value,
-    ) -> Option<ShownText> {
+    pub(crate) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<ShownText> {
         if self.silent.contains(tool) {
             return None;
         }
@@ -155,12 +150,12 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Makes a request again that was answered before.
-    pub(super) async fn repeat(&mut self, session: &Session, shown: &ShownText) -> Option<ShownText> {
+    pub(crate) async fn repeat(&mut self, session: &Session, shown: &ShownText) -> Option<ShownText> {
         let request = shown.request.clone()?;
         self.ask(session, &request.method, request.params, shown.tool.as_deref()).await
     }
 
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &mut self,
         session: &Session,
         method: &str,
@@ -187,7 +182,7 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Posts a request with the headers of a session and the id of another one; `None` where no answer came.
-    pub(super) async fn post_in(
+    pub(crate) async fn post_in(
         &mut self,
         session: &Session,
         session_id: &str,
@@ -258,7 +253,7 @@ impl<'a> VisitRound<'a> {
 
     /// Everything that a session shows of itself: its lists, resources and prompts, the answers of tools, and what it
     /// sent without being asked. `lookups` are the arguments for a tool.
-    pub(super) async fn visit(
+    pub(crate) async fn visit(
         &mut self,
         session: &Session,
         callers: &[CanaryCaller],
@@ -280,7 +275,7 @@ impl<'a> VisitRound<'a> {
     }
 
     /// The lists of a session, and what its resources and prompts show.
-    pub(in crate::block) async fn visit_lists(&mut self, session: &Session) -> Vec<ShownText> {
+    pub(crate) async fn visit_lists(&mut self, session: &Session) -> Vec<ShownText> {
         let mut shown = Vec::new();
         for kind in ListKind::ALL {
             let items = self.list(session, kind, &mut shown).await;

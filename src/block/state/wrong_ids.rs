@@ -22,26 +22,26 @@ const END_TIMEOUT: Duration = Duration::from_millis(500);
 const LONG_ID: usize = 16;
 
 /// The sessions of a server, and the time for their requests.
-pub(super) struct IdProbe<'a> {
-    pub(super) host: &'a Session,
-    pub(super) owner: &'a str,
-    pub(super) until: Instant,
-    pub(super) request_timeout: Duration,
-    pub(super) frames: Vec<u32>,
+pub(crate) struct IdProbe<'a> {
+    pub(crate) host: &'a Session,
+    pub(crate) owner: &'a str,
+    pub(crate) until: Instant,
+    pub(crate) request_timeout: Duration,
+    pub(crate) frames: Vec<u32>,
 }
 
 /// The answers under ids of sessions that are not open.
 #[derive(Debug, Default)]
-pub(super) struct WrongIdAnswers {
+pub(crate) struct WrongIdAnswers {
     /// Under the id of a session that was ended; `None` where no session could be ended.
-    pub(super) ended: Option<IdAnswer>,
+    pub(crate) ended: Option<IdAnswer>,
     /// Under an id like those that the server gives; `None` where the server needs no id.
-    pub(super) unknown: Option<IdAnswer>,
+    pub(crate) unknown: Option<IdAnswer>,
 }
 
 /// The answer to a request under some session id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct IdAnswer {
+pub(crate) struct IdAnswer {
     status: u16,
     /// Whether the request was served.
     is_served: bool,
@@ -50,7 +50,7 @@ pub(super) struct IdAnswer {
 
 impl IdProbe<'_> {
     /// Asks in a session, under an id that nobody has, and in the session after its end.
-    pub(super) async fn ask_with_wrong_ids(&mut self, id: &str) -> WrongIdAnswers {
+    pub(crate) async fn ask_with_wrong_ids(&mut self, id: &str) -> WrongIdAnswers {
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         self.send("POST", Some(&ready), Some(id), ReadUntil::Head).await;
         let mut answers = WrongIdAnswers::default();
@@ -102,7 +102,7 @@ impl IdProbe<'_> {
 
 impl WrongIdAnswers {
     /// The findings about them; `again` are those in another session, so that nothing is an accident.
-    pub(super) fn findings(&self, again: &Self, revision: Revision) -> Vec<Finding> {
+    pub(crate) fn findings(&self, again: &Self, revision: Revision) -> Vec<Finding> {
         let mut found = Vec::new();
         if let (Some(first), Some(again)) = (self.ended, again.ended)
             && first.status != 404
@@ -120,7 +120,7 @@ impl WrongIdAnswers {
     }
 
     /// The note where nothing is wrong.
-    pub(super) fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         let ended = match self.ended {
             Some(answer) => format!("an ended one is answered with {}", answer.status),
             None => "the server lets clients end none".to_owned(),

@@ -24,7 +24,7 @@ const SHOWN_STATE: usize = 200;
 /// An id that no request has.
 const UNUSED_ID: &str = "mcprove-never-asked";
 
-pub(super) async fn cancel_slow_call(
+pub(crate) async fn cancel_slow_call(
     client: &SlowCallClient<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,

@@ -11,7 +11,7 @@ use crate::suite::{Target, ToolSelection};
 use crate::transport::TransportKind;
 use crate::wire::{Era, Revision};
 
-pub(super) fn cases(
+pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<TimeoutSettings>,

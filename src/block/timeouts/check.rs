@@ -13,9 +13,9 @@ use crate::plan::{BoxFuture, Check, CheckContext};
 
 /// Checks one aspect of slow calls.
 #[derive(Debug)]
-pub(super) struct SlowCallCheck {
-    pub(super) settings: Arc<TimeoutSettings>,
-    pub(super) aspect: SlowCallAspect,
+pub(crate) struct SlowCallCheck {
+    pub(crate) settings: Arc<TimeoutSettings>,
+    pub(crate) aspect: SlowCallAspect,
 }
 
 impl Check for SlowCallCheck {

@@ -14,15 +14,15 @@ use crate::source::duration_text;
 use crate::wire::Era;
 
 /// A session, and the time that is left for it.
-pub(super) struct SlowCallClient<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) session: Session,
+pub(crate) struct SlowCallClient<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) session: Session,
     deadline: Instant,
     max_time: Duration,
 }
 
 /// Why a check cannot go on.
-pub(super) enum Stuck {
+pub(crate) enum Stuck {
     /// The server is gone, or gave no answer that can be read.
     Failed(Box<CallFailure>),
     /// The time of the check is over.
@@ -31,7 +31,7 @@ pub(super) enum Stuck {
 
 impl<'a> SlowCallClient<'a> {
     /// Starts a server; the result is that of a check without one.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         context: &'a CheckContext<'a>,
         settings: &TimeoutSettings,
     ) -> Result<Self, Box<CheckResult>> {
@@ -40,12 +40,12 @@ impl<'a> SlowCallClient<'a> {
         Ok(Self { context, session, deadline, max_time })
     }
 
-    pub(super) fn left(&self) -> Duration {
+    pub(crate) fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
     /// The request that shows that the server goes on.
-    pub(super) fn sign_of_life(&self) -> &'static str {
+    pub(crate) fn sign_of_life(&self) -> &'static str {
         match self.session.server.revision.era() {
             Era::Session => "ping",
             Era::Stateless => "server/discover",
@@ -53,7 +53,7 @@ impl<'a> SlowCallClient<'a> {
     }
 
     /// Calls a tool; asks for progress where the server is to report it.
-    pub(super) async fn call(&self, params: &Value, limit: Duration, progress: bool) -> Result<SessionReply, Stuck> {
+    pub(crate) async fn call(&self, params: &Value, limit: Duration, progress: bool) -> Result<SessionReply, Stuck> {
         let request = SessionRequest {
             owner: self.context.owner,
             method: "tools/call",
@@ -65,14 +65,14 @@ impl<'a> SlowCallClient<'a> {
     }
 
     /// Makes a request without parameters.
-    pub(super) async fn ask(&self, method: &str, limit: Duration) -> Result<SessionReply, Stuck> {
+    pub(crate) async fn ask(&self, method: &str, limit: Duration) -> Result<SessionReply, Stuck> {
         let timeout = Some(limit.min(self.left()));
         let request = SessionRequest { owner: self.context.owner, method, params: None, timeout, progress: false };
         self.session.request(request).await.map_err(|failure| self.stuck(failure))
     }
 
     /// Shows that the server goes on, within that time: it answers a sign of life, and serves a quick call.
-    pub(super) async fn goes_on(&self, quick: Option<&QuickCall>, limit: Duration) -> Result<Recovery, Stuck> {
+    pub(crate) async fn goes_on(&self, quick: Option<&QuickCall>, limit: Duration) -> Result<Recovery, Stuck> {
         let alive = self.ask(self.sign_of_life(), limit).await?;
         let Some(quick) = quick else { return Ok(Recovery::Served(alive.answer_frame)) };
         let reply = self.call(&quick.params, limit, false).await?;
@@ -86,17 +86,17 @@ impl<'a> SlowCallClient<'a> {
     }
 
     /// Waits for so long, or until the time of the check is over.
-    pub(super) async fn wait(&self, time: Duration) {
+    pub(crate) async fn wait(&self, time: Duration) {
         tokio::time::sleep(time.min(self.left())).await;
     }
 
-    pub(super) fn stuck(&self, failure: CallFailure) -> Stuck {
+    pub(crate) fn stuck(&self, failure: CallFailure) -> Stuck {
         let is_late = matches!(failure.reason, FailureReason::Timeout(_)) && self.left().is_zero();
         if is_late { Stuck::OutOfTime } else { Stuck::Failed(Box::new(failure)) }
     }
 
     /// The result of a check that cannot go on.
-    pub(super) fn stuck_result(&self, stuck: &Stuck) -> CheckResult {
+    pub(crate) fn stuck_result(&self, stuck: &Stuck) -> CheckResult {
         match stuck {
             Stuck::Failed(failure) => CheckResult {
                 frames: failure.frame.into_iter().collect(),
@@ -111,7 +111,7 @@ impl<'a> SlowCallClient<'a> {
     }
 
     /// Ends the session; a server that had ended by itself fails the check.
-    pub(super) async fn close(self, result: CheckResult) -> CheckResult {
+    pub(crate) async fn close(self, result: CheckResult) -> CheckResult {
         let protocol_revision = self.session.server.revision.to_string();
         if result.outcome == Outcome::Failed {
             self.session.mark_exit_reported();
@@ -124,7 +124,7 @@ impl<'a> SlowCallClient<'a> {
 }
 
 /// A server's answer to a call after a cancellation.
-pub(super) enum Recovery {
+pub(crate) enum Recovery {
     /// The last answer shows that it goes on.
     Served(u32),
     /// It no longer serves what it served before.
@@ -132,12 +132,12 @@ pub(super) enum Recovery {
 }
 
 /// The parameters of a call.
-pub(super) fn call_params(tool: &str, arguments: &Value) -> Value {
+pub(crate) fn call_params(tool: &str, arguments: &Value) -> Value {
     json!({"name": tool, "arguments": arguments})
 }
 
 /// The outcome of findings: a warning, unless one of them fails.
-pub(super) fn outcome_of(findings: &[Finding]) -> Outcome {
+pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
     let fails = |found: &Finding| found.level == RequirementLevel::Must;
     if findings.iter().any(fails) { Outcome::Failed } else { Outcome::Warned }
 }

@@ -17,7 +17,7 @@ const SLACK: Duration = Duration::from_secs(2);
 /// How often the state is read while the work should end.
 const READS: u32 = 8;
 
-pub(super) async fn disconnect(
+pub(crate) async fn disconnect(
     client: &SlowCallClient<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,

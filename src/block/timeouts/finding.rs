@@ -15,24 +15,24 @@ const LISTED: usize = 5;
 
 /// A result that grows with the exchanges and findings of a check.
 #[derive(Debug)]
-pub(super) struct CallEvidence {
+pub(crate) struct CallEvidence {
     exchanges: Vec<Exchange>,
     findings: Vec<Finding>,
     frames: Vec<u32>,
 }
 
 impl CallEvidence {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { exchanges: Vec::new(), findings: Vec::new(), frames: Vec::new() }
     }
 
     /// Adds a call that was answered.
-    pub(super) fn answered(&mut self, tool: &str, reply: &SessionReply) {
+    pub(crate) fn answered(&mut self, tool: &str, reply: &SessionReply) {
         self.add(exchange(&format!("tools/call {tool}"), reply));
     }
 
     /// Adds a slow call whose answer nobody awaited after that time, and what came all the same.
-    pub(super) fn given_up(&mut self, slow: &SlowCall, frame: u32, after: Duration, late: &[LateMessage]) {
+    pub(crate) fn given_up(&mut self, slow: &SlowCall, frame: u32, after: Duration, late: &[LateMessage]) {
         self.add(Exchange {
             phase: Phase::Steps,
             title: format!("tools/call {}", slow.tool),
@@ -47,12 +47,12 @@ impl CallEvidence {
     }
 
     /// Adds the messages that a verdict without a call rests on.
-    pub(super) fn saw(&mut self, frames: impl IntoIterator<Item = u32>) {
+    pub(crate) fn saw(&mut self, frames: impl IntoIterator<Item = u32>) {
         self.frames.extend(frames);
     }
 
     /// Whether nothing was found so far.
-    pub(super) fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 
@@ -63,7 +63,7 @@ impl CallEvidence {
     }
 
     /// Adds a finding that the last exchange shows.
-    pub(super) fn find(&mut self, mut found: Finding) {
+    pub(crate) fn find(&mut self, mut found: Finding) {
         found.exchange = self.exchanges.len().checked_sub(1);
         if found.frame.is_none() {
             found.frame = self.exchanges.last().and_then(|last| last.answer_frame.or(Some(last.frame)));
@@ -72,7 +72,7 @@ impl CallEvidence {
     }
 
     /// The result: that of the findings, or else a pass with this note.
-    pub(super) fn result(self, note: String) -> CheckResult {
+    pub(crate) fn result(self, note: String) -> CheckResult {
         let Self { exchanges, findings, frames } = self;
         if findings.is_empty() {
             let reason = Some(Reason::Measured(note));
@@ -83,7 +83,7 @@ impl CallEvidence {
 }
 
 /// Late messages, a line for each.
-pub(super) fn listed(late: &[LateMessage]) -> String {
+pub(crate) fn listed(late: &[LateMessage]) -> String {
     let line = |message: &LateMessage| {
         let kind = match message.kind {
             LateMessageKind::Progress => "progress",

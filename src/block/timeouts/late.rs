@@ -9,22 +9,22 @@ use crate::wire::{Direction, Frame};
 
 /// A message for a cancelled request.
 #[derive(Debug, Clone)]
-pub(super) struct LateMessage {
-    pub(super) frame: u32,
+pub(crate) struct LateMessage {
+    pub(crate) frame: u32,
     /// Since the cancellation.
-    pub(super) after: Duration,
-    pub(super) kind: LateMessageKind,
+    pub(crate) after: Duration,
+    pub(crate) kind: LateMessageKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LateMessageKind {
+pub(crate) enum LateMessageKind {
     Progress,
     Result,
     Error,
 }
 
 /// The messages for the request of a frame that came later than so long after it.
-pub(super) fn late_messages(session: &Session, request: u32, cancelled_after: Duration) -> Vec<LateMessage> {
+pub(crate) fn late_messages(session: &Session, request: u32, cancelled_after: Duration) -> Vec<LateMessage> {
     let frames = session.frames();
     let Some(sent) = frames.iter().find(|frame| frame.seq == request) else { return Vec::new() };
     let id = sent.json().ok().and_then(|message| message.get("id").cloned()).unwrap_or_default();

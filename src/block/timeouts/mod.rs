@@ -32,7 +32,7 @@ use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Located, Node, Span, Value};
 use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "timeouts",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

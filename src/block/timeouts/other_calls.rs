@@ -11,7 +11,7 @@ use crate::source::duration_text;
 /// In how many rounds the other requests must wait.
 const ROUNDS: usize = 3;
 
-pub(super) async fn compare(
+pub(crate) async fn compare(
     client: &SlowCallClient<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,

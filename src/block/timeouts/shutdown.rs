@@ -45,7 +45,7 @@ impl ShutdownScene {
 }
 
 /// Ends the server of a session, and then others, in every way.
-pub(super) async fn shut_down(
+pub(crate) async fn shut_down(
     client: SlowCallClient<'_>,
     settings: &TimeoutSettings,
     slow: Option<&SlowCall>,

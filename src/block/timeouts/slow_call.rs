@@ -22,7 +22,7 @@ use crate::wire::{Direction, Tool};
 const SHORTEST: Duration = Duration::from_millis(300);
 
 /// How often a slow call takes the time of a quick one, at least: what is in between says nothing about waiting.
-pub(super) const TIMES_QUICK: u32 = 10;
+pub(crate) const TIMES_QUICK: u32 = 10;
 
 /// How many tools are tried in the search for a quick one.
 const QUICK_TRIES: usize = 8;
@@ -34,7 +34,7 @@ const SLOW_TRIES: usize = 64;
 ///
 /// The case that measured them does so again when it is run again: a replay answers the calls that a case made.
 #[derive(Debug, Default)]
-pub(super) struct SlowCalls(Mutex<BTreeMap<String, Arc<OnceCell<MeasuredBy>>>>);
+pub(crate) struct SlowCalls(Mutex<BTreeMap<String, Arc<OnceCell<MeasuredBy>>>>);
 
 /// Calls, and the id of the case that measured them.
 #[derive(Debug)]
@@ -45,26 +45,26 @@ struct MeasuredBy {
 
 /// A slow call and a quick one, as far as a server has them.
 #[derive(Debug, Clone)]
-pub(super) struct MeasuredCalls {
+pub(crate) struct MeasuredCalls {
     slow: Result<SlowCall, CheckResult>,
     /// A call of a tool that only reads.
-    pub(super) quick: Option<QuickCall>,
+    pub(crate) quick: Option<QuickCall>,
 }
 
 /// A call that takes long.
 #[derive(Debug, Clone)]
-pub(super) struct SlowCall {
-    pub(super) tool: String,
-    pub(super) params: Value,
+pub(crate) struct SlowCall {
+    pub(crate) tool: String,
+    pub(crate) params: Value,
     /// The time that it takes alone.
-    pub(super) time: Duration,
+    pub(crate) time: Duration,
 }
 
 /// A call that takes little time.
 #[derive(Debug, Clone)]
-pub(super) struct QuickCall {
-    pub(super) tool: String,
-    pub(super) params: Value,
+pub(crate) struct QuickCall {
+    pub(crate) tool: String,
+    pub(crate) params: Value,
 }
 
 impl MeasuredCalls {
@@ -80,14 +80,14 @@ impl MeasuredCalls {
     }
 
     /// The slow call; the result is that of a check without one.
-    pub(super) fn slow(&self) -> Result<&SlowCall, CheckResult> {
+    pub(crate) fn slow(&self) -> Result<&SlowCall, CheckResult> {
         self.slow.as_ref().map_err(CheckResult::clone)
     }
 }
 
 impl SlowCalls {
     /// The calls of a server, measured in this session if they are not known yet.
-    pub(super) async fn of(&self, client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
+    pub(crate) async fn of(&self, client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
         let key = format!("{}/{}", client.context.server_name, client.session.server.revision);
         let cell = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         let mut has_measured = false;
@@ -259,6 +259,6 @@ impl CallSearch<'_> {
 }
 
 /// A valid call of a tool that may be called: with arguments of the suite, or generated ones.
-pub(super) fn params_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, NotCallable> {
+pub(crate) fn params_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, NotCallable> {
     Ok(call_params(&tool.name, &filled_arguments(context, tool)?))
 }

@@ -13,18 +13,18 @@ use crate::plan::arguments::ConfigSource;
 use crate::session::SessionReply;
 
 /// Reads the state with a tool.
-pub(super) struct StateReader {
-    pub(super) tool: String,
+pub(crate) struct StateReader {
+    pub(crate) tool: String,
     params: Value,
     /// Whether it changes in the second half of a call, so that it shows whether a call goes on.
-    pub(super) shows_end: bool,
+    pub(crate) shows_end: bool,
     /// The shorter of two times that the slow call took alone.
-    pub(super) slow_time: Duration,
+    pub(crate) slow_time: Duration,
 }
 
 impl StateReader {
     /// The reader that the suite names; `None` without one. The result is that of a check whose reader shows nothing.
-    pub(super) async fn of(
+    pub(crate) async fn of(
         client: &SlowCallClient<'_>,
         settings: &TimeoutSettings,
         slow: &SlowCall,
@@ -76,13 +76,13 @@ impl StateReader {
         Ok(None)
     }
 
-    pub(super) async fn read(&self, client: &SlowCallClient<'_>) -> Result<SessionReply, Stuck> {
+    pub(crate) async fn read(&self, client: &SlowCallClient<'_>) -> Result<SessionReply, Stuck> {
         client.call(&self.params, client.context.request_timeout, false).await
     }
 }
 
 /// The part of an answer that shows the state.
-pub(super) fn shown(reply: &SessionReply) -> Value {
+pub(crate) fn shown(reply: &SessionReply) -> Value {
     let mut result = reply.message.get("result").cloned().unwrap_or_default();
     if let Some(members) = result.as_object_mut() {
         members.shift_remove("_meta");

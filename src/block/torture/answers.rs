@@ -22,9 +22,9 @@ const TRIES_TO_MINIMISE: usize = 2;
 
 /// Concurrent calls of one tool.
 #[derive(Debug)]
-pub(super) struct AnswersCheck {
-    pub(super) settings: Arc<Torture>,
-    pub(super) tool: String,
+pub(crate) struct AnswersCheck {
+    pub(crate) settings: Arc<Torture>,
+    pub(crate) tool: String,
 }
 
 impl Check for AnswersCheck {

@@ -17,7 +17,7 @@ const POLLING: Duration = Duration::from_millis(200);
 
 /// When a client reads the answers to its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BurstReading {
+pub(crate) enum BurstReading {
     /// As they come.
     AtOnce,
     /// Once no more of them fit into what lies between server and client.
@@ -28,24 +28,24 @@ pub(super) enum BurstReading {
 
 /// The answers to many calls.
 #[derive(Debug, Default)]
-pub(super) struct Burst {
+pub(crate) struct Burst {
     /// How many calls were answered, and how many were not.
-    pub(super) answered: usize,
-    pub(super) unanswered: usize,
+    pub(crate) answered: usize,
+    pub(crate) unanswered: usize,
     /// How many lines waited when reading began.
-    pub(super) waiting: usize,
+    pub(crate) waiting: usize,
     /// An answer with the text of another call, of which there may be more.
     swapped: Option<Finding>,
     /// Lines that broke the protocol: second answers, answers that are torn.
     broken: Option<Finding>,
     /// Why no more answers can come.
-    pub(super) end: Option<CallFailure>,
+    pub(crate) end: Option<CallFailure>,
 }
 
 impl Burst {
     /// Sends the calls in the first session, and reads until all are answered, nothing has come for so long, or nothing can
     /// come; `None` over HTTP.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         clients: &Clients<'_>,
         calls: &NumberedCalls,
         reading: BurstReading,
@@ -122,18 +122,18 @@ impl Burst {
     }
 
     /// The end of the server.
-    pub(super) fn crash(&self) -> Option<Finding> {
+    pub(crate) fn crash(&self) -> Option<Finding> {
         self.end.as_ref().map(Finding::from)
     }
 
     /// Whether its process was ended by a signal.
-    pub(super) fn has_signal(&self) -> bool {
+    pub(crate) fn has_signal(&self) -> bool {
         let reason = self.end.as_ref().map(|end| &end.reason);
         matches!(reason, Some(FailureReason::Exited(ServerExit::Signal(_))))
     }
 
     /// An answer that is not as it must be.
-    pub(super) fn bad_answer(&self) -> Option<Finding> {
+    pub(crate) fn bad_answer(&self) -> Option<Finding> {
         self.swapped.clone().or_else(|| self.broken.clone())
     }
 }

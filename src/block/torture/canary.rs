@@ -20,7 +20,7 @@ const MOST_TEMPLATES: usize = 10;
 
 /// Makes canaries, and finds them in answers.
 #[derive(Debug, Clone)]
-pub(super) struct NumberedCanaries {
+pub(crate) struct NumberedCanaries {
     /// Follows from the seed and the tool.
     prefix: String,
     /// Sets them apart from those that an earlier run left in the server.
@@ -30,35 +30,35 @@ pub(super) struct NumberedCanaries {
 }
 
 impl NumberedCanaries {
-    pub(super) fn new(seed: u64, tool: &str) -> Self {
+    pub(crate) fn new(seed: u64, tool: &str) -> Self {
         let bits = Rng::new(seed).fork(tool).bits();
         Self { prefix: format!("zq{:07x}r", bits & 0xfff_ffff), run: 0, next: 1 }
     }
 
     /// Those that differ from all in texts of the server.
-    pub(super) fn unlike<'a>(self, texts: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn unlike<'a>(self, texts: impl Iterator<Item = &'a str>) -> Self {
         let runs = texts.flat_map(|text| self.numbers_in(text)).map(|(run, _)| run + 1);
         Self { run: runs.max().unwrap_or_default().max(self.run), ..self }
     }
 
     /// The numbers of the next canaries.
-    pub(super) fn next(&mut self, count: usize) -> Range<u64> {
+    pub(crate) fn next(&mut self, count: usize) -> Range<u64> {
         let begin = self.next;
         self.next += count as u64;
         begin..self.next
     }
 
-    pub(super) fn of(&self, number: u64) -> String {
+    pub(crate) fn of(&self, number: u64) -> String {
         format!("{}{:04x}v{number:06x}", self.prefix, self.run)
     }
 
     /// The calls whose canaries a text has, in order, each once.
-    pub(super) fn calls_in(&self, text: &str) -> Vec<u64> {
+    pub(crate) fn calls_in(&self, text: &str) -> Vec<u64> {
         self.counted_in(text).into_keys().collect()
     }
 
     /// The same with how often each canary is there.
-    pub(super) fn counted_in(&self, text: &str) -> BTreeMap<u64, usize> {
+    pub(crate) fn counted_in(&self, text: &str) -> BTreeMap<u64, usize> {
         let mut counted = BTreeMap::new();
         for (_, number) in self.numbers_in(text).filter(|(run, _)| *run == self.run) {
             *counted.entry(number).or_default() += 1;
@@ -78,7 +78,7 @@ impl NumberedCanaries {
 
 /// Arguments with places for a canary.
 #[derive(Debug, Clone)]
-pub(super) struct ArgumentTemplate {
+pub(crate) struct ArgumentTemplate {
     arguments: Value,
     /// The places, as JSON pointers.
     at: Vec<String>,
@@ -87,7 +87,7 @@ pub(super) struct ArgumentTemplate {
 impl ArgumentTemplate {
     /// Templates of a tool, the most promising first: all texts are replaced, then each one alone. There are none where no
     /// argument takes any text.
-    pub(super) fn of_tool(tool: &Tool, context: &CheckContext<'_>, seed: u64) -> Result<Vec<Self>, Unusable> {
+    pub(crate) fn of_tool(tool: &Tool, context: &CheckContext<'_>, seed: u64) -> Result<Vec<Self>, Unusable> {
         let safe = SafeArguments::new(&tool.arguments_schema(), server_folder(context.suite, context.server_name))?;
         let generator = safe.generator();
         let given = known_arguments(context.suite, tool).and_then(|(_, known)| (context.filled)(&known));
@@ -100,7 +100,7 @@ impl ArgumentTemplate {
     }
 
     /// The arguments with a canary at every place.
-    pub(super) fn with(&self, canary: &str) -> Value {
+    pub(crate) fn with(&self, canary: &str) -> Value {
         put_all(&self.arguments, &self.at, canary)
     }
 }
@@ -164,7 +164,7 @@ fn marked(text: &str, canary: &str) -> String {
 }
 
 /// Members of an answer by name, the outermost first: structured content, or a text that is JSON.
-pub(super) fn members_of(answer: &Value) -> Map<String, Value> {
+pub(crate) fn members_of(answer: &Value) -> Map<String, Value> {
     let mut members = Map::new();
     for whole in wholes_of(answer) {
         let mut level = vec![&whole];
@@ -181,7 +181,7 @@ pub(super) fn members_of(answer: &Value) -> Map<String, Value> {
 }
 
 /// The JSON values of an answer: structured content, and each text that is JSON.
-pub(super) fn wholes_of(answer: &Value) -> Vec<Value> {
+pub(crate) fn wholes_of(answer: &Value) -> Vec<Value> {
     let result = &answer["result"];
     let texts = result["content"].as_array().into_iter().flatten().filter_map(|content| content["text"].as_str());
     let parsed = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
@@ -189,7 +189,7 @@ pub(super) fn wholes_of(answer: &Value) -> Vec<Value> {
 }
 
 /// The values directly inside of one.
-pub(super) fn inside(value: &Value) -> Vec<&Value> {
+pub(crate) fn inside(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(members) => members.values().collect(),

@@ -17,12 +17,12 @@ use crate::suite::ToolSelection;
 use crate::wire::{Catalog, Tool};
 
 /// The variants that concurrent calls judge.
-pub(super) const JUDGES: [&str; 2] = [LOST_UPDATE, MISROUTED];
+pub(crate) const JUDGES: [&str; 2] = [LOST_UPDATE, MISROUTED];
 
 const LOST_UPDATE: &str = "STATE-LOST-UPDATE";
 const MISROUTED: &str = "TOOL-RESULT-MISROUTED";
 
-pub(super) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Vec<Case> {
+pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
     let in_pairs: Vec<Located<String>> = settings.pairs.iter().flat_map(names).collect();
     cases.extend(planner.unknown_tools(template, &ToolSelection::Named(in_pairs), catalog));

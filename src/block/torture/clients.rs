@@ -28,7 +28,7 @@ const MOST_IN_FLIGHT: usize = 512;
 const TWIN_TIME: Duration = Duration::from_secs(1);
 
 /// The sessions of a case.
-pub(super) struct Clients<'a> {
+pub(crate) struct Clients<'a> {
     context: &'a CheckContext<'a>,
     sessions: Vec<Arc<Session>>,
     in_flight: usize,
@@ -37,35 +37,35 @@ pub(super) struct Clients<'a> {
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// The number in its canary.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// The session, as an index.
-    pub(super) session: usize,
+    pub(crate) session: usize,
 }
 
 /// Calls of a tool that differ in their canaries only.
 #[derive(Debug, Clone)]
-pub(super) struct NumberedCalls {
-    pub(super) tool: String,
-    pub(super) template: ArgumentTemplate,
-    pub(super) canaries: NumberedCanaries,
-    pub(super) calls: Vec<Call>,
+pub(crate) struct NumberedCalls {
+    pub(crate) tool: String,
+    pub(crate) template: ArgumentTemplate,
+    pub(crate) canaries: NumberedCanaries,
+    pub(crate) calls: Vec<Call>,
 }
 
 /// A request that follows a call in the same session at once.
-pub(super) type FollowUp = dyn Fn(&NumberedAnswer) -> Option<ToolRequest> + Send + Sync;
+pub(crate) type FollowUp = dyn Fn(&NumberedAnswer) -> Option<ToolRequest> + Send + Sync;
 
 /// A method and its parameters.
 #[derive(Debug, Clone)]
-pub(super) struct ToolRequest {
-    pub(super) method: &'static str,
-    pub(super) params: Value,
+pub(crate) struct ToolRequest {
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
 }
 
 /// How a call reaches the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Delivery {
+pub(crate) enum Delivery {
     Once,
     /// As two requests at once that differ in their ids only.
     Twice,
@@ -74,27 +74,27 @@ pub(super) enum Delivery {
 }
 
 /// Calls at a time, and what is asked after each of them.
-pub(super) struct Concurrent<'a> {
-    pub(super) calls: &'a NumberedCalls,
-    pub(super) delivery: Delivery,
+pub(crate) struct Concurrent<'a> {
+    pub(crate) calls: &'a NumberedCalls,
+    pub(crate) delivery: Delivery,
     /// The time of the slowest call that was made alone.
-    pub(super) slowest: Duration,
-    pub(super) follow_up: Option<Arc<FollowUp>>,
+    pub(crate) slowest: Duration,
+    pub(crate) follow_up: Option<Arc<FollowUp>>,
 }
 
 /// A call that was answered.
 #[derive(Debug, Clone)]
-pub(super) struct NumberedAnswer {
-    pub(super) number: u64,
-    pub(super) session: usize,
-    pub(super) reply: KeptReply,
+pub(crate) struct NumberedAnswer {
+    pub(crate) number: u64,
+    pub(crate) session: usize,
+    pub(crate) reply: KeptReply,
     /// The read that followed; `None` where none did, or none was served.
-    pub(super) followed: Option<Followed>,
+    pub(crate) followed: Option<Followed>,
 }
 
 /// The read that followed a call.
 #[derive(Debug, Clone)]
-pub(super) enum Followed {
+pub(crate) enum Followed {
     /// The text of the call.
     Own,
     /// Anything else.
@@ -103,12 +103,12 @@ pub(super) enum Followed {
 
 /// An answer as text, of which there may be very many.
 #[derive(Debug, Clone)]
-pub(super) struct KeptReply {
+pub(crate) struct KeptReply {
     params: Box<str>,
     message: Box<str>,
     frame: u32,
     answer_frame: u32,
-    pub(super) elapsed: Duration,
+    pub(crate) elapsed: Duration,
     is_served: bool,
 }
 
@@ -138,7 +138,7 @@ impl KeptReply {
     }
 
     /// The answer as it came, without the notifications in between.
-    pub(super) fn whole(&self) -> SessionReply {
+    pub(crate) fn whole(&self) -> SessionReply {
         let parsed = |text: &str| serde_json::from_str(text).unwrap_or_default();
         SessionReply {
             message: Arc::new(parsed(&self.message)),
@@ -152,7 +152,7 @@ impl KeptReply {
 }
 
 /// Why a case cannot go on.
-pub(super) enum Halt {
+pub(crate) enum Halt {
     /// A call failed, and no other call is worth while.
     Failed(Box<CallFailure>),
     /// The time of the case is over.
@@ -169,7 +169,7 @@ impl NumberedCalls {
         ToolRequest { method: "tools/call", params: json!({"name": self.tool, "arguments": arguments}) }
     }
 
-    pub(super) fn arguments(&self, call: Call) -> Value {
+    pub(crate) fn arguments(&self, call: Call) -> Value {
         self.template.with(&self.canaries.of(call.number))
     }
 }
@@ -180,30 +180,30 @@ impl NumberedAnswer {
     }
 
     /// Whether the tool did what it was asked to.
-    pub(super) fn is_served(&self) -> bool {
+    pub(crate) fn is_served(&self) -> bool {
         self.reply.is_served
     }
 
     /// The message as text.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.reply.message
     }
 
     /// The call of a tool and this answer, as they are shown.
-    pub(super) fn exchange(&self, tool: &str) -> Exchange {
+    pub(crate) fn exchange(&self, tool: &str) -> Exchange {
         exchange(&format!("tools/call {tool}"), &self.reply.whole())
     }
 }
 
 impl<'a> Clients<'a> {
     /// A server with one session.
-    pub(super) async fn single(context: &'a CheckContext<'a>, deadline: Instant) -> Result<Self, Finding> {
+    pub(crate) async fn single(context: &'a CheckContext<'a>, deadline: Instant) -> Result<Self, Finding> {
         let sessions = vec![Arc::new(context.servers.open().await?)];
         Ok(Self { context, sessions, in_flight: 1, deadline })
     }
 
     /// Opens as many sessions with one server as it has, up to those that are asked for.
-    pub(super) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, Finding> {
+    pub(crate) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, Finding> {
         let deadline = Instant::now() + settings.max_time;
         let first = context.servers.open().await?;
         let mut others = Vec::new();
@@ -227,7 +227,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Calls with the next canaries, in turn in every session.
-    pub(super) fn calls(
+    pub(crate) fn calls(
         &self,
         tool: &str,
         template: &ArgumentTemplate,
@@ -241,27 +241,27 @@ impl<'a> Clients<'a> {
     }
 
     /// The first session, and to whom its frames belong.
-    pub(super) fn first(&self) -> (&Session, &str) {
+    pub(crate) fn first(&self) -> (&Session, &str) {
         (&self.sessions[0], self.context.owner)
     }
 
     /// Whether messages travel as lines of a stream.
-    pub(super) fn is_stream(&self) -> bool {
+    pub(crate) fn is_stream(&self) -> bool {
         self.sessions.iter().all(|session| !session.server.transport.is_over_http())
     }
 
     /// Whether the server says that it has a list.
-    pub(super) fn offers(&self, kind: ListKind) -> bool {
+    pub(crate) fn offers(&self, kind: ListKind) -> bool {
         self.sessions[0].server.capabilities.get(kind.capability()).is_some()
     }
 
     /// Walks a list to its end.
-    pub(super) async fn list(&self, session: usize, kind: ListKind) -> Result<SessionReply, CallFailure> {
+    pub(crate) async fn list(&self, session: usize, kind: ListKind) -> Result<SessionReply, CallFailure> {
         self.sessions[session].list(self.context.owner, kind).await
     }
 
     /// The same for a task of its own.
-    pub(super) fn list_apart(
+    pub(crate) fn list_apart(
         &self,
         session: usize,
         kind: ListKind,
@@ -270,28 +270,28 @@ impl<'a> Clients<'a> {
         async move { session.list(&owner, kind).await }
     }
 
-    pub(super) fn sessions(&self) -> usize {
+    pub(crate) fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
     /// How many calls are under way at a time.
-    pub(super) fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.in_flight * self.sessions.len()
     }
 
     /// The ways in which a call can be repeated at once.
-    pub(super) fn repeated_deliveries(&self) -> &'static [Delivery] {
+    pub(crate) fn repeated_deliveries(&self) -> &'static [Delivery] {
         // Over HTTP+SSE the answers to all POSTs come on one stream.
         let is_posted = self.sessions.iter().all(|session| session.server.transport == TransportKind::Http);
         if is_posted { &[Delivery::Twice, Delivery::PostedTwice] } else { &[Delivery::Twice] }
     }
 
-    pub(super) fn is_late(&self) -> bool {
+    pub(crate) fn is_late(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
     /// Waits for so long, or until the time of the case is over.
-    pub(super) async fn wait(&self, time: Duration) {
+    pub(crate) async fn wait(&self, time: Duration) {
         tokio::time::sleep(time.min(self.left())).await;
     }
 
@@ -300,7 +300,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Makes a request and waits for its answer; `None` where there is none that could be read, and the server goes on.
-    pub(super) async fn request(&self, session: usize, request: ToolRequest) -> Result<Option<SessionReply>, Halt> {
+    pub(crate) async fn request(&self, session: usize, request: ToolRequest) -> Result<Option<SessionReply>, Halt> {
         let ToolRequest { method, params } = request;
         let session = &self.sessions[session];
         let timeout = self.context.request_timeout.min(self.left());
@@ -315,7 +315,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Makes one of the calls, and returns why it gets no answer.
-    pub(super) async fn failure_of(&self, calls: &NumberedCalls, call: Call) -> Option<CallFailure> {
+    pub(crate) async fn failure_of(&self, calls: &NumberedCalls, call: Call) -> Option<CallFailure> {
         let ToolRequest { method, params } = calls.request(call);
         let timeout = Some(self.context.request_timeout.min(self.left()));
         let owner = self.context.owner;
@@ -324,13 +324,13 @@ impl<'a> Clients<'a> {
     }
 
     /// Makes one of the calls.
-    pub(super) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, Halt> {
+    pub(crate) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, Halt> {
         let reply = self.request(call.session, calls.request(call)).await?;
         Ok(reply.map(|reply| NumberedAnswer::of(call, KeptReply::of(&reply))))
     }
 
     /// Makes the calls, each after the answer of the one before.
-    pub(super) async fn one_after_another(&self, calls: &NumberedCalls) -> Result<Vec<NumberedAnswer>, Halt> {
+    pub(crate) async fn one_after_another(&self, calls: &NumberedCalls) -> Result<Vec<NumberedAnswer>, Halt> {
         let mut answered = Vec::new();
         for call in &calls.calls {
             answered.extend(self.call(calls, *call).await?);
@@ -339,7 +339,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Makes the calls, several at a time in every session, and keeps what `judge` makes of the answers.
-    pub(super) async fn at_a_time<T: Send + 'static>(
+    pub(crate) async fn at_a_time<T: Send + 'static>(
         &self,
         concurrent: &Concurrent<'_>,
         judge: impl Fn(NumberedAnswer) -> Option<T> + Send + Sync + 'static,
@@ -398,19 +398,19 @@ impl<'a> Clients<'a> {
     }
 
     /// Kills the server.
-    pub(super) async fn kill(&self) {
+    pub(crate) async fn kill(&self) {
         for session in &self.sessions {
             session.kill().await;
         }
     }
 
     /// Whether the server is gone.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         !self.sessions.iter().any(|session| session.is_open())
     }
 
     /// Ends all sessions; the finding tells of a server that had ended by itself.
-    pub(super) async fn end(self) -> Option<Finding> {
+    pub(crate) async fn end(self) -> Option<Finding> {
         let mut found = None;
         for session in self.sessions.into_iter().rev() {
             if let Some(session) = Arc::into_inner(session) {
@@ -421,7 +421,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Ends all sessions; a server that had ended by itself fails the case.
-    pub(super) async fn close(self, result: CheckResult) -> CheckResult {
+    pub(crate) async fn close(self, result: CheckResult) -> CheckResult {
         let protocol_revision = self.revision();
         match self.end().await {
             // A failed call tells of the end already.
@@ -434,7 +434,7 @@ impl<'a> Clients<'a> {
 }
 
 /// The argument templates of a tool, and the sessions to call it in; the result is that of a case without either.
-pub(super) async fn begin<'a>(
+pub(crate) async fn begin<'a>(
     context: &'a CheckContext<'a>,
     settings: &Torture,
     tool: &str,

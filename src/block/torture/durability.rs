@@ -37,9 +37,9 @@ const LOADING: Duration = Duration::from_secs(1);
 
 /// Writes of several tools, and kills.
 #[derive(Debug)]
-pub(super) struct DurabilityCheck {
-    pub(super) settings: Arc<Torture>,
-    pub(super) tools: Vec<String>,
+pub(crate) struct DurabilityCheck {
+    pub(crate) settings: Arc<Torture>,
+    pub(crate) tools: Vec<String>,
 }
 
 impl Check for DurabilityCheck {

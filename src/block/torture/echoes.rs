@@ -10,25 +10,25 @@ use crate::event::Exchange;
 const ALONE: usize = 8;
 
 /// Arguments whose text is in the answer, always and alone.
-pub(super) struct EchoedArguments {
-    pub(super) template: ArgumentTemplate,
+pub(crate) struct EchoedArguments {
+    pub(crate) template: ArgumentTemplate,
     /// The time of the slowest call that was made alone.
-    pub(super) slowest: Duration,
-    pub(super) sample: Option<Exchange>,
+    pub(crate) slowest: Duration,
+    pub(crate) sample: Option<Exchange>,
     /// The bytes of the longest answer.
-    pub(super) answer_bytes: usize,
+    pub(crate) answer_bytes: usize,
 }
 
 /// A tool whose answers are studied.
-pub(super) struct EchoStudy<'a> {
-    pub(super) tool: &'a str,
-    pub(super) clients: &'a Clients<'a>,
-    pub(super) canaries: NumberedCanaries,
+pub(crate) struct EchoStudy<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) clients: &'a Clients<'a>,
+    pub(crate) canaries: NumberedCanaries,
 }
 
 impl EchoStudy<'_> {
     /// Finds arguments whose text is in the answer.
-    pub(super) async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
+    pub(crate) async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
         for template in templates {
             let first = self.next_calls(template, 1);
             let answered = self.clients.one_after_another(&first).await?;
@@ -54,7 +54,7 @@ impl EchoStudy<'_> {
         call.is_served() && self.canaries.calls_in(call.text()) == [call.number]
     }
 
-    pub(super) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
+    pub(crate) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
         self.clients.calls(self.tool, template, &mut self.canaries, count)
     }
 }

@@ -8,7 +8,7 @@ use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
 
 /// A fault of concurrent writes, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum WriteFault {
+pub(crate) enum WriteFault {
     /// No read shows a confirmed write.
     Lost,
     /// An answer shows the text of another write, and not its own.
@@ -28,27 +28,27 @@ pub(super) enum WriteFault {
 
 /// A fault as a round of concurrent writes shows it.
 #[derive(Debug, Clone)]
-pub(super) struct SeenFault {
-    pub(super) fault: WriteFault,
-    pub(super) message: String,
+pub(crate) struct SeenFault {
+    pub(crate) fault: WriteFault,
+    pub(crate) message: String,
     /// The expectation of the first of the writes.
-    pub(super) expected: String,
+    pub(crate) expected: String,
     /// How many writes it is about, and of how many.
-    pub(super) affected: usize,
-    pub(super) of: usize,
+    pub(crate) affected: usize,
+    pub(crate) of: usize,
     /// The calls that show it.
-    pub(super) calls: Vec<Exchange>,
+    pub(crate) calls: Vec<Exchange>,
 }
 
 /// Whether it was seen again, and with how few calls.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Confirmation {
+pub(crate) struct Confirmation {
     /// How many of the further rounds showed it again, and how many there were; `None` where there was no time.
-    pub(super) repetitions: Option<(usize, usize)>,
+    pub(crate) repetitions: Option<(usize, usize)>,
     /// The smallest number of concurrent writes that shows it.
-    pub(super) smallest: usize,
+    pub(crate) smallest: usize,
     /// How many rounds there may be in all.
-    pub(super) most_rounds: usize,
+    pub(crate) most_rounds: usize,
 }
 
 /// The words of a finding that are the same for every tool.
@@ -67,7 +67,7 @@ const ATOMIC_STORE: &str =
 
 impl WriteFault {
     /// The code of the finding.
-    pub(super) fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         self.words().code
     }
 
@@ -128,7 +128,7 @@ impl WriteFault {
 
 impl SeenFault {
     /// The result, where `others` were seen in the same round.
-    pub(super) fn result(&self, study: &WriteStudy<'_>, others: &[Self], confirmation: Confirmation) -> CheckResult {
+    pub(crate) fn result(&self, study: &WriteStudy<'_>, others: &[Self], confirmation: Confirmation) -> CheckResult {
         let Confirmation { repetitions, smallest, most_rounds } = confirmation;
         let words = self.fault.words();
         let is_sure = !self.fault.is_doubt() && repetitions.is_some_and(|(shown, _)| shown > 0);

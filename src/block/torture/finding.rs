@@ -6,7 +6,7 @@ use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementL
 use crate::source::duration_text;
 
 /// The result of a case that could not go on.
-pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult {
+pub(crate) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult {
     match halt {
         Halt::Failed(failure) => CheckResult {
             frames: failure.frame.into_iter().collect(),
@@ -28,28 +28,28 @@ pub(super) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult
 }
 
 /// The result where everything is right, with calls as examples.
-pub(super) fn passed(reason: Reason, calls: Vec<Exchange>) -> CheckResult {
+pub(crate) fn passed(reason: Reason, calls: Vec<Exchange>) -> CheckResult {
     let mut result = CheckResult { reason: Some(reason), ..CheckResult::new(Outcome::Passed) };
     add_calls(calls, &mut result);
     result
 }
 
 /// The message about a call that is answered with the result of another one.
-pub(super) fn swapped_message(tool: &str) -> String {
+pub(crate) fn swapped_message(tool: &str) -> String {
     format!("`{tool}` answers a call with the result of another one that runs at the same time")
 }
 
 /// The text that its answer should have.
-pub(super) fn swapped_expectation(own: &str, shows: &str) -> String {
+pub(crate) fn swapped_expectation(own: &str, shows: &str) -> String {
     format!("`{own}`, the text of the call, and not `{shows}`")
 }
 
 /// The remedy for swapped answers.
-pub(super) const SWAPPED_HELP: &str =
+pub(crate) const SWAPPED_HELP: &str =
     "keep what belongs to a call in variables of that call, not in ones that calls share";
 
 /// Adds a finding and the calls that show it.
-pub(super) fn show(mut found: Finding, calls: Vec<Exchange>, result: &mut CheckResult) {
+pub(crate) fn show(mut found: Finding, calls: Vec<Exchange>, result: &mut CheckResult) {
     add_calls(calls, result);
     found.exchange = result.exchanges.len().checked_sub(1);
     found.severity = Some(Severity::Critical);
@@ -65,7 +65,7 @@ fn add_calls(calls: Vec<Exchange>, result: &mut CheckResult) {
 }
 
 /// How many calls were under way.
-pub(super) fn load(clients: &Clients<'_>) -> String {
+pub(crate) fn load(clients: &Clients<'_>) -> String {
     let sessions = match clients.sessions() {
         1 => "one session".to_owned(),
         many => format!("{many} sessions"),

@@ -35,10 +35,10 @@ const CRASHES: [&str; 3] = ["panicked at", "panic: ", "Fatal Python error"];
 
 /// Calls of tools in connections that end.
 #[derive(Debug)]
-pub(super) struct HalfClosedCheck {
-    pub(super) settings: Arc<Torture>,
-    pub(super) reading: Vec<String>,
-    pub(super) writing: Vec<String>,
+pub(crate) struct HalfClosedCheck {
+    pub(crate) settings: Arc<Torture>,
+    pub(crate) reading: Vec<String>,
+    pub(crate) writing: Vec<String>,
 }
 
 impl Check for HalfClosedCheck {

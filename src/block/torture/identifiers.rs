@@ -8,7 +8,7 @@ use crate::source::words;
 /// The identifier: `id` of the outermost object that has one and shows the text of the call, or is all there is; or a
 /// member such as `user_id`, where the tool's name has that noun. Any other number may well be the same in two answers:
 /// how many records there are, when they were written, in which batch.
-pub(super) fn identifier_of(answer: &Value, tool: &str, canary: &str) -> Option<String> {
+pub(crate) fn identifier_of(answer: &Value, tool: &str, canary: &str) -> Option<String> {
     let wholes = wholes_of(answer);
     wholes.iter().find_map(|whole| {
         let mut level = vec![whole];

@@ -11,36 +11,36 @@ use crate::block::evidence::exchange;
 use crate::event::Exchange;
 
 /// A round of concurrent writes, judged.
-pub(super) struct WrittenRound {
-    pub(super) confirmed: usize,
+pub(crate) struct WrittenRound {
+    pub(crate) confirmed: usize,
     /// The worst first.
-    pub(super) faults: Vec<SeenFault>,
+    pub(crate) faults: Vec<SeenFault>,
     /// A confirmed write, and a read after it.
-    pub(super) calls: Vec<Exchange>,
+    pub(crate) calls: Vec<Exchange>,
 }
 
 impl WrittenRound {
     /// Whether a fault is among those that it shows.
-    pub(super) fn shows(&self, fault: WriteFault) -> bool {
+    pub(crate) fn shows(&self, fault: WriteFault) -> bool {
         self.faults.iter().any(|seen| seen.fault == fault)
     }
 }
 
 /// A round, and what there was before it.
-pub(super) struct JudgedRound<'a> {
-    pub(super) study: &'a WriteStudy<'a>,
-    pub(super) baseline: &'a WriteBaseline,
-    pub(super) delivery: Delivery,
-    pub(super) answered: &'a [NumberedAnswer],
+pub(crate) struct JudgedRound<'a> {
+    pub(crate) study: &'a WriteStudy<'a>,
+    pub(crate) baseline: &'a WriteBaseline,
+    pub(crate) delivery: Delivery,
+    pub(crate) answered: &'a [NumberedAnswer],
     /// The confirmed ones.
-    pub(super) writes: &'a [&'a NumberedAnswer],
+    pub(crate) writes: &'a [&'a NumberedAnswer],
     /// By read.
-    pub(super) backs: &'a [ReadBack],
+    pub(crate) backs: &'a [ReadBack],
 }
 
 impl JudgedRound<'_> {
     /// Everything that is wrong, the worst first.
-    pub(super) fn faults(&self) -> Vec<SeenFault> {
+    pub(crate) fn faults(&self) -> Vec<SeenFault> {
         let checked = [self.missing(), self.swapped(), self.repeated_identifier(), self.doubled(), self.stale()];
         let mut seen: Vec<SeenFault> = checked.into_iter().flatten().collect();
         seen.sort_by_key(|seen| seen.fault);

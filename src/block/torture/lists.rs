@@ -26,8 +26,8 @@ const NAMED: usize = 5;
 
 /// Walks of all lists.
 #[derive(Debug)]
-pub(super) struct ListsCheck {
-    pub(super) settings: Arc<Torture>,
+pub(crate) struct ListsCheck {
+    pub(crate) settings: Arc<Torture>,
 }
 
 impl Check for ListsCheck {

@@ -39,7 +39,7 @@ use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "torture",
         Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),

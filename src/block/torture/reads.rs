@@ -26,7 +26,7 @@ const MOST_SINGLE: usize = 128;
 
 /// A way to read.
 #[derive(Debug, Clone)]
-pub(super) enum Read {
+pub(crate) enum Read {
     /// A tool with the same arguments for all writes.
     Tool { name: String, arguments: Value },
     /// A resource.
@@ -39,20 +39,20 @@ pub(super) enum Read {
 
 /// The writes that a read shows.
 #[derive(Debug, Default)]
-pub(super) struct ReadBack {
+pub(crate) struct ReadBack {
     /// The writes that were looked for.
-    pub(super) looked_for: BTreeSet<u64>,
+    pub(crate) looked_for: BTreeSet<u64>,
     /// How often each of them is shown that is.
-    pub(super) shown: BTreeMap<u64, usize>,
+    pub(crate) shown: BTreeMap<u64, usize>,
     /// The first answer that does not show one, or the last where all are shown.
-    pub(super) call: Option<Exchange>,
+    pub(crate) call: Option<Exchange>,
     /// The read.
     title: String,
 }
 
 /// Which sessions look for writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
+pub(crate) enum Readers {
     /// The first that wrote, and the others only where it does not show what they wrote.
     AsFewAsPossible,
     /// Also every session whose own writes another one did not show.
@@ -61,7 +61,7 @@ pub(super) enum Readers {
 
 impl Read {
     /// The ways to read what a tool writes that are worth a try.
-    pub(super) fn candidates(context: &CheckContext<'_>, settings: &Torture, tool: &str) -> Vec<Self> {
+    pub(crate) fn candidates(context: &CheckContext<'_>, settings: &Torture, tool: &str) -> Vec<Self> {
         let pair = settings.pair(tool);
         let is_meant = |read: &&Tool| match pair {
             Some(WritePair { reads, .. }) => reads.iter().any(|name| name.value == read.name),
@@ -82,7 +82,7 @@ impl Read {
     }
 
     /// The tool or resource.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Tool { name, .. }
             | Self::ByAnswer { name, .. }
@@ -91,18 +91,18 @@ impl Read {
         }
     }
 
-    pub(super) fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let method = if let Self::Resource(_) = self { "resources/read" } else { "tools/call" };
         format!("{method} {}", self.name())
     }
 
     /// Whether one answer shows all writes.
-    pub(super) fn shows_all(&self) -> bool {
+    pub(crate) fn shows_all(&self) -> bool {
         matches!(self, Self::Tool { .. } | Self::Resource(_))
     }
 
     /// The request that reads a write; `None` where the answer to the write does not say how.
-    pub(super) fn request(&self, canary: &str, write: Option<&NumberedAnswer>) -> Option<ToolRequest> {
+    pub(crate) fn request(&self, canary: &str, write: Option<&NumberedAnswer>) -> Option<ToolRequest> {
         let call = |name: &str, arguments: &Value| json!({"name": name, "arguments": arguments});
         let params = match self {
             Self::Tool { name, arguments } => call(name, arguments),
@@ -139,7 +139,7 @@ impl Read {
     }
 
     /// Whether it shows a text without an answer that says where to look.
-    pub(super) async fn shows_text(&self, clients: &Clients<'_>, canary: &str) -> Result<bool, Halt> {
+    pub(crate) async fn shows_text(&self, clients: &Clients<'_>, canary: &str) -> Result<bool, Halt> {
         Ok(self.read(clients, canary, None).await?.is_some_and(|reply| text(&reply).contains(canary)))
     }
 
@@ -164,7 +164,7 @@ impl Read {
     }
 
     /// Looks for writes. A read of single writes looks for a sample of them, and for `suspects`.
-    pub(super) async fn look_for(
+    pub(crate) async fn look_for(
         &self,
         clients: &Clients<'_>,
         canaries: &NumberedCanaries,
@@ -223,24 +223,24 @@ impl ReadBack {
     }
 
     /// The writes that are not shown.
-    pub(super) fn missing(&self) -> BTreeSet<u64> {
+    pub(crate) fn missing(&self) -> BTreeSet<u64> {
         self.looked_for.iter().filter(|number| !self.shown.contains_key(number)).copied().collect()
     }
 
     /// Whether it shows everything that was looked for.
-    pub(super) fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.looked_for.len() == self.shown.len()
     }
 
     /// How often it shows each write, where that is equally often.
-    pub(super) fn times(&self) -> Option<usize> {
+    pub(crate) fn times(&self) -> Option<usize> {
         let times: BTreeSet<usize> = self.shown.values().copied().collect();
         times.first().copied().filter(|_| times.len() == 1 && self.is_complete())
     }
 }
 
 /// The writes that none of the reads shows that looked for them.
-pub(super) fn missing_everywhere(backs: &[ReadBack]) -> BTreeSet<u64> {
+pub(crate) fn missing_everywhere(backs: &[ReadBack]) -> BTreeSet<u64> {
     let missing: Vec<BTreeSet<u64>> = backs.iter().map(ReadBack::missing).collect();
     let is_hidden = |number: &u64| {
         let mut reads = backs.iter().zip(&missing);
@@ -250,7 +250,7 @@ pub(super) fn missing_everywhere(backs: &[ReadBack]) -> BTreeSet<u64> {
 }
 
 /// The texts that the reads show before anything is written.
-pub(super) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Result<Vec<String>, Halt> {
+pub(crate) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Result<Vec<String>, Halt> {
     let mut texts = Vec::new();
     for read in reads.iter().filter(|read| read.shows_all()) {
         texts.extend(read.read(clients, "", None).await?.map(|reply| text(&reply)));
@@ -259,7 +259,7 @@ pub(super) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Resul
 }
 
 /// The first of these reads that show a write.
-pub(super) async fn that_show(
+pub(crate) async fn that_show(
     clients: &Clients<'_>,
     canaries: &NumberedCanaries,
     reads: &[Read],

@@ -15,17 +15,17 @@ const MOST_CALLS: usize = 1_000;
 
 /// The calls at a time that a finding takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReproducedLoad {
-    pub(super) sessions: usize,
+pub(crate) struct ReproducedLoad {
+    pub(crate) sessions: usize,
     /// How many calls each session has under way.
-    pub(super) in_flight: usize,
+    pub(crate) in_flight: usize,
     /// How many calls there are in all.
-    pub(super) calls: usize,
+    pub(crate) calls: usize,
 }
 
 impl ReproducedLoad {
     /// That of a round with the smallest number of calls that shows it, as far as it was looked for.
-    pub(super) fn of(clients: &Clients<'_>, settings: &Torture, smallest: usize) -> Self {
+    pub(crate) fn of(clients: &Clients<'_>, settings: &Torture, smallest: usize) -> Self {
         let most = settings.sessions * settings.calls;
         let calls = (smallest * MARGIN).min(most).max(2);
         let sessions = clients.sessions().min(calls);
@@ -33,16 +33,16 @@ impl ReproducedLoad {
     }
 
     /// One call after another.
-    pub(super) const ALONE: Self = Self { sessions: 1, in_flight: 1, calls: 2 };
+    pub(crate) const ALONE: Self = Self { sessions: 1, in_flight: 1, calls: 2 };
 
     /// A check that sets the number of its calls itself.
-    pub(super) fn of_its_own(calls: usize) -> Self {
+    pub(crate) fn of_its_own(calls: usize) -> Self {
         Self { sessions: 2, in_flight: 1, calls }
     }
 }
 
 /// How a finding about a tool, or about none, is found again by a check.
-pub(super) fn reproduction(
+pub(crate) fn reproduction(
     context: &CheckContext<'_>,
     settings: &Torture,
     tool: Option<&str>,

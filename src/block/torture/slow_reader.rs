@@ -34,9 +34,9 @@ const MOST_TOOLS: usize = 8;
 
 /// Calls of the first tool whose answers repeat the text of their call.
 #[derive(Debug)]
-pub(super) struct SlowReaderCheck {
-    pub(super) settings: Arc<Torture>,
-    pub(super) tools: Vec<String>,
+pub(crate) struct SlowReaderCheck {
+    pub(crate) settings: Arc<Torture>,
+    pub(crate) tools: Vec<String>,
 }
 
 impl Check for SlowReaderCheck {
@@ -58,10 +58,10 @@ struct SlowReaderTrial<'a> {
 }
 
 /// A fault, and how it shows.
-pub(super) struct SlowReaderFault {
-    pub(super) finding: Finding,
+pub(crate) struct SlowReaderFault {
+    pub(crate) finding: Finding,
     /// With how many calls.
-    pub(super) calls: usize,
+    pub(crate) calls: usize,
 }
 
 /// A tool to call.

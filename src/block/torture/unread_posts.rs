@@ -24,25 +24,25 @@ const FILLING: Duration = Duration::from_millis(500);
 const TEXT_BYTES: [usize; 4] = [512 << 10, 64 << 10, 4 << 10, 0];
 
 /// Calls of a tool whose answers are read late.
-pub(super) struct UnreadPosts<'a> {
-    pub(super) clients: &'a Clients<'a>,
-    pub(super) tool: &'a str,
-    pub(super) template: &'a ArgumentTemplate,
-    pub(super) canaries: &'a mut NumberedCanaries,
-    pub(super) patience: Duration,
+pub(crate) struct UnreadPosts<'a> {
+    pub(crate) clients: &'a Clients<'a>,
+    pub(crate) tool: &'a str,
+    pub(crate) template: &'a ArgumentTemplate,
+    pub(crate) canaries: &'a mut NumberedCanaries,
+    pub(crate) patience: Duration,
 }
 
 /// The result of a round.
-pub(super) struct UnreadRound {
-    pub(super) responses: usize,
+pub(crate) struct UnreadRound {
+    pub(crate) responses: usize,
     /// The bytes of each response.
-    pub(super) bytes: usize,
-    pub(super) fault: Option<SlowReaderFault>,
+    pub(crate) bytes: usize,
+    pub(crate) fault: Option<SlowReaderFault>,
 }
 
 impl UnreadPosts<'_> {
     /// Posts calls, makes one in the last session, and reads the responses.
-    pub(super) async fn round(&mut self) -> Result<UnreadRound, Halt> {
+    pub(crate) async fn round(&mut self) -> Result<UnreadRound, Halt> {
         let size = self.longest_text().await?;
         let (session, owner) = self.clients.first();
         let deadline = Instant::now() + self.patience * 2 + FILLING;

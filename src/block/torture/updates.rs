@@ -33,9 +33,9 @@ const MOST_READ_AT_ONCE: usize = 32;
 
 /// Writes of one tool.
 #[derive(Debug)]
-pub(super) struct UpdatesCheck {
-    pub(super) settings: Arc<Torture>,
-    pub(super) tool: String,
+pub(crate) struct UpdatesCheck {
+    pub(crate) settings: Arc<Torture>,
+    pub(crate) tool: String,
 }
 
 impl Check for UpdatesCheck {

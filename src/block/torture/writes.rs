@@ -19,44 +19,44 @@ use crate::session::FailureReason;
 use crate::transport::HttpFailure;
 
 /// How long a write may take to become visible; a concurrent one has the time of all writes one after another besides.
-pub(super) const SETTLING: Duration = Duration::from_secs(1);
+pub(crate) const SETTLING: Duration = Duration::from_secs(1);
 
 /// How often it is looked whether a write has become visible.
-pub(super) const POLLING: Duration = Duration::from_millis(200);
+pub(crate) const POLLING: Duration = Duration::from_millis(200);
 
 /// How many of the first writes of the baseline are read as soon as they are confirmed.
 const READ_AT_ONCE: usize = 8;
 
 /// The facts found out about a tool so far.
-pub(super) struct WriteStudy<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) settings: &'a Torture,
-    pub(super) tool: &'a str,
-    pub(super) clients: &'a Clients<'a>,
-    pub(super) canaries: NumberedCanaries,
+pub(crate) struct WriteStudy<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) settings: &'a Torture,
+    pub(crate) tool: &'a str,
+    pub(crate) clients: &'a Clients<'a>,
+    pub(crate) canaries: NumberedCanaries,
 }
 
 /// Arguments that write, and the reads that show what they write.
 #[derive(Debug, Clone)]
-pub(super) struct WritingArguments {
-    pub(super) template: ArgumentTemplate,
-    pub(super) reads: Vec<Read>,
-    pub(super) slowest: Duration,
+pub(crate) struct WritingArguments {
+    pub(crate) template: ArgumentTemplate,
+    pub(crate) reads: Vec<Read>,
+    pub(crate) slowest: Duration,
 }
 
 /// Writes one after another, all of them visible.
-pub(super) struct WriteBaseline {
-    pub(super) reads: Vec<Read>,
+pub(crate) struct WriteBaseline {
+    pub(crate) reads: Vec<Read>,
     /// How often each read shows every write; `None` where not all equally often.
-    pub(super) times: Vec<Option<usize>>,
+    pub(crate) times: Vec<Option<usize>>,
     /// A read that showed the first writes as soon as they were confirmed.
-    pub(super) at_once: Option<Read>,
+    pub(crate) at_once: Option<Read>,
     /// The forms of the answers to confirmed writes.
     shapes: BTreeSet<String>,
     /// Whether every answer shows the text of its own call.
-    pub(super) repeats_text: bool,
+    pub(crate) repeats_text: bool,
     /// Whether every answer names an identifier, and no two the same.
-    pub(super) identifies: bool,
+    pub(crate) identifies: bool,
     /// The time of one write, with all that came of it.
     time: Duration,
     slowest: Duration,
@@ -64,7 +64,7 @@ pub(super) struct WriteBaseline {
 
 /// The step that follows each write of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RoundKind {
+pub(crate) enum RoundKind {
     /// The next write.
     WritesOnly,
     /// A read in the same session.
@@ -73,25 +73,25 @@ pub(super) enum RoundKind {
 
 /// A round that is about to be made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RoundPlan {
-    pub(super) kind: RoundKind,
-    pub(super) delivery: Delivery,
+pub(crate) struct RoundPlan {
+    pub(crate) kind: RoundKind,
+    pub(crate) delivery: Delivery,
     /// How many writes there are.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// How long they may take to become visible.
-    pub(super) patience: Duration,
+    pub(crate) patience: Duration,
 }
 
 impl WriteBaseline {
     /// How long so many concurrent writes may take to become visible: a cache or an index would have that long for as many
     /// writes one after another.
-    pub(super) fn patience(&self, count: usize) -> Duration {
+    pub(crate) fn patience(&self, count: usize) -> Duration {
         self.time * u32::try_from(count).unwrap_or(u32::MAX) + SETTLING
     }
 
     /// With those reads only that show a write as often as they do in another baseline with the same reads; `None` where
     /// none does.
-    pub(super) fn agreeing_with(mut self, other: &Self) -> Option<Self> {
+    pub(crate) fn agreeing_with(mut self, other: &Self) -> Option<Self> {
         if self.reads.len() != other.reads.len() {
             return None;
         }
@@ -103,14 +103,14 @@ impl WriteBaseline {
     }
 
     /// Whether writes can be read as soon as they are confirmed.
-    pub(super) fn shows_at_once(&self) -> bool {
+    pub(crate) fn shows_at_once(&self) -> bool {
         self.at_once.is_some()
     }
 }
 
 impl WriteStudy<'_> {
     /// Finds arguments that are served, and reads that show what they write.
-    pub(super) async fn learn(
+    pub(crate) async fn learn(
         &mut self,
         templates: &[ArgumentTemplate],
     ) -> Result<Result<WritingArguments, CheckResult>, Halt> {
@@ -173,7 +173,7 @@ impl WriteStudy<'_> {
 
     /// So many writes one after another, each followed by the same call if it is to be repeated: the reads that show all of
     /// them.
-    pub(super) async fn baseline(
+    pub(crate) async fn baseline(
         &mut self,
         learned: &WritingArguments,
         count: usize,
@@ -223,7 +223,7 @@ impl WriteStudy<'_> {
     }
 
     /// Concurrent writes, and everything about them that is wrong.
-    pub(super) async fn round(
+    pub(crate) async fn round(
         &mut self,
         learned: &WritingArguments,
         baseline: &WriteBaseline,
@@ -268,7 +268,7 @@ impl WriteStudy<'_> {
     }
 
     /// The writes that reads show: all of them as soon as they do, or else those after so long, and a second more.
-    pub(super) async fn settled(
+    pub(crate) async fn settled(
         &self,
         reads: &[Read],
         writes: &[&NumberedAnswer],
@@ -293,16 +293,16 @@ impl WriteStudy<'_> {
     }
 
     /// Whether an answer shows the text of its own call.
-    pub(super) fn shows_own(&self, write: &NumberedAnswer) -> bool {
+    pub(crate) fn shows_own(&self, write: &NumberedAnswer) -> bool {
         write.text().contains(&self.canaries.of(write.number))
     }
 
     /// The identifier that an answer gives to what was written.
-    pub(super) fn identifier(&self, write: &NumberedAnswer) -> Option<String> {
+    pub(crate) fn identifier(&self, write: &NumberedAnswer) -> Option<String> {
         identifier_of(&write.reply.whole().message, self.tool, &self.canaries.of(write.number))
     }
 
-    pub(super) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
+    pub(crate) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
         self.clients.calls(self.tool, template, &mut self.canaries, count)
     }
 }

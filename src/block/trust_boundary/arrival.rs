@@ -10,29 +10,29 @@ const AROUND: usize = 30;
 
 /// The place and the form in which a marker arrived.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct MarkerArrival {
+pub(crate) struct MarkerArrival {
     /// The path of the text that has it.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The form, as the end of "the marker arrived".
-    pub(super) form: &'static str,
+    pub(crate) form: &'static str,
     /// The text around it.
-    pub(super) quote: String,
+    pub(crate) quote: String,
 }
 
 /// Looks for one marker.
-pub(super) struct MarkerSearch {
+pub(crate) struct MarkerSearch {
     marker: String,
     /// Knows the forms of a value: in base64, in hexadecimal digits, escaped for JSON, HTML and addresses.
     forms: Redactor,
 }
 
 impl MarkerSearch {
-    pub(super) fn new(marker: &str) -> Self {
+    pub(crate) fn new(marker: &str) -> Self {
         Self { marker: marker.to_owned(), forms: Redactor::new([marker.to_owned()]) }
     }
 
     /// The first text of a value, names of members included, that has the whole marker; a part of it is none.
-    pub(super) fn find(&self, value: &Value, path: &str) -> Option<MarkerArrival> {
+    pub(crate) fn find(&self, value: &Value, path: &str) -> Option<MarkerArrival> {
         match value {
             Value::String(text) => self.find_in_text(text, path),
             Value::Array(items) => {

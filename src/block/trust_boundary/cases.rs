@@ -10,7 +10,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Block, Body, Case, Check};
 
 /// The cases that compare the lists of two servers, once for each pair of them; `tools` are those that the suite protects.
-pub(super) fn of_lists(
+pub(crate) fn of_lists(
     planner: &Planner<'_>,
     block: &Block,
     boundary: &Arc<TrustBoundary>,
@@ -26,7 +26,7 @@ pub(super) fn of_lists(
 }
 
 /// The case of a flow, if there is one.
-pub(super) fn of_flow(planner: &Planner<'_>, block: &Block, boundary: &Arc<TrustBoundary>) -> Option<Case> {
+pub(crate) fn of_flow(planner: &Planner<'_>, block: &Block, boundary: &Arc<TrustBoundary>) -> Option<Case> {
     if boundary.flow.is_empty() {
         return None;
     }

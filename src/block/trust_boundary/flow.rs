@@ -12,40 +12,40 @@ use crate::source::template::{Names, fill};
 use crate::wire::Direction;
 
 /// A marker, and the one that takes its place in the answers of tools that make a text harmless.
-pub(super) struct Markers {
-    pub(super) hostile: String,
-    pub(super) harmless: String,
+pub(crate) struct Markers {
+    pub(crate) hostile: String,
+    pub(crate) harmless: String,
 }
 
 /// A step that was made.
-pub(super) struct FlowExchange {
+pub(crate) struct FlowExchange {
     /// The request in words: `tools/call create_user`.
-    pub(super) title: String,
-    pub(super) server: String,
-    pub(super) reply: SessionReply,
+    pub(crate) title: String,
+    pub(crate) server: String,
+    pub(crate) reply: SessionReply,
     /// Whether it is answered with a result that is no error.
-    pub(super) is_served: bool,
+    pub(crate) is_served: bool,
     /// The marker in what was sent to the protected server.
-    pub(super) arrival: Option<MarkerArrival>,
+    pub(crate) arrival: Option<MarkerArrival>,
     /// The marker in a prompt with which the protected server instructs the client's model.
-    pub(super) prompt: Option<MarkerArrival>,
+    pub(crate) prompt: Option<MarkerArrival>,
     /// Whether the server that is not trusted asks the client for the context of all servers.
-    pub(super) wants_foreign_context: bool,
+    pub(crate) wants_foreign_context: bool,
     /// Whether the step is one of a tool that makes a text harmless.
-    pub(super) is_sanitiser: bool,
+    pub(crate) is_sanitiser: bool,
 }
 
 /// The steps that were made.
 #[derive(Default)]
-pub(super) struct FlowRun {
+pub(crate) struct FlowRun {
     /// In order; the last one may have been refused.
-    pub(super) exchanges: Vec<FlowExchange>,
+    pub(crate) exchanges: Vec<FlowExchange>,
     /// How many texts got the marker.
-    pub(super) marked: usize,
+    pub(crate) marked: usize,
 }
 
 /// Why a flow has no result.
-pub(super) enum FlowStop {
+pub(crate) enum FlowStop {
     /// A server could not be started, or gave no answer.
     Broken(Box<Finding>),
     /// A template cannot be filled in, or an answer lacks a value that is captured.
@@ -53,7 +53,7 @@ pub(super) enum FlowStop {
 }
 
 /// Makes the steps on fresh servers, until one is refused.
-pub(super) async fn run(
+pub(crate) async fn run(
     boundary: &TrustBoundary,
     context: &CheckContext<'_>,
     untrusted: &dyn FreshServers,

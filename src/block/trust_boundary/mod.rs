@@ -23,7 +23,7 @@ use crate::source::grammar::{Object, Shape, alternative, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
 use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, texts, tool_selection};
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     key: key(
         "trust_boundary",
         Shape::Either(&[Shape::Object(&KEYS), Shape::List(&Shape::Object(&KEYS))]),

@@ -10,7 +10,7 @@ const METHOD: &str = "sampling/createMessage";
 
 /// The parameters of requests for sampling between two frames: of requests of the server, and, since 2026-07-28, of those
 /// in its results.
-pub(super) fn requests(frames: &[Frame], first: u32, last: u32) -> Vec<Value> {
+pub(crate) fn requests(frames: &[Frame], first: u32, last: u32) -> Vec<Value> {
     let received = frames.iter().filter(|frame| frame.direction == Direction::Received);
     let during = received.filter(|frame| (first..=last).contains(&frame.seq));
     during.filter_map(|frame| frame.json().ok()).flat_map(|message| asked_in(&message)).collect()
@@ -23,12 +23,12 @@ fn asked_in(message: &Value) -> Vec<Value> {
 }
 
 /// Whether a request wants the client to add what it knows from all servers.
-pub(super) fn wants_foreign_context(params: &Value) -> bool {
+pub(crate) fn wants_foreign_context(params: &Value) -> bool {
     params["includeContext"] == "allServers"
 }
 
 /// The marker in the prompt that instructs the model; messages may hold any text.
-pub(super) fn in_system_prompt(search: &MarkerSearch, params: &Value) -> Option<MarkerArrival> {
+pub(crate) fn in_system_prompt(search: &MarkerSearch, params: &Value) -> Option<MarkerArrival> {
     search.find(&params["systemPrompt"], "systemPrompt")
 }
 

@@ -14,7 +14,7 @@ use crate::wire::{Catalog, Tool};
 
 /// The two ways in which the lists of a server steer the use of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShadowingKind {
+pub(crate) enum ShadowingKind {
     /// By the name of a tool.
     Names,
     /// By a description.
@@ -22,10 +22,10 @@ pub(super) enum ShadowingKind {
 }
 
 impl ShadowingKind {
-    pub(super) const ALL: [Self; 2] = [Self::Names, Self::Descriptions];
+    pub(crate) const ALL: [Self; 2] = [Self::Names, Self::Descriptions];
 
     /// The word in names of cases.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Names => "names",
             Self::Descriptions => "descriptions",
@@ -33,7 +33,7 @@ impl ShadowingKind {
     }
 
     /// The variant that its case judges.
-    pub(super) fn judges(self) -> &'static str {
+    pub(crate) fn judges(self) -> &'static str {
         match self {
             Self::Names => "SECURITY-TOOL-SHADOWING",
             Self::Descriptions => "SECURITY-TOOL-POISONING",
@@ -43,11 +43,11 @@ impl ShadowingKind {
 
 /// Compares the lists of two servers.
 #[derive(Debug)]
-pub(super) struct ShadowingCheck {
-    pub(super) boundary: Arc<TrustBoundary>,
-    pub(super) kind: ShadowingKind,
+pub(crate) struct ShadowingCheck {
+    pub(crate) boundary: Arc<TrustBoundary>,
+    pub(crate) kind: ShadowingKind,
     /// The tools that the suite protects by name.
-    pub(super) tools: BTreeSet<String>,
+    pub(crate) tools: BTreeSet<String>,
 }
 
 impl Check for ShadowingCheck {

@@ -15,8 +15,8 @@ const SHOWN: usize = 200;
 
 /// Makes the flow of a boundary, and looks for the marker in what the protected server is sent.
 #[derive(Debug)]
-pub(super) struct FlowCheck {
-    pub(super) boundary: Arc<TrustBoundary>,
+pub(crate) struct FlowCheck {
+    pub(crate) boundary: Arc<TrustBoundary>,
 }
 
 impl Check for FlowCheck {
@@ -45,7 +45,7 @@ async fn run(boundary: &TrustBoundary, context: &CheckContext<'_>) -> CheckResul
 }
 
 /// The result where the other server is not part of the run.
-pub(super) fn not_selected(server: &str) -> CheckResult {
+pub(crate) fn not_selected(server: &str) -> CheckResult {
     let why = format!("the run does not use the server `{server}`");
     CheckResult::not_applicable(why)
 }

@@ -11,31 +11,31 @@ use crate::cli::server::{ServerArgs, Verb};
 use crate::cli::suites::AdHocSuite;
 
 /// How many cases run at a time: most of them wait for silence, or for a server that starts.
-pub(super) const AT_A_TIME: usize = 8;
+pub(crate) const AT_A_TIME: usize = 8;
 
 /// The options of every command that calls the tools of a server.
 #[derive(Debug, Args)]
-pub(super) struct CallingArgs {
+pub(crate) struct CallingArgs {
     #[command(flatten)]
     calls: CallArgs,
     #[command(flatten)]
-    pub(super) server: ServerArgs,
+    pub(crate) server: ServerArgs,
     #[command(flatten)]
-    pub(super) run: RunArgs,
+    pub(crate) run: RunArgs,
 }
 
 /// A command's own part of the suite, and the flags that stand for it.
 #[derive(Default)]
-pub(super) struct AdHocSettings {
-    pub(super) members: Map<String, Value>,
-    pub(super) flags: Vec<String>,
+pub(crate) struct AdHocSettings {
+    pub(crate) members: Map<String, Value>,
+    pub(crate) flags: Vec<String>,
     /// A note that is printed before the run.
-    pub(super) beforehand: Option<String>,
+    pub(crate) beforehand: Option<String>,
 }
 
 impl AdHocSettings {
     /// Adds a block whose keys are set by flags; keys without a value are left out.
-    pub(super) fn block<const N: usize>(&mut self, name: &str, keys: [BlockKey; N]) {
+    pub(crate) fn block<const N: usize>(&mut self, name: &str, keys: [BlockKey; N]) {
         let block = self.members.entry(name).or_insert_with(|| json!({}));
         for BlockKey { key, flag, value } in keys {
             if value.is_null() || value.as_array().is_some_and(Vec::is_empty) {
@@ -51,7 +51,7 @@ impl AdHocSettings {
 }
 
 /// A key of a block.
-pub(super) struct BlockKey {
+pub(crate) struct BlockKey {
     key: &'static str,
     /// The flag to repeat in order to ask for the same again; `None` where the key only narrows the choice.
     flag: Option<&'static str>,
@@ -59,18 +59,18 @@ pub(super) struct BlockKey {
 }
 
 /// A key that a flag sets.
-pub(super) fn flagged(key: &'static str, flag: &'static str, value: impl Into<Value>) -> BlockKey {
+pub(crate) fn flagged(key: &'static str, flag: &'static str, value: impl Into<Value>) -> BlockKey {
     BlockKey { key, flag: Some(flag), value: value.into() }
 }
 
 /// A key that is not repeated as a flag.
-pub(super) fn key(key: &'static str, value: impl Into<Value>) -> BlockKey {
+pub(crate) fn key(key: &'static str, value: impl Into<Value>) -> BlockKey {
     BlockKey { key, flag: None, value: value.into() }
 }
 
 impl CallingArgs {
     /// Runs the suite with a command's own settings.
-    pub(super) fn run_with(mut self, verb: Verb, own: AdHocSettings, console: &Console) -> Result<Exit, Exit> {
+    pub(crate) fn run_with(mut self, verb: Verb, own: AdHocSettings, console: &Console) -> Result<Exit, Exit> {
         let words = std::mem::take(&mut self.run.suites.paths);
         let mut target = self.server.target(verb, &words, console)?;
         if self.calls.scratch {

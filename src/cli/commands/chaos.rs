@@ -17,7 +17,7 @@ use crate::report::sink;
 
 /// Strikes tools of servers with faults, or simulates calls under faults without a server.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ChaosArgs {
+pub(crate) struct ChaosArgs {
     #[command(subcommand)]
     command: ChaosCommand,
 }
@@ -99,12 +99,12 @@ const MOST_LENGTH: u32 = 1000;
 
 impl ChaosArgs {
     /// Whether servers are started.
-    pub(in crate::cli) fn runs(&self) -> bool {
+    pub(crate) fn runs(&self) -> bool {
         matches!(self.command, ChaosCommand::Run(_))
     }
 }
 
-pub(in crate::cli) fn chaos(args: ChaosArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn chaos(args: ChaosArgs, console: &Console) -> Result<Exit, Exit> {
     match args.command {
         ChaosCommand::Run(args) => run_campaign(*args, console),
         ChaosCommand::Demo(args) => Ok(run_demo(&args, console)),

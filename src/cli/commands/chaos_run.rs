@@ -33,7 +33,7 @@ const MARK: &str = "# Faults that break a server of ";
 /// Each fault strikes a call that the suite makes. What reading shows afterwards is compared with runs without faults, and
 /// the smallest set of faults that breaks a server is printed as a test.
 #[derive(Debug, Args)]
-pub(super) struct ChaosRunArgs {
+pub(crate) struct ChaosRunArgs {
     /// Strikes only tools with this name or pattern, such as `create_*`; may be given several times.
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
@@ -65,7 +65,7 @@ pub(super) struct ChaosRunArgs {
     run: RunArgs,
 }
 
-pub(super) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<Exit, Exit> {
     let mut own = AdHocSettings::default();
     own.block(
         campaign::KEY,
@@ -92,7 +92,7 @@ pub(super) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<
 }
 
 /// Writes the tests of a campaign's sections; a file that was not written by this flag stays as it is.
-pub(super) fn write_tests(path: &Path, sections: &[Section], plan: &Plan, console: &Console) -> Result<(), Exit> {
+pub(crate) fn write_tests(path: &Path, sections: &[Section], plan: &Plan, console: &Console) -> Result<(), Exit> {
     let [planned] = plan.suites.as_slice() else {
         let help = "run the campaign of one suite at a time";
         return Err(console.fail(Exit::Usage, "`--write` writes tests for one suite", Some(help)));

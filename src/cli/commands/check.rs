@@ -8,12 +8,12 @@ use crate::cli::suites::{ChosenRegistry, SuiteArgs, refuse_only};
 
 /// Validates suites without starting a server.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct CheckArgs {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     suites: SuiteArgs,
 }
 
-pub(in crate::cli) fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Exit> {
     let plan = args.suites.plan(ChosenRegistry::BUILTIN, console)?;
     refuse_only(&plan, console)?;
     let suites = if plan.suites.len() == 1 { "suite is" } else { "suites are" };

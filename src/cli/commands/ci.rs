@@ -22,7 +22,7 @@ const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check", block: "comp
 /// Checks the binding rules of the specification, refusals of invalid arguments, structured content and the schemas of
 /// tools, and makes a few generated calls. `--fail-on` says how severe a finding must be to end the run with exit code 1.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct CiArgs {
+pub(crate) struct CiArgs {
     /// The seed of the generated calls; the same seed makes the same calls.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -36,7 +36,7 @@ pub(in crate::cli) struct CiArgs {
     on: CallingArgs,
 }
 
-pub(in crate::cli) fn ci(mut args: CiArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn ci(mut args: CiArgs, console: &Console) -> Result<Exit, Exit> {
     args.on.run.serving = ServingRequirement::ServedAndListed;
     args.on.run.budget = args.budget;
     let mut own = AdHocSettings::default();

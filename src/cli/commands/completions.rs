@@ -9,13 +9,13 @@ use crate::cli::exit::Exit;
 
 /// Prints the script that completes commands and flags in a shell.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-pub(in crate::cli) fn completions(args: &CompletionsArgs, console: &Console) -> Exit {
+pub(crate) fn completions(args: &CompletionsArgs, console: &Console) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut CliArguments::command(), "mcprove", &mut text);
     console.data(&String::from_utf8_lossy(&text))

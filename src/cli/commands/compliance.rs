@@ -19,7 +19,7 @@ const VERB: Verb = Verb { command: AdHocCommand::Compliance, does: "check", bloc
 
 /// Checks a server against the rules of the specification; needs no suite.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ComplianceArgs {
+pub(crate) struct ComplianceArgs {
     /// How binding a rule must be to be checked: `must` leaves out the rules that only advise.
     #[arg(long, value_name = "LEVEL", value_parser = ["must", "should"])]
     level: Option<String>,
@@ -45,7 +45,7 @@ pub(in crate::cli) struct ComplianceArgs {
     on: CallingArgs,
 }
 
-pub(in crate::cli) fn compliance(mut args: ComplianceArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn compliance(mut args: ComplianceArgs, console: &Console) -> Result<Exit, Exit> {
     if args.explain.is_some() || args.list {
         let asked =
             ExplainRequest { id: args.explain.as_deref(), revisions: &args.on.server.revision, rules: &args.rules };

@@ -15,16 +15,16 @@ use crate::suite::{Carrier, Level, Need, Rule, Test};
 use crate::wire::Revision;
 
 /// The rules to explain or to list.
-pub(super) struct ExplainRequest<'a> {
+pub(crate) struct ExplainRequest<'a> {
     /// The rule; `None` for a list of all.
-    pub(super) id: Option<&'a str>,
+    pub(crate) id: Option<&'a str>,
     /// The revisions of interest; empty for all.
-    pub(super) revisions: &'a [String],
+    pub(crate) revisions: &'a [String],
     /// Rule books to use instead of the built-in ones.
-    pub(super) rules: &'a [PathBuf],
+    pub(crate) rules: &'a [PathBuf],
 }
 
-pub(super) fn explain(asked: &ExplainRequest<'_>, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn explain(asked: &ExplainRequest<'_>, console: &Console) -> Result<Exit, Exit> {
     if let Some(word) = asked.revisions.iter().find(|word| *word != "all" && Revision::parse(word).is_none()) {
         let help = did_you_mean(word, Revision::ALL.map(Revision::as_str));
         return Err(console.fail(Exit::Usage, format!("there is no revision `{word}`"), help.as_deref()));

@@ -21,7 +21,7 @@ use crate::taxonomy::score::Score;
 
 /// Scores the faults that suites declare to check, without starting a server.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct FaultCoverageArgs {
+pub(crate) struct FaultCoverageArgs {
     #[command(flatten)]
     suites: SuiteArgs,
     /// Claims a probe that runs elsewhere; the report shows the figure with and without it, and thresholds never count it.
@@ -42,7 +42,7 @@ pub(in crate::cli) struct FaultCoverageArgs {
 
 /// The least coverage in percent.
 #[derive(Debug, Args)]
-pub(super) struct ThresholdArgs {
+pub(crate) struct ThresholdArgs {
     /// The least coverage in percent, from 0 to 100: of proven faults with `--prove`, of exercised ones in other runs, of declared ones in `fault-coverage`; it holds for each suite on each server, and less ends with exit code 6.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
     threshold: Option<f64>,
@@ -51,7 +51,7 @@ pub(super) struct ThresholdArgs {
     threshold_weighted: Option<f64>,
 }
 
-pub(in crate::cli) fn fault_coverage(args: &FaultCoverageArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn fault_coverage(args: &FaultCoverageArgs, console: &Console) -> Result<Exit, Exit> {
     let coverage = coverage(args, console)?;
     let written = console.data(&match args.format {
         ListFormat::Text => report::coverage::fault_coverage(&coverage, &console.style),
@@ -105,21 +105,21 @@ fn claimed(args: &FaultCoverageArgs, registry: &Registry, console: &Console) -> 
 }
 
 impl ThresholdArgs {
-    pub(super) fn values(&self) -> Thresholds {
+    pub(crate) fn values(&self) -> Thresholds {
         Thresholds { plain: self.threshold, weighted: self.threshold_weighted }
     }
 
-    pub(super) fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.threshold.or(self.threshold_weighted).is_some()
     }
 
     /// The exit code of a score; a threshold that is not reached is explained.
-    pub(super) fn gate(&self, score: &Score, console: &Console) -> Exit {
+    pub(crate) fn gate(&self, score: &Score, console: &Console) -> Exit {
         self.gate_named([(String::new(), score)].into_iter(), console)
     }
 
     /// The exit code of a run: every suite must reach the thresholds on every server.
-    pub(super) fn gate_each(&self, coverage: &Coverage, console: &Console) -> Exit {
+    pub(crate) fn gate_each(&self, coverage: &Coverage, console: &Console) -> Exit {
         if coverage.suites.is_empty() {
             return self.gate(&coverage.exercised, console);
         }
@@ -127,7 +127,7 @@ impl ThresholdArgs {
     }
 
     /// The exit code of a proof: the same for what is proven.
-    pub(super) fn gate_proof(&self, proof: &Proof, console: &Console) -> Exit {
+    pub(crate) fn gate_proof(&self, proof: &Proof, console: &Console) -> Exit {
         if proof.suites.is_empty() {
             return self.gate(&proof.proven, console);
         }
@@ -136,7 +136,7 @@ impl ThresholdArgs {
     }
 
     /// The same for scores with the names that messages begin with.
-    pub(super) fn gate_named<'a>(&self, scores: impl Iterator<Item = (String, &'a Score)>, console: &Console) -> Exit {
+    pub(crate) fn gate_named<'a>(&self, scores: impl Iterator<Item = (String, &'a Score)>, console: &Console) -> Exit {
         let mut exit = Exit::Passed;
         for (name, score) in scores {
             let missed = gates(score, self.threshold, self.threshold_weighted).into_iter().filter(|gate| !gate.met);

@@ -22,7 +22,7 @@ const SHOWN: usize = 160;
 
 /// Lists, replays, minimises and compares the findings that runs have kept.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct FindingsArgs {
+pub(crate) struct FindingsArgs {
     #[command(subcommand)]
     action: FindingsAction,
     /// The folder for state in which findings are kept.
@@ -99,13 +99,13 @@ struct TimesArgs {
 
 /// How findings are replayed.
 #[derive(Debug, Args)]
-pub(super) struct PlayingArgs {
+pub(crate) struct PlayingArgs {
     /// The time for one request, and after which a server counts as hanging; by default as in the recorded run.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(super) timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     /// Replays no finding that calls a tool which may change data, according to its hints, or to its name and description.
     #[arg(long)]
-    pub(super) read_only: bool,
+    pub(crate) read_only: bool,
 }
 
 #[derive(Debug, Args)]
@@ -121,7 +121,7 @@ struct DiffArgs {
     fail_on_regression: bool,
 }
 
-pub(in crate::cli) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, Exit> {
     let state = args.state_dir.as_path();
     let replay = |playing| FindingReplay { state, playing, console };
     match &args.action {
@@ -234,7 +234,7 @@ fn why_unplayable(stored: &Stored) -> String {
 }
 
 /// Refuses to replay a finding whose requests are not known.
-pub(super) fn unplayable(stored: &Stored, console: &Console) -> Exit {
+pub(crate) fn unplayable(stored: &Stored, console: &Console) -> Exit {
     console.fail(Exit::Environment, why_unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)))
 }
 
@@ -311,7 +311,7 @@ fn indented(text: &str) -> String {
 }
 
 /// The flag that names a folder for state, where it is not the usual one.
-pub(super) fn state_flag(state: &Path) -> String {
+pub(crate) fn state_flag(state: &Path) -> String {
     if state == Path::new(".mcprove") {
         return String::new();
     }

@@ -22,7 +22,7 @@ const VERB: Verb = Verb { command: AdHocCommand::Fuzz, does: "call", block: "fuz
 /// A failure is reported only after it was tried again on fresh servers. Tools that may change data are called only with
 /// `--scratch`, or if `--allow` names them.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct FuzzArgs {
+pub(crate) struct FuzzArgs {
     /// The seed of the generated calls; the same seed makes the same calls. By default one is drawn and printed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -54,7 +54,7 @@ pub(in crate::cli) struct FuzzArgs {
     on: CallingArgs,
 }
 
-pub(in crate::cli) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Exit> {
     let seed = args.seed.unwrap_or_else(|| drawn_seed().into());
     let mut own = AdHocSettings::default();
     own.block(

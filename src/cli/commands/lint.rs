@@ -18,7 +18,7 @@ const VERB: Verb = Verb { command: AdHocCommand::Lint, does: "check", block: "sc
 
 /// Finds tools whose schema, name or description is wrong, too loose or too long; needs no suite.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct LintArgs {
+pub(crate) struct LintArgs {
     /// A model provider that must accept the tools; may be given several times.
     #[arg(long, value_name = "PROVIDER", value_parser = words(Provider::NAMES))]
     provider: Vec<String>,
@@ -47,7 +47,7 @@ fn words(names: &'static [&'static str]) -> clap::builder::PossibleValuesParser 
     names.to_vec().into()
 }
 
-pub(in crate::cli) fn lint(mut args: LintArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn lint(mut args: LintArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(id) = &args.explain {
         return Ok(console.data(&explained(known(id, console)?)));
     }

@@ -8,17 +8,17 @@ use crate::source::parse_duration;
 use crate::suite::MOST_PARALLEL;
 
 /// The time since 1970.
-pub(super) fn now() -> Duration {
+pub(crate) fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// A seed that differs from run to run, and is short enough to be typed.
-pub(super) fn drawn_seed() -> u32 {
+pub(crate) fn drawn_seed() -> u32 {
     (now().subsec_nanos() ^ std::process::id().rotate_left(16)) % 1_000_000
 }
 
 /// A time that is not zero.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
         Some(Duration::ZERO) => Err("must be greater than zero, for example `10s`".to_owned()),
         Some(duration) => Ok(duration),
@@ -27,7 +27,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// How many cases run at a time.
-pub(super) fn at_a_time(text: &str) -> Result<NonZero<usize>, String> {
+pub(crate) fn at_a_time(text: &str) -> Result<NonZero<usize>, String> {
     match positive::<NonZero<usize>>(text)? {
         many if many.get() > MOST_PARALLEL => Err(format!("at most {MOST_PARALLEL} cases can run at a time")),
         some => Ok(some),
@@ -35,17 +35,17 @@ pub(super) fn at_a_time(text: &str) -> Result<NonZero<usize>, String> {
 }
 
 /// A share, from 0 to 1.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("invalid share `{text}`; write a number from 0 to 1, such as `0.2`"))
 }
 
-pub(super) fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+pub(crate) fn positive<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
 /// A duration as it is typed.
-pub(super) fn typed_duration(duration: Duration) -> String {
+pub(crate) fn typed_duration(duration: Duration) -> String {
     if duration.subsec_nanos() == 0 {
         format!("{}s", duration.as_secs())
     } else {

@@ -15,7 +15,7 @@ use crate::taxonomy::Registry;
 
 /// Lists the cases that would run, without starting a server.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct PlanArgs {
+pub(crate) struct PlanArgs {
     #[command(flatten)]
     suites: SuiteArgs,
     /// Shows the session of each case, and the faults that it checks.
@@ -26,7 +26,7 @@ pub(in crate::cli) struct PlanArgs {
     format: ListFormat,
 }
 
-pub(in crate::cli) fn plan(args: &PlanArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn plan(args: &PlanArgs, console: &Console) -> Result<Exit, Exit> {
     let plan = args.suites.plan(ChosenRegistry::BUILTIN, console)?;
     require_cases(&plan, console)?;
     let registry = Registry::builtin();

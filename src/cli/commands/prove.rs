@@ -19,7 +19,7 @@ use crate::runner::{Observer, Options, Purpose, Snapshots, Stop};
 
 /// Proves which faults suites would catch: imitates each of them in the recorded traffic of a run, and checks that a case fails.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ProveArgs {
+pub(crate) struct ProveArgs {
     /// Proves from this recording of `mcprove run --record FILE`; starts and calls no server.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "transcript", "bail", "repeat", "retries", "shuffle", "verify_isolation", "last_failed", "update"])]
     recording: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(in crate::cli) struct ProveArgs {
     run: RunArgs,
 }
 
-pub(in crate::cli) fn prove(mut args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn prove(mut args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
     args.run.proving.prove = true;
     match &args.recording {
         None => run(&args.run, console),

@@ -28,13 +28,13 @@ use crate::taxonomy::{Registry, Variant};
 
 /// Recording and proof of a run.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ProvingArgs {
+pub(crate) struct ProvingArgs {
     /// After the run, proves which faults the suite would catch: imitates each of them in the recorded traffic and checks that a case fails.
     #[arg(long)]
-    pub(super) prove: bool,
+    pub(crate) prove: bool,
     /// Records the run in this file, for `mcprove prove --recording FILE`, which needs no server.
     #[arg(long, value_name = "FILE")]
-    pub(super) record: Option<PathBuf>,
+    pub(crate) record: Option<PathBuf>,
     /// Tries only the mutants with this name, or those of this variant, leaf or family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
@@ -59,27 +59,27 @@ enum ShownMutants {
 }
 
 /// A recording that is to be proven.
-pub(super) struct ProofRequest<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) registry: &'a Registry,
-    pub(super) options: &'a Options,
+pub(crate) struct ProofRequest<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) registry: &'a Registry,
+    pub(crate) options: &'a Options,
     /// The names of the mutants to try; `None` for all.
-    pub(super) mutants: Option<BTreeSet<String>>,
-    pub(super) secrets: RecordedSecrets,
+    pub(crate) mutants: Option<BTreeSet<String>>,
+    pub(crate) secrets: RecordedSecrets,
 }
 
 impl ProvingArgs {
     /// Whether anything is written down.
-    pub(super) fn records(&self) -> bool {
+    pub(crate) fn records(&self) -> bool {
         self.prove || self.record.is_some()
     }
 
     /// The files that are written.
-    pub(super) fn targets(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &Path> {
         self.record.as_deref().into_iter().chain(self.write_missing.as_deref())
     }
 
-    pub(super) fn survivors(&self) -> Survivors {
+    pub(crate) fn survivors(&self) -> Survivors {
         match self.survivors {
             ShownMutants::Worst => Survivors::Worst,
             ShownMutants::All => Survivors::All,
@@ -87,7 +87,7 @@ impl ProvingArgs {
     }
 
     /// Writes the suites that kill the survivors; a file that was not written by this flag stays as it is.
-    pub(super) fn write_missing(&self, proof: &Proof, plan: &Plan, console: &Console) -> Result<(), Exit> {
+    pub(crate) fn write_missing(&self, proof: &Proof, plan: &Plan, console: &Console) -> Result<(), Exit> {
         let Some(file) = &self.write_missing else { return Ok(()) };
         let suites = missing_suites(proof, plan, file, Path::new(""));
         if suites.is_empty() {
@@ -106,7 +106,7 @@ impl ProvingArgs {
     }
 
     /// Refuses flags that have no effect together.
-    pub(super) fn check(&self, thresholds: &ThresholdArgs, console: &Console) -> Result<(), Exit> {
+    pub(crate) fn check(&self, thresholds: &ThresholdArgs, console: &Console) -> Result<(), Exit> {
         let only_with_proof = [
             ("--mutant", !self.mutant.is_empty()),
             ("--write-missing", self.write_missing.is_some()),
@@ -123,7 +123,7 @@ impl ProvingArgs {
     }
 
     /// The names of the mutants to try; `None` for all.
-    pub(super) fn mutants(&self, registry: &Registry, console: &Console) -> Result<Option<BTreeSet<String>>, Exit> {
+    pub(crate) fn mutants(&self, registry: &Registry, console: &Console) -> Result<Option<BTreeSet<String>>, Exit> {
         let mut mutants = BTreeSet::new();
         for word in &self.mutant {
             let named = mutants_named(word, registry);
@@ -143,7 +143,7 @@ impl ProvingArgs {
     }
 
     /// Proves what can be proven from a recording.
-    pub(super) fn prove_recording(
+    pub(crate) fn prove_recording(
         &self,
         recording: RunRecording,
         request: ProofRequest<'_>,
@@ -169,7 +169,7 @@ impl ProvingArgs {
     }
 
     /// Writes the recording, if `--record` asks for it.
-    pub(super) fn write_recording(
+    pub(crate) fn write_recording(
         &self,
         plan: &Plan,
         recording: &RunRecording,
@@ -192,22 +192,22 @@ fn header(plan: &Plan) -> RecordingHeader {
 }
 
 /// A recording that was read, before its plan is known.
-pub(super) struct RecordingFile<'a> {
+pub(crate) struct RecordingFile<'a> {
     path: &'a Path,
     text: String,
     /// The suites that were recorded.
-    pub(super) suites: Vec<String>,
+    pub(crate) suites: Vec<String>,
 }
 
 impl<'a> RecordingFile<'a> {
-    pub(super) fn read(path: &'a Path, console: &Console) -> Result<Self, Exit> {
+    pub(crate) fn read(path: &'a Path, console: &Console) -> Result<Self, Exit> {
         let text = read_text(path, RECORDED).map_err(|error| unusable(path, &why_unreadable(&error), console))?;
         let header = file::head(&text).map_err(|reason| unusable(path, &reason, console))?;
         Ok(Self { path, text, suites: header.suites })
     }
 
     /// The recording, if it is one of this plan.
-    pub(super) fn recording(&self, plan: &Plan, console: &Console) -> Result<RunRecording, Exit> {
+    pub(crate) fn recording(&self, plan: &Plan, console: &Console) -> Result<RunRecording, Exit> {
         let read = file::read(&self.text, &header(plan).fingerprint);
         read.map_err(|reason| unusable(self.path, &reason, console))
     }

@@ -32,7 +32,7 @@ const NOT_ACCEPTED: &str = "`--strict` does not accept this";
 
 /// Stands between a client and a server, and makes the faults of a plan happen on the way.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct RelayArgs {
+pub(crate) struct RelayArgs {
     #[command(subcommand)]
     relay: RelayTransport,
 }
@@ -71,26 +71,26 @@ struct HttpRelayArgs {
 
 /// The settings of both relays.
 #[derive(Debug, Args)]
-pub(super) struct RelaySettings {
+pub(crate) struct RelaySettings {
     /// A YAML file with the faults; without it, messages pass as they are. See docs/reference/fault-language.md.
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
     /// Writes every change and every call of a tool to this file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
-    pub(super) events: Option<PathBuf>,
+    pub(crate) events: Option<PathBuf>,
     /// Serves counters for Prometheus at `/metrics` of this loopback address.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     metrics: Option<SocketAddr>,
     /// A good answer that comes later is no success in the figures.
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(super) deadline: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
     /// Ends the relay where a fault finds nothing to change or events cannot be written, and fails if a fault changed
     /// nothing in the end.
     #[arg(long)]
-    pub(super) strict: bool,
+    pub(crate) strict: bool,
     /// Writes neither changes nor figures to standard error.
     #[arg(long)]
-    pub(super) quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 impl RelaySettings {
@@ -173,7 +173,7 @@ impl<'a> ReadyRelay<'a> {
     }
 }
 
-pub(in crate::cli) fn relay(args: &RelayArgs, console: &Console) -> ExitCode {
+pub(crate) fn relay(args: &RelayArgs, console: &Console) -> ExitCode {
     let done = match &args.relay {
         RelayTransport::Stdio(args) => stdio(args, console),
         RelayTransport::Http(args) => http(args, console).map(ExitCode::from),

@@ -31,7 +31,7 @@ const REDRAW: Duration = Duration::from_millis(200);
 const VERSION: u64 = 1;
 
 /// The log of one relay.
-pub(super) struct RelayLog {
+pub(crate) struct RelayLog {
     console: Console,
     is_quiet: bool,
     is_strict: bool,
@@ -75,7 +75,7 @@ impl EventFile {
 
 impl RelayLog {
     /// Begins the file of events, if there is one, with the faults of the plan.
-    pub(super) fn new(
+    pub(crate) fn new(
         settings: &RelaySettings,
         transport: &str,
         faults: &[&str],
@@ -120,7 +120,7 @@ impl RelayLog {
     }
 
     /// Writes the last event, and shows the figures; fails if events are missing.
-    pub(super) fn finish(&self, idle: &[&str]) -> Result<(), String> {
+    pub(crate) fn finish(&self, idle: &[&str]) -> Result<(), String> {
         let mut state = self.state();
         let figures = state.reliability.figures();
         // Whoever wanted to know has been told.
@@ -170,7 +170,7 @@ impl RelayLog {
     }
 
     /// Writes a line above the view.
-    pub(super) fn tell(&self, text: &str) {
+    pub(crate) fn tell(&self, text: &str) {
         self.view.suspend(|| self.console.note(text));
     }
 
@@ -255,7 +255,7 @@ impl RelayWatcher for RelayLog {
 }
 
 /// Where counters are asked for.
-pub(super) fn router(log: Arc<RelayLog>) -> Router {
+pub(crate) fn router(log: Arc<RelayLog>) -> Router {
     let shown = async |State(log): State<Arc<RelayLog>>| ([(CONTENT_TYPE, "text/plain; version=0.0.4")], log.metrics());
     Router::new().route("/metrics", get(shown)).with_state(log)
 }

@@ -1,14 +1,14 @@
 //! The signals of a relay, which are for its server.
 
 #[cfg(unix)]
-pub(super) struct RelaySignals {
+pub(crate) struct RelaySignals {
     heard: Vec<(i32, tokio::signal::unix::Signal)>,
 }
 
 #[cfg(unix)]
 impl RelaySignals {
     /// Listens from now on.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
         let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
         // A signal that the system does not give ends the program, as it would end the server.
@@ -16,7 +16,7 @@ impl RelaySignals {
     }
 
     /// The number of the next one.
-    pub(super) async fn next(&mut self) -> i32 {
+    pub(crate) async fn next(&mut self) -> i32 {
         use std::future::poll_fn;
         use std::task::Poll;
         poll_fn(|context| {
@@ -32,16 +32,16 @@ impl RelaySignals {
 }
 
 #[cfg(not(unix))]
-pub(super) struct RelaySignals;
+pub(crate) struct RelaySignals;
 
 #[cfg(not(unix))]
 impl RelaySignals {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self
     }
 
     /// The number of SIGINT: Ctrl-C is the only one there is.
-    pub(super) async fn next(&mut self) -> i32 {
+    pub(crate) async fn next(&mut self) -> i32 {
         let _ = tokio::signal::ctrl_c().await;
         2
     }

@@ -6,9 +6,9 @@
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The client's side of a relay.
-pub(super) struct ClientStreams {
-    pub(super) input: Box<dyn AsyncRead + Send + Unpin>,
-    pub(super) output: Box<dyn AsyncWrite + Send + Unpin>,
+pub(crate) struct ClientStreams {
+    pub(crate) input: Box<dyn AsyncRead + Send + Unpin>,
+    pub(crate) output: Box<dyn AsyncWrite + Send + Unpin>,
     /// Sockets that wait again once this is dropped.
     #[cfg(target_os = "linux")]
     _blocking: Vec<BlockingAgain>,
@@ -17,7 +17,7 @@ pub(super) struct ClientStreams {
 impl ClientStreams {
     /// The streams of this process; needs a runtime.
     #[cfg(target_os = "linux")]
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let mut blocking = Vec::new();
         let input = waiting::input(&mut blocking).unwrap_or_else(|| Box::new(tokio::io::stdin()));
         let output = waiting::output(&mut blocking).unwrap_or_else(|| Box::new(tokio::io::stdout()));
@@ -26,14 +26,14 @@ impl ClientStreams {
 
     /// The streams of this process; needs a runtime.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self { input: Box::new(tokio::io::stdin()), output: Box::new(tokio::io::stdout()) }
     }
 }
 
 /// Waits until the client has closed both of its ends, as the system closes those of a client that was killed.
 #[cfg(target_os = "linux")]
-pub(super) async fn client_gone() {
+pub(crate) async fn client_gone() {
     use std::io::{stdin, stdout};
     use std::os::fd::AsFd;
 
@@ -44,7 +44,7 @@ pub(super) async fn client_gone() {
 
 /// Nothing tells of it but the next write.
 #[cfg(not(target_os = "linux"))]
-pub(super) async fn client_gone() {
+pub(crate) async fn client_gone() {
     std::future::pending().await
 }
 
@@ -75,14 +75,14 @@ mod waiting {
 
     use super::BlockingAgain;
 
-    pub(super) fn input(blocking: &mut Vec<BlockingAgain>) -> Option<Box<dyn AsyncRead + Send + Unpin>> {
+    pub(crate) fn input(blocking: &mut Vec<BlockingAgain>) -> Option<Box<dyn AsyncRead + Send + Unpin>> {
         match kind(0)? {
             StreamKind::Pipe => Some(Box::new(pipe::OpenOptions::new().open_receiver("/proc/self/fd/0").ok()?)),
             StreamKind::Socket => Some(Box::new(socket(io::stdin().as_fd(), blocking)?)),
         }
     }
 
-    pub(super) fn output(blocking: &mut Vec<BlockingAgain>) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
+    pub(crate) fn output(blocking: &mut Vec<BlockingAgain>) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
         match kind(1)? {
             StreamKind::Pipe => Some(Box::new(pipe::OpenOptions::new().open_sender("/proc/self/fd/1").ok()?)),
             StreamKind::Socket => Some(Box::new(socket(io::stdout().as_fd(), blocking)?)),
@@ -90,7 +90,7 @@ mod waiting {
     }
 
     /// Waits until the other side of a stream is closed; what nobody can wait for, such as a file, stays open.
-    pub(super) async fn closed(stream: BorrowedFd<'_>, interest: Interest, is_closed: fn(Ready) -> bool) {
+    pub(crate) async fn closed(stream: BorrowedFd<'_>, interest: Interest, is_closed: fn(Ready) -> bool) {
         #[expect(deprecated, reason = "unsound for descriptors that others may close, and this one is owned")]
         let watch = stream.try_clone_to_owned().and_then(|stream| AsyncFd::with_interest(stream, interest));
         let Ok(watch) = watch else { return pending().await };

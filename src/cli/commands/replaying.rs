@@ -28,10 +28,10 @@ use crate::wire::{Catalog, Tool};
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The replays of one command.
-pub(super) struct FindingReplay<'a> {
-    pub(super) state: &'a Path,
-    pub(super) playing: &'a PlayingArgs,
-    pub(super) console: &'a Console,
+pub(crate) struct FindingReplay<'a> {
+    pub(crate) state: &'a Path,
+    pub(crate) playing: &'a PlayingArgs,
+    pub(crate) console: &'a Console,
 }
 
 /// Fresh servers for the requests of one finding.
@@ -206,7 +206,7 @@ enum ReplayVerdict {
 }
 
 impl FindingReplay<'_> {
-    pub(super) fn replay(&self, chosen: &[Stored], times: u32) -> Result<Exit, Exit> {
+    pub(crate) fn replay(&self, chosen: &[Stored], times: u32) -> Result<Exit, Exit> {
         if chosen.is_empty() {
             let help = Some("a run keeps the findings of its failures");
             return Err(self.console.fail(Exit::Nothing, "there is no finding to replay", help));
@@ -223,7 +223,7 @@ impl FindingReplay<'_> {
     }
 
     /// Deletes findings that no longer show; the exit code says whether that could be done.
-    pub(super) fn prune(&self, found: &[Stored], times: u32) -> Result<Exit, Exit> {
+    pub(crate) fn prune(&self, found: &[Stored], times: u32) -> Result<Exit, Exit> {
         let (mut dropped, mut failed) = (0, false);
         let ended = self.replay_each(found, times, |stored, verdict| {
             if verdict != ReplayVerdict::Gone {
@@ -327,7 +327,7 @@ impl FindingReplay<'_> {
         NotPlayed::Failed
     }
 
-    pub(super) fn minimise(&self, stored: Stored, max_attempts: usize) -> Result<Exit, Exit> {
+    pub(crate) fn minimise(&self, stored: Stored, max_attempts: usize) -> Result<Exit, Exit> {
         let exit = |not_played| match not_played {
             NotPlayed::Interrupted => Exit::Interrupted,
             NotPlayed::Failed => Exit::Environment,

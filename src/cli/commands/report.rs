@@ -12,7 +12,7 @@ use crate::source::file::RECORDED;
 
 /// Turns a recorded run into any other report.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// The recorded run: the file that `--report ndjson=FILE` wrote.
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
@@ -24,7 +24,7 @@ pub(in crate::cli) struct ReportArgs {
     output: PathBuf,
 }
 
-pub(in crate::cli) fn report(args: &ReportArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn report(args: &ReportArgs, console: &Console) -> Result<Exit, Exit> {
     let (sources, id) = console.read("recording", &args.events, RECORDED, None)?;
     let recording = read_events(id, &sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
     console.diagnostics(&recording.warnings, &sources);

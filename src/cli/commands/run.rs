@@ -38,9 +38,9 @@ use crate::taxonomy::Registry;
 
 /// Runs test suites against their servers.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(super) suites: SuiteArgs,
+    pub(crate) suites: SuiteArgs,
     /// How many cases run at a time, instead of the number in the suites; 1 keeps the declared order.
     #[arg(long, short = 'j', value_name = "N", value_parser = at_a_time)]
     parallel: Option<NonZero<usize>>,
@@ -54,7 +54,7 @@ pub(in crate::cli) struct RunArgs {
     timeout: Option<Duration>,
     /// Writes a report; may be given several times: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
-    pub(super) report: Vec<(Format, PathBuf)>,
+    pub(crate) report: Vec<(Format, PathBuf)>,
     #[command(flatten)]
     details: DetailArgs,
     #[command(flatten)]
@@ -63,31 +63,31 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "FOLDER")]
     transcript: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) thresholds: ThresholdArgs,
+    pub(crate) thresholds: ThresholdArgs,
     #[command(flatten)]
-    pub(super) proving: ProvingArgs,
+    pub(crate) proving: ProvingArgs,
     /// Calls only tools that change nothing according to their hints, or to their name and description; skips cases that would call others, even if a suite or a flag allows it.
     #[arg(long)]
-    pub(super) read_only: bool,
+    pub(crate) read_only: bool,
     /// Lets the run pass although a tool served none of its generated calls and was therefore not judged.
     #[arg(long)]
-    pub(super) allow_unjudged: bool,
+    pub(crate) allow_unjudged: bool,
     #[command(flatten)]
     known: BaselineArgs,
     #[command(flatten)]
-    pub(super) keeping: KeepArgs,
+    pub(crate) keeping: KeepArgs,
     /// The calls that a server must serve at least.
     #[arg(skip)]
-    pub(super) serving: ServingRequirement,
+    pub(crate) serving: ServingRequirement,
     /// How long the run may take; cases that are not done by then are not judged.
     #[arg(skip)]
-    pub(super) budget: Option<Duration>,
+    pub(crate) budget: Option<Duration>,
     /// The file into which tests are written that fail because of what a campaign found.
     #[arg(skip)]
-    pub(super) failing_tests: Option<PathBuf>,
+    pub(crate) failing_tests: Option<PathBuf>,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
-    pub(super) registry: Option<PathBuf>,
+    pub(crate) registry: Option<PathBuf>,
 }
 
 /// Order, repetition and isolation of cases.
@@ -117,7 +117,7 @@ fn seed(text: &str) -> Result<u32, String> {
 
 impl RunArgs {
     /// The only place that turns flags into runner options.
-    pub(super) fn options(&self, now: Duration, stop: Stop, console: &Console) -> Options {
+    pub(crate) fn options(&self, now: Duration, stop: Stop, console: &Console) -> Options {
         let environment = &console.environment;
         Options {
             parallel: self.parallel.map(NonZero::get),
@@ -150,7 +150,7 @@ impl RunArgs {
         Ok(PreparedRun { registry: registry.get(), plan, known, mutants })
     }
 
-    pub(super) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
+    pub(crate) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
         let plan = self.suites.plan(registry, console)?;
         Ok(if self.read_only { plan.reading_only() } else { plan })
     }
@@ -192,7 +192,7 @@ impl RunArgs {
     }
 
     /// Refuses to write two documents to one file, or one over a file that is read.
-    pub(super) fn check_targets(&self, plan: &Plan, console: &Console) -> Result<(), Exit> {
+    pub(crate) fn check_targets(&self, plan: &Plan, console: &Console) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
         let targets = reports
             .chain(self.known.write_baseline.as_deref())
@@ -234,7 +234,7 @@ impl PreparedRun {
     }
 }
 
-pub(in crate::cli) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exit> {
     let consent = Consent::of(&args.recording, console)?;
     let now = now();
     let run = args.prepare(now, console)?;
@@ -278,11 +278,11 @@ pub(in crate::cli) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exi
 }
 
 /// A run that is over and needs a verdict.
-pub(super) struct EndedRun<'a> {
-    pub(super) args: &'a RunArgs,
-    pub(super) console: &'a Console,
+pub(crate) struct EndedRun<'a> {
+    pub(crate) args: &'a RunArgs,
+    pub(crate) console: &'a Console,
     summary: &'a Summary,
-    pub(super) hidden: &'a Redactor,
+    pub(crate) hidden: &'a Redactor,
     /// Whether the time of `--budget` was over before the run was.
     is_out_of_time: bool,
 }

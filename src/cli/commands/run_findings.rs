@@ -16,24 +16,24 @@ use crate::plan::Plan;
 
 /// Which findings count and are kept.
 #[derive(Debug, Args)]
-pub(super) struct KeepArgs {
+pub(crate) struct KeepArgs {
     /// The least severity that ends the run with exit code 1: low, medium, high or critical; by default any failure does.
     #[arg(long, value_name = "SEVERITY", value_parser = severity)]
-    pub(super) fail_on: Option<Severity>,
+    pub(crate) fail_on: Option<Severity>,
     /// Keeps no findings for `mcprove findings`.
     #[arg(long)]
-    pub(super) no_findings: bool,
+    pub(crate) no_findings: bool,
 }
 
 impl KeepArgs {
     /// Keeps the findings of a run, unless `--no-findings` is given.
-    pub(super) fn keeper(&self, plan: &Plan, now: Duration) -> Option<Keeper> {
+    pub(crate) fn keeper(&self, plan: &Plan, now: Duration) -> Option<Keeper> {
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         (!self.no_findings).then(|| Keeper::new(plan, now))
     }
 
     /// How many failures count; how severe they are is printed where that decides, and for servers without a suite.
-    pub(super) fn failed(
+    pub(crate) fn failed(
         &self,
         all: usize,
         severities: &Severities,
@@ -61,18 +61,18 @@ fn severity(text: &str) -> Result<Severity, String> {
 
 /// How many failures there are of each severity.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Severities([usize; Severity::ALL.len()]);
+pub(crate) struct Severities([usize; Severity::ALL.len()]);
 
 impl Severities {
     /// Counts a case.
-    pub(super) fn case(&mut self, result: &CaseResult) {
+    pub(crate) fn case(&mut self, result: &CaseResult) {
         if result.outcome == Outcome::Failed && !result.is_known() {
             self.add(result.how_bad().unwrap_or(Severity::Medium));
         }
     }
 
     /// Counts what was found outside of cases.
-    pub(super) fn session(&mut self, judged: &SessionJudged) {
+    pub(crate) fn session(&mut self, judged: &SessionJudged) {
         let new = judged.findings.iter().filter(|finding| finding.baseline_reason.is_none());
         if let Some(worst) = new.map(crate::event::Finding::how_bad).max() {
             self.add(worst);
@@ -84,12 +84,12 @@ impl Severities {
     }
 
     /// How many are at least so bad.
-    pub(super) fn at_least(&self, least: Severity) -> usize {
+    pub(crate) fn at_least(&self, least: Severity) -> usize {
         self.0[least as usize..].iter().sum()
     }
 
     /// `1 critical, 2 high`; empty where there are none.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let worst_first = Severity::ALL.into_iter().rev().filter(|severity| self.0[*severity as usize] > 0);
         let words = worst_first.map(|severity| format!("{} {}", self.0[severity as usize], severity.as_str()));
         words.collect::<Vec<_>>().join(", ")
@@ -99,7 +99,7 @@ impl Severities {
 /// Keeps the findings of a run and says where; a failure to do so is one warning, and the verdict stands.
 ///
 /// With `--state-dir`, a run without findings leaves an empty folder for them.
-pub(super) fn keep(suites: &SuiteArgs, first: &Path, found: KeptFinding, console: &Console) {
+pub(crate) fn keep(suites: &SuiteArgs, first: &Path, found: KeptFinding, console: &Console) {
     let counted = |count: usize| if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
     let KeptFinding { findings, left_out } = found;
     let is_any_kept = !findings.is_empty();

@@ -18,16 +18,16 @@ use crate::runner::{self, Observer, Options, SessionFrames, Summary};
 use crate::taxonomy::Registry;
 
 /// A run that signals can end.
-pub(super) struct SignalledRun<'a> {
-    pub(super) plan: Plan,
-    pub(super) registry: &'a Registry,
-    pub(super) options: Options,
+pub(crate) struct SignalledRun<'a> {
+    pub(crate) plan: Plan,
+    pub(crate) registry: &'a Registry,
+    pub(crate) options: Options,
     /// Asks the run to stop.
-    pub(super) wish: watch::Sender<bool>,
+    pub(crate) wish: watch::Sender<bool>,
 }
 
 /// Runs a plan until it ends, a signal ends it, or its budget is spent; `None` where the system provides no runtime.
-pub(super) fn run_plan(
+pub(crate) fn run_plan(
     run: SignalledRun<'_>,
     watch: RunWatch,
     budget: Option<Duration>,
@@ -54,7 +54,7 @@ pub(super) fn run_plan(
 
 /// A watch that is taken once: after the run, or in the middle of it, and then nothing goes on.
 #[derive(Clone)]
-pub(super) struct SharedWatch(Arc<SharedObserver>);
+pub(crate) struct SharedWatch(Arc<SharedObserver>);
 
 struct SharedObserver {
     watch: Mutex<Option<RunWatch>>,
@@ -63,18 +63,18 @@ struct SharedObserver {
 }
 
 impl SharedWatch {
-    pub(super) fn new(watch: RunWatch) -> Self {
+    pub(crate) fn new(watch: RunWatch) -> Self {
         Self(Arc::new(SharedObserver { watch: Mutex::new(Some(watch)), is_abandoned: AtomicBool::new(false) }))
     }
 
     /// The watch, once the run is over.
-    pub(super) fn into_watch(self) -> RunWatch {
+    pub(crate) fn into_watch(self) -> RunWatch {
         self.take_watch().unwrap_or_else(|| wait_for_the_end())
     }
 
     /// Writes the reports of what is known so far; the program ends after this. Returns not where the run is over, and
     /// the other thread is about to write them.
-    pub(super) fn abandon(&self, console: &Console) {
+    pub(crate) fn abandon(&self, console: &Console) {
         self.0.is_abandoned.store(true, Ordering::Release);
         match self.take_watch() {
             // A report that could not be written has caused an error message already.

@@ -21,7 +21,7 @@ const LINES: usize = 120;
 
 /// Whether snapshots are written.
 #[derive(Debug, Args)]
-pub(super) struct UpdateArgs {
+pub(crate) struct UpdateArgs {
     /// Writes the snapshots that answers are compared with (`snapshot` in suites): shows each difference and asks; refused in CI.
     #[arg(long)]
     update: bool,
@@ -32,7 +32,7 @@ pub(super) struct UpdateArgs {
 
 /// Whether snapshots may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
+pub(crate) enum Consent {
     /// None, since `--update` is not given.
     None,
     /// Each, if the user agrees.
@@ -42,7 +42,7 @@ pub(super) enum Consent {
 }
 
 impl Consent {
-    pub(super) fn of(asked: &UpdateArgs, console: &Console) -> Result<Self, Exit> {
+    pub(crate) fn of(asked: &UpdateArgs, console: &Console) -> Result<Self, Exit> {
         let (message, help) = if !asked.update {
             return Ok(Self::None);
         } else if console.environment.is_ci {
@@ -58,13 +58,13 @@ impl Consent {
     }
 
     /// How the runner treats differences.
-    pub(super) fn purpose(self) -> Purpose {
+    pub(crate) fn purpose(self) -> Purpose {
         if self == Self::None { Purpose::Compare } else { Purpose::Update }
     }
 }
 
 /// Writes what the user agrees to; what stays different counts as failed.
-pub(super) fn update(
+pub(crate) fn update(
     consent: Consent,
     summary: &mut Summary,
     roots: &Roots,

@@ -23,7 +23,7 @@ use crate::runner::{Observer, SessionFrames, Stop};
 
 /// How much is shown at the end of a run.
 #[derive(Debug, Args)]
-pub(super) struct DetailArgs {
+pub(crate) struct DetailArgs {
     /// Shows every case with its time.
     #[arg(long, short)]
     verbose: bool,
@@ -36,7 +36,7 @@ pub(super) struct DetailArgs {
 }
 
 impl DetailArgs {
-    pub(super) fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         let cases = match (self.quiet, self.verbose) {
             (true, _) => Cases::Failed,
             (false, true) => Cases::All,
@@ -48,7 +48,7 @@ impl DetailArgs {
 }
 
 /// Everything that watches one run.
-pub(super) struct RunWatch {
+pub(crate) struct RunWatch {
     report: Report,
     live: Live,
     targets: Vec<(Format, PathBuf)>,
@@ -59,25 +59,25 @@ pub(super) struct RunWatch {
     /// The failures that a baseline could list.
     failures: BaselineWriter,
     /// Writes the run down, where it is to be played back.
-    pub(super) recorder: Option<RunRecorder>,
+    pub(crate) recorder: Option<RunRecorder>,
     /// The end of a run of which something is still to be proven.
     held: Option<RunFinished>,
     /// Takes secrets out of what was written down.
     redactor: Redactor,
     /// How much of the run is shown at the end.
-    pub(super) view: View,
+    pub(crate) view: View,
     /// Keeps findings, where they are to be kept.
-    pub(super) keeper: Option<Keeper>,
+    pub(crate) keeper: Option<Keeper>,
     /// How bad the failures are.
-    pub(super) severities: Severities,
+    pub(crate) severities: Severities,
     /// How calls of tools went.
-    pub(super) calls: ObservedCalls,
+    pub(crate) calls: ObservedCalls,
     problems: Vec<SinkError>,
 }
 
 impl RunWatch {
     /// Begins recordings; fails where a file that must grow with the run cannot be written.
-    pub(super) fn new(
+    pub(crate) fn new(
         targets: &[(Format, PathBuf)],
         transcripts: Option<PathBuf>,
         total: usize,
@@ -110,29 +110,29 @@ impl RunWatch {
     }
 
     /// The findings that were kept, without secrets, and how many were not.
-    pub(super) fn kept(&mut self, redactor: &Redactor) -> KeptFinding {
+    pub(crate) fn kept(&mut self, redactor: &Redactor) -> KeptFinding {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 
     /// The sections that blocks wrote.
-    pub(super) fn sections(&self) -> Vec<Section> {
+    pub(crate) fn sections(&self) -> Vec<Section> {
         self.report.finished().map(|finished| finished.sections.clone()).unwrap_or_default()
     }
 
     /// Chooses how much is shown.
-    pub(super) fn show_details(&mut self, view: View) {
+    pub(crate) fn show_details(&mut self, view: View) {
         self.live.show(view.cases);
         self.view = view;
     }
 
     /// The recording, secrets included, and the redactor for them.
-    pub(super) fn recording(&mut self) -> Option<(RunRecording, Redactor)> {
+    pub(crate) fn recording(&mut self) -> Option<(RunRecording, Redactor)> {
         let redactor = self.redactor.clone();
         self.recorder.take().map(|recorder| (recorder.finish(), redactor))
     }
 
     /// Tells the end that was held back, with what was proven meanwhile.
-    pub(super) fn close(&mut self, proof: Option<Box<Proof>>, stop: &Stop) {
+    pub(crate) fn close(&mut self, proof: Option<Box<Proof>>, stop: &Stop) {
         self.recorder = None;
         if let Some(finished) = self.held.take() {
             let interrupted = finished.interrupted || stop.is_set();
@@ -145,7 +145,7 @@ impl RunWatch {
     }
 
     /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
-    pub(super) fn finish(mut self, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
+    pub(crate) fn finish(mut self, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
         let view = View { failures: self.live.finish(), ..self.view };
         for (format, path) in &self.targets {
             let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::taxonomy::REGISTRY;
 
 /// Prints the JSON Schema of a suite, or of another kind of file.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct SchemaArgs {
+pub(crate) struct SchemaArgs {
     /// The file that the schema is for.
     #[arg(value_enum, default_value = "suite", value_name = "FILE_KIND")]
     of: SchemaSubject,
@@ -40,7 +40,7 @@ enum SchemaSubject {
     Finding,
 }
 
-pub(in crate::cli) fn schema(args: &SchemaArgs, console: &Console) -> Exit {
+pub(crate) fn schema(args: &SchemaArgs, console: &Console) -> Exit {
     let schema = match args.of {
         SchemaSubject::Suite => json_schema(),
         SchemaSubject::Report => schema_of_report(),

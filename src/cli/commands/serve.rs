@@ -22,7 +22,7 @@ const LOW_SCOPE_TOKEN: &str = "MCPROVE_DEMO_LOW_SCOPE_TOKEN";
 
 /// Serves an example server over standard input and output, or over HTTP.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ServeArgs {
+pub(crate) struct ServeArgs {
     #[command(subcommand)]
     server: ServedServer,
 }
@@ -37,10 +37,10 @@ enum ServedServer {
 
 /// The address and the settings of the server.
 #[derive(Debug, Clone, Args)]
-pub(super) struct StartArgs {
+pub(crate) struct StartArgs {
     /// Serves streamable HTTP at this loopback address, such as 127.0.0.1:3000; port 0 takes a free port.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
-    pub(super) http: Option<SocketAddr>,
+    pub(crate) http: Option<SocketAddr>,
     /// Serves only clients with the bearer token in the environment variable `MCPROVE_DEMO_TOKEN`; the one in
     /// `MCPROVE_DEMO_SECOND_TOKEN` is for a second user, the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
@@ -98,7 +98,7 @@ impl StartArgs {
     }
 }
 
-pub(in crate::cli) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit, Exit> {
     match &args.server {
         ServedServer::Demo(args) => start(args, Settings::default(), ServerFault::none(), console),
         ServedServer::Faulty(args) => faulty(args, console),
@@ -106,7 +106,7 @@ pub(in crate::cli) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit,
 }
 
 /// Runs a server on one thread, until its input or a signal ends it; flags only add to the settings of `reference`.
-pub(super) fn start(
+pub(crate) fn start(
     args: &StartArgs,
     reference: Settings,
     fault: ServerFault,

@@ -23,7 +23,7 @@ const SECRET_VARIABLE: &str = "DEMO_TOKEN";
 const SECRET: &str = "demo-token-5f3759df";
 
 #[derive(Debug, Args)]
-pub(super) struct FaultyArgs {
+pub(crate) struct FaultyArgs {
     /// The variant of the fault taxonomy that the server shows.
     #[arg(long, value_name = "VARIANT", required_unless_present_any = ["list", "plan", "rule"])]
     fault: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct FaultyArgs {
     start: StartArgs,
 }
 
-pub(super) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(file) = &args.plan {
         let (sources, source) = console.read("plan", file, WRITTEN, None)?;
         let faults = fault::load(&sources, source).map_err(|mistakes| console.refuse(&mistakes, &sources))?;

@@ -18,14 +18,14 @@ use crate::source::{shorten, visible_line};
 use crate::wire::{Direction, is_served};
 
 /// The most tools that a sentence names.
-pub(super) const MOST_NAMES: usize = 5;
+pub(crate) const MOST_NAMES: usize = 5;
 
 /// The most refusals of a tool that are told apart.
 const MOST_REFUSALS: usize = 20;
 
 /// The calls that a server must serve at least, so that it counts as judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum ServingRequirement {
+pub(crate) enum ServingRequirement {
     /// A call, where generated cases called tools.
     #[default]
     WhereGenerated,
@@ -37,7 +37,7 @@ pub(super) enum ServingRequirement {
 
 /// How calls of tools went, server by server.
 #[derive(Debug, Default)]
-pub(super) struct ObservedCalls {
+pub(crate) struct ObservedCalls {
     /// Whether anything follows from them: a run of nothing but what somebody wrote is judged by its cases alone.
     are_counted: bool,
     generated: GeneratedCases,
@@ -104,13 +104,13 @@ struct Unjudged<'a> {
 
 impl ObservedCalls {
     /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
-    pub(super) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
+    pub(crate) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
         let are_counted = serving != ServingRequirement::WhereGenerated || !generated.is_empty();
         Self { are_counted, generated, ..Self::default() }
     }
 
     /// Takes note of a case.
-    pub(super) fn case(&mut self, result: &CaseResult) {
+    pub(crate) fn case(&mut self, result: &CaseResult) {
         let case = &result.case;
         if result.outcome != Outcome::Skipped && self.generated.has(&case.file, case.line, &case.server, &case.probes) {
             self.ran.insert(case.id.clone());
@@ -118,7 +118,7 @@ impl ObservedCalls {
     }
 
     /// Counts the calls of a session.
-    pub(super) fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
+    pub(crate) fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if !self.are_counted {
             return;
         }
@@ -148,7 +148,7 @@ impl ObservedCalls {
     }
 
     /// Warns of flags that name tools which no server lists.
-    pub(super) fn warn_of_unknown(&self, named: &[FlaggedTool], console: &Console) {
+    pub(crate) fn warn_of_unknown(&self, named: &[FlaggedTool], console: &Console) {
         let listed: BTreeSet<&str> =
             self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
         for named in named.iter().filter(|named| !listed.is_empty() && !listed.contains(named.tool.as_str())) {
@@ -255,7 +255,7 @@ impl AnswerCounts {
 
 impl ObservedCalls {
     /// The verdict, unless a tool, or the whole server, served no call: then its behaviour is unknown.
-    pub(super) fn gate(&self, exit: Exit, run: &EndedRun<'_>) -> Exit {
+    pub(crate) fn gate(&self, exit: Exit, run: &EndedRun<'_>) -> Exit {
         let EndedRun { args, console, hidden, .. } = run;
         if !matches!(exit, Exit::Passed | Exit::Coverage | Exit::Findings) {
             return exit;

@@ -25,7 +25,7 @@ const NOT_JUDGED: i32 = 4;
 
 /// How urgently the user wants the run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
+pub(crate) enum Urgency {
     /// Not at all.
     None,
     /// The time that the run was given is almost over.
@@ -46,7 +46,7 @@ const OVERTIME: Duration = Duration::from_secs(5);
 
 /// The work that is still done after a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunEnding {
+pub(crate) enum RunEnding {
     /// Teardown runs, and reports are written.
     Reports,
     /// Servers are ended, and nothing else is left to do.
@@ -80,17 +80,17 @@ impl RunEnding {
 }
 
 /// The runtime that must not be stuck once a signal came, or else the program exits.
-pub(super) struct RunningTask {
+pub(crate) struct RunningTask {
     /// The one runtime that everything runs on.
-    pub(super) runtime: Handle,
+    pub(crate) runtime: Handle,
     /// Runs in any case before the program exits.
-    pub(super) cleanup: Box<dyn FnOnce() + Send>,
+    pub(crate) cleanup: Box<dyn FnOnce() + Send>,
 }
 
 /// Listens for signals once it returns: `stop` is set by the first one, the receiver follows each.
 ///
 /// A run with a budget is also asked to stop shortly before that is spent.
-pub(super) fn listen(
+pub(crate) fn listen(
     stop: watch::Sender<bool>,
     ending: RunEnding,
     running: Option<RunningTask>,
@@ -214,7 +214,7 @@ impl Signals {
 
 /// A file that may not grow any more is a failed write to be told, not the end of the program.
 #[cfg(unix)]
-pub(super) fn survive_full_files() {
+pub(crate) fn survive_full_files() {
     use tokio::signal::unix::{SignalKind, signal};
     /// `SIGXFSZ`, which has this number on every system that has it.
     const FILE_SIZE_LIMIT: i32 = 25;
@@ -222,7 +222,7 @@ pub(super) fn survive_full_files() {
 }
 
 #[cfg(not(unix))]
-pub(super) fn survive_full_files() {}
+pub(crate) fn survive_full_files() {}
 
 #[cfg(windows)]
 impl Signals {

@@ -36,7 +36,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// Records a server, or shows how it has changed since it was recorded.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct SnapshotArgs {
+pub(crate) struct SnapshotArgs {
     /// The server: a URL, `demo`, after `--` the command that starts it, or a suite with its servers; or
     /// `diff A.json B.json`.
     #[arg(value_name = "TARGET")]
@@ -71,7 +71,7 @@ pub(in crate::cli) struct SnapshotArgs {
     server: ServerArgs,
 }
 
-pub(in crate::cli) fn snapshot(args: &SnapshotArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn snapshot(args: &SnapshotArgs, console: &Console) -> Result<Exit, Exit> {
     if let [word, files @ ..] = args.words.as_slice()
         && word == "diff"
     {

@@ -11,13 +11,13 @@ use crate::source::{shorten, visible_line};
 
 /// The changes of one server.
 #[derive(Serialize)]
-pub(super) struct ChangeText<'a> {
+pub(crate) struct ChangeText<'a> {
     /// The server.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// The revision that was asked for.
-    pub(super) protocol: &'a str,
+    pub(crate) protocol: &'a str,
     /// The changes.
-    pub(super) changes: Vec<ServerChange>,
+    pub(crate) changes: Vec<ServerChange>,
 }
 
 /// The longest value that is shown, in characters.
@@ -30,7 +30,7 @@ const MANY: usize = 6;
 const FEW: usize = 3;
 
 /// The servers in a snapshot.
-pub(super) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &Path) -> String {
+pub(crate) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &Path) -> String {
     let mut text = String::new();
     for recorded in &snapshot.servers {
         let Recorded { tools, resources, resource_templates, prompts, answers, .. } = recorded;
@@ -54,7 +54,7 @@ pub(super) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &P
 }
 
 /// The changes, the worst first, and their number.
-pub(super) fn of_changes(told: &[ChangeText<'_>]) -> String {
+pub(crate) fn of_changes(told: &[ChangeText<'_>]) -> String {
     let mut text = String::new();
     for ChangeText { name, protocol, changes } in told {
         if told.len() > 1 {

@@ -14,7 +14,7 @@ use crate::demo::settings::{Settings, Spelling};
 /// How long an answer lies where other calls put theirs.
 const WRITING: Duration = Duration::from_millis(20);
 
-pub(super) const HOOKS: &[(&str, Hooks)] = &[
+pub(crate) const HOOKS: &[(&str, Hooks)] = &[
     (
         "TOOL-UNKNOWN-ACCEPTED",
         Hooks {

@@ -16,10 +16,10 @@ use crate::demo::server::Demo;
 use crate::demo::settings::Settings;
 
 /// The result of a hook that takes its time.
-pub(super) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The result of a call of a tool.
-pub(in crate::demo) type CallResult = Result<CallToolResult, ErrorData>;
+pub(crate) type CallResult = Result<CallToolResult, ErrorData>;
 
 type AroundRequest = fn(HookedRequest<'_>) -> Pending<'_, Result<ServerResult, ErrorData>>;
 type AroundCall = fn(ToolCall<'_>) -> Pending<'_, CallResult>;
@@ -27,39 +27,39 @@ type ReadHook = for<'a> fn(&'a FaultMemory, &'a str) -> Pending<'a, Option<ReadR
 
 /// The places, from the outside to the inside.
 #[expect(clippy::struct_excessive_bools, reason = "each is a place where one server goes wrong")]
-pub(in crate::demo) struct Hooks {
+pub(crate) struct Hooks {
     /// Runs when the server starts.
-    pub(super) start: fn(&FaultMemory),
+    pub(crate) start: fn(&FaultMemory),
     /// Gets each line that comes in, or the body of a POST; can answer an earlier one.
-    pub(super) heard: fn(&FaultMemory, &[u8]) -> Option<Vec<u8>>,
+    pub(crate) heard: fn(&FaultMemory, &[u8]) -> Option<Vec<u8>>,
     /// Wraps every request, in both eras.
-    pub(super) request: Option<AroundRequest>,
+    pub(crate) request: Option<AroundRequest>,
     /// Changes the list of tools.
-    pub(super) tools: fn(&FaultMemory, &mut ListToolsResult),
+    pub(crate) tools: fn(&FaultMemory, &mut ListToolsResult),
     /// Reads an address instead of the directory.
-    pub(super) read: Option<ReadHook>,
+    pub(crate) read: Option<ReadHook>,
     /// Wraps every call of a tool.
-    pub(super) call: Option<AroundCall>,
+    pub(crate) call: Option<AroundCall>,
     /// Changes the schema to which arguments are held.
-    pub(super) rules: Option<fn(&mut Value)>,
+    pub(crate) rules: Option<fn(&mut Value)>,
     /// Changes the arguments of a tool, after they were found to fit.
-    pub(super) arguments: fn(&FaultMemory, &str, &mut Value),
+    pub(crate) arguments: fn(&FaultMemory, &str, &mut Value),
     /// Changes the settings that are enforced.
-    pub(super) settings: fn(&mut Settings),
+    pub(crate) settings: fn(&mut Settings),
     /// Whether a cancelled export stops.
-    pub(in crate::demo) stops_when_cancelled: bool,
+    pub(crate) stops_when_cancelled: bool,
     /// Whether every conversation has a directory of its own.
-    pub(super) keeps_apart: bool,
+    pub(crate) keeps_apart: bool,
     /// Whether all clients that listen are told of changes.
-    pub(super) tells_everybody: bool,
+    pub(crate) tells_everybody: bool,
     /// Whether requests need the token that the server was told to require.
-    pub(in crate::demo) checks_tokens: bool,
+    pub(crate) checks_tokens: bool,
     /// Whether sessions over HTTP can be ended.
-    pub(in crate::demo) ends_sessions: bool,
+    pub(crate) ends_sessions: bool,
 }
 
 /// The hooks of a server that does everything right.
-pub(super) const SOUND: Hooks = Hooks {
+pub(crate) const SOUND: Hooks = Hooks {
     start: |_| {},
     heard: |_, _| None,
     request: None,
@@ -77,16 +77,16 @@ pub(super) const SOUND: Hooks = Hooks {
 };
 
 /// A request on its way through the server.
-pub(in crate::demo) struct HookedRequest<'a> {
-    pub(super) memory: &'a FaultMemory,
+pub(crate) struct HookedRequest<'a> {
+    pub(crate) memory: &'a FaultMemory,
     eras: &'a Eras,
-    pub(super) asked: ClientRequest,
+    pub(crate) asked: ClientRequest,
     context: RequestContext<RoleServer>,
 }
 
 impl<'a> HookedRequest<'a> {
     /// A request that came to `eras`.
-    pub(in crate::demo) fn new(
+    pub(crate) fn new(
         fault: &'a ServerFault,
         eras: &'a Eras,
         request: ClientRequest,
@@ -96,27 +96,27 @@ impl<'a> HookedRequest<'a> {
     }
 
     /// The id that the answer will have.
-    pub(super) fn id(&self) -> Value {
+    pub(crate) fn id(&self) -> Value {
         self.context.id.clone().into_json_value()
     }
 
     /// Answers it as it should be answered.
-    pub(super) async fn proceed(self) -> Result<ServerResult, ErrorData> {
+    pub(crate) async fn proceed(self) -> Result<ServerResult, ErrorData> {
         self.eras.answer(self.asked, self.context).await
     }
 }
 
 /// A call of a tool on its way to the tool.
-pub(in crate::demo) struct ToolCall<'a> {
-    pub(super) memory: &'a FaultMemory,
-    pub(super) demo: &'a Demo,
-    pub(super) request: CallToolRequestParams,
-    pub(super) context: &'a RequestContext<RoleServer>,
+pub(crate) struct ToolCall<'a> {
+    pub(crate) memory: &'a FaultMemory,
+    pub(crate) demo: &'a Demo,
+    pub(crate) request: CallToolRequestParams,
+    pub(crate) context: &'a RequestContext<RoleServer>,
 }
 
 impl<'a> ToolCall<'a> {
     /// A call that came to `demo`.
-    pub(in crate::demo) fn new(
+    pub(crate) fn new(
         fault: &'a ServerFault,
         demo: &'a Demo,
         request: CallToolRequestParams,
@@ -126,28 +126,28 @@ impl<'a> ToolCall<'a> {
     }
 
     /// Whether it is a call of this tool.
-    pub(super) fn is_of(&self, tool: &str) -> bool {
+    pub(crate) fn is_of(&self, tool: &str) -> bool {
         self.request.name == tool
     }
 
     /// Runs the tool as it should run.
-    pub(super) async fn proceed(self) -> CallResult {
+    pub(crate) async fn proceed(self) -> CallResult {
         self.demo.run(self.request, self.context).await
     }
 }
 
 /// Adds words to the description of a tool.
-pub(super) fn describe(tool: &mut Tool, more: &str) {
+pub(crate) fn describe(tool: &mut Tool, more: &str) {
     let description = tool.description.take().unwrap_or_default();
     tool.description = Some(format!("{description}{more}").into());
 }
 
 /// An error of a tool.
-pub(super) fn failure(message: &str) -> CallToolResult {
+pub(crate) fn failure(message: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
 /// Whether a tool reports a failure.
-pub(super) fn is_failure(result: &CallToolResult) -> bool {
+pub(crate) fn is_failure(result: &CallToolResult) -> bool {
     result.is_error == Some(true)
 }

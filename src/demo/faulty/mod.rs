@@ -15,7 +15,7 @@ mod state;
 
 use std::sync::LazyLock;
 
-pub(super) use self::hooks::{HookedRequest, ToolCall};
+pub(crate) use self::hooks::{HookedRequest, ToolCall};
 pub use self::server_fault::{FaultEnvironment, ServerFault};
 
 use self::hooks::{Hooks, SOUND};

@@ -24,7 +24,7 @@ const PAGE: u64 = 64 * 1024;
 /// How deep a message may be nested.
 const DEEPEST: usize = 500;
 
-pub(super) const HOOKS: &[(&str, Hooks)] = &[
+pub(crate) const HOOKS: &[(&str, Hooks)] = &[
     (
         "SECURITY-RUG-PULL",
         Hooks {
@@ -189,7 +189,7 @@ fn depth(line: &[u8]) -> usize {
 }
 
 /// Creates a file; one that is there stays as it is.
-pub(super) fn create(path: &Path, text: &str) {
+pub(crate) fn create(path: &Path, text: &str) {
     // A place where nothing can be created is none of a prober's.
     let _ = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
 }

@@ -37,12 +37,12 @@ pub struct FaultEnvironment {
 }
 
 /// The state of a fault, for a whole server.
-pub(super) struct FaultMemory {
-    pub(super) environment: FaultEnvironment,
+pub(crate) struct FaultMemory {
+    pub(crate) environment: FaultEnvironment,
     /// The directory of all conversations, where they share one.
     store: SharedStore,
     /// Held by the request that is worked on, where there is one at a time.
-    pub(super) turn: tokio::sync::Mutex<()>,
+    pub(crate) turn: tokio::sync::Mutex<()>,
     calls: AtomicU64,
     answers: Mutex<Vec<KeptAnswer>>,
     /// The streams of clients that listen.
@@ -98,17 +98,17 @@ impl ServerFault {
     }
 
     /// The faults at the edge of the server.
-    pub(in crate::demo) fn edge(&self) -> Option<&Arc<Relay>> {
+    pub(crate) fn edge(&self) -> Option<&Arc<Relay>> {
         self.edge.as_ref()
     }
 
     /// Crashes the server.
-    pub(in crate::demo) fn crash(&self) {
+    pub(crate) fn crash(&self) {
         self.memory.crash();
     }
 
     /// Receives a line of the client, or the body of a POST; returns a line that answers it before the server does.
-    pub(in crate::demo) fn answer_at_once(&self, line: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn answer_at_once(&self, line: &[u8]) -> Option<Vec<u8>> {
         (self.hooks.heard)(&self.memory, line)
     }
 
@@ -119,7 +119,7 @@ impl ServerFault {
     }
 
     /// Takes note of a stream on which a client listens.
-    pub(in crate::demo) fn listens(&self, say: impl Fn(Value) + Send + Sync + 'static) {
+    pub(crate) fn listens(&self, say: impl Fn(Value) + Send + Sync + 'static) {
         if self.hooks.tells_everybody {
             locked(&self.memory.listeners).push(Box::new(say));
         }
@@ -130,48 +130,48 @@ impl ServerFault {
         locked(&self.memory.leaked_bytes).iter().map(Vec::len).sum()
     }
 
-    pub(in crate::demo) fn hooks(&self) -> &'static Hooks {
+    pub(crate) fn hooks(&self) -> &'static Hooks {
         self.hooks
     }
 
-    pub(in crate::demo) fn has_crashed(&self) -> bool {
+    pub(crate) fn has_crashed(&self) -> bool {
         *self.memory.crashed.borrow()
     }
 
     /// The directory of a conversation.
-    pub(in crate::demo) fn store(&self) -> SharedStore {
+    pub(crate) fn store(&self) -> SharedStore {
         if self.hooks.keeps_apart { Arc::default() } else { self.memory.store.clone() }
     }
 
-    pub(in crate::demo) fn settings(&self, mut settings: Settings) -> Settings {
+    pub(crate) fn settings(&self, mut settings: Settings) -> Settings {
         (self.hooks.settings)(&mut settings);
         settings
     }
 
-    pub(in crate::demo) async fn request(&self, request: HookedRequest<'_>) -> Result<ServerResult, ErrorData> {
+    pub(crate) async fn request(&self, request: HookedRequest<'_>) -> Result<ServerResult, ErrorData> {
         match self.hooks.request {
             Some(wrap) => wrap(request).await,
             None => request.proceed().await,
         }
     }
 
-    pub(in crate::demo) async fn call(&self, call: ToolCall<'_>) -> CallResult {
+    pub(crate) async fn call(&self, call: ToolCall<'_>) -> CallResult {
         match self.hooks.call {
             Some(wrap) => wrap(call).await,
             None => call.proceed().await,
         }
     }
 
-    pub(in crate::demo) async fn read(&self, uri: &str) -> Option<ReadResourceResult> {
+    pub(crate) async fn read(&self, uri: &str) -> Option<ReadResourceResult> {
         self.hooks.read?(&self.memory, uri).await
     }
 
-    pub(in crate::demo) fn tools(&self, list: &mut ListToolsResult) {
+    pub(crate) fn tools(&self, list: &mut ListToolsResult) {
         (self.hooks.tools)(&self.memory, list);
     }
 
     /// The complaints about arguments.
-    pub(in crate::demo) fn complaints(&self, declared: &Schema, arguments: &Value) -> Vec<String> {
+    pub(crate) fn complaints(&self, declared: &Schema, arguments: &Value) -> Vec<String> {
         if let Some(rules) = self.hooks.rules {
             let mut enforced = Value::Object(declared.declared().as_ref().clone());
             rules(&mut enforced);
@@ -182,44 +182,44 @@ impl ServerFault {
         declared.complaints(arguments)
     }
 
-    pub(in crate::demo) fn arguments(&self, tool: &str, arguments: &mut Value) {
+    pub(crate) fn arguments(&self, tool: &str, arguments: &mut Value) {
         (self.hooks.arguments)(&self.memory, tool, arguments);
     }
 
     /// Waits until a cancellation is heeded.
-    pub(in crate::demo) async fn cancelled(&self, cancelled: impl Future<Output = ()> + Send) {
+    pub(crate) async fn cancelled(&self, cancelled: impl Future<Output = ()> + Send) {
         if self.hooks.stops_when_cancelled { cancelled.await } else { pending().await }
     }
 
-    pub(super) fn memory(&self) -> &FaultMemory {
+    pub(crate) fn memory(&self) -> &FaultMemory {
         &self.memory
     }
 }
 
 impl FaultMemory {
     /// Crashes the server.
-    pub(super) fn crash(&self) {
+    pub(crate) fn crash(&self) {
         self.crashed.send_replace(true);
     }
 
     /// Crashes the server. Nothing is answered any more.
-    pub(super) async fn fall_over<T>(&self) -> T {
+    pub(crate) async fn fall_over<T>(&self) -> T {
         self.crash();
         pending().await
     }
 
     /// Counts one more call of a tool, and gives how many there are.
-    pub(super) fn count_call(&self) -> u64 {
+    pub(crate) fn count_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// How many calls of tools were counted.
-    pub(super) fn calls(&self) -> u64 {
+    pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
     /// Keeps an answer of the conversations with one directory.
-    pub(super) fn keep(&self, store: &SharedStore, call: &str, answer: &CallToolResult) {
+    pub(crate) fn keep(&self, store: &SharedStore, call: &str, answer: &CallToolResult) {
         let kept = KeptAnswer { store: Arc::clone(store), call: call.to_owned(), answer: answer.clone() };
         let mut answers = locked(&self.answers);
         answers.retain(|one| one.call != kept.call || !Arc::ptr_eq(&one.store, store));
@@ -227,34 +227,34 @@ impl FaultMemory {
     }
 
     /// An answer that was kept.
-    pub(super) fn kept(&self, store: &SharedStore, call: &str) -> Option<CallToolResult> {
+    pub(crate) fn kept(&self, store: &SharedStore, call: &str) -> Option<CallToolResult> {
         let answers = locked(&self.answers);
         let mut own = answers.iter().filter(|kept| Arc::ptr_eq(&kept.store, store));
         own.find(|kept| kept.call == call).map(|kept| kept.answer.clone())
     }
 
     /// Sends a message to every client that listens.
-    pub(super) fn tell_listeners(&self, message: &Value) {
+    pub(crate) fn tell_listeners(&self, message: &Value) {
         locked(&self.listeners).iter().for_each(|listener| listener(message.clone()));
     }
 
     /// Remembers the users of earlier runs.
-    pub(super) fn remember(&self, users: Vec<Value>) {
+    pub(crate) fn remember(&self, users: Vec<Value>) {
         let _ = self.earlier.set(users);
     }
 
     /// The users of earlier runs.
-    pub(super) fn earlier(&self) -> &[Value] {
+    pub(crate) fn earlier(&self) -> &[Value] {
         self.earlier.get().map_or(&[], Vec::as_slice)
     }
 
     /// The ids of requests that are not answered.
-    pub(super) fn open(&self) -> MutexGuard<'_, Vec<Value>> {
+    pub(crate) fn open(&self) -> MutexGuard<'_, Vec<Value>> {
         locked(&self.open)
     }
 
     /// Holds on to some memory for ever.
-    pub(super) fn leak(&self, bytes: usize) {
+    pub(crate) fn leak(&self, bytes: usize) {
         locked(&self.leaked_bytes).push(vec![1; bytes]);
     }
 }

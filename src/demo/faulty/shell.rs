@@ -9,7 +9,7 @@ use super::security::create;
 const DEEPEST: usize = 8;
 
 /// What `echo TEXT` prints, if the text makes the shell do anything.
-pub(super) fn echo(text: &str, folder: &Path) -> Option<String> {
+pub(crate) fn echo(text: &str, folder: &Path) -> Option<String> {
     let mut shell = Shell { folder, has_executed: false };
     let printed = shell.run(&format!("echo {text}"), 0);
     shell.has_executed.then_some(printed)

@@ -5,18 +5,18 @@
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct UserRow<'a> {
-    pub(super) name: &'a str,
-    pub(super) email: &'a str,
+pub(crate) struct UserRow<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) email: &'a str,
 }
 
 /// The condition of the statement with a value pasted into it.
-pub(super) fn condition(value: &str) -> String {
+pub(crate) fn condition(value: &str) -> String {
     format!("name LIKE '%{value}%' OR email = '{value}'")
 }
 
 /// Whether the condition holds for a row; `Err` is what the database says of a broken statement.
-pub(super) fn holds(condition: &str, row: UserRow<'_>) -> Result<bool, String> {
+pub(crate) fn holds(condition: &str, row: UserRow<'_>) -> Result<bool, String> {
     let tokens = tokens(condition)?;
     let mut reader = ConditionReader { tokens: &tokens, row };
     let value = reader.any_of()?;

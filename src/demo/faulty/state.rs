@@ -21,7 +21,7 @@ const LEAK: usize = 1024 * 1024;
 /// The file that outlives a run.
 const FILE: &str = "users.json";
 
-pub(super) const HOOKS: &[(&str, Hooks)] = &[
+pub(crate) const HOOKS: &[(&str, Hooks)] = &[
     ("STATE-CROSS-SESSION-LEAK", Hooks { keeps_apart: false, ..SOUND }),
     ("STATE-CROSS-RUN-LEAK", Hooks { start: read_earlier_runs, call: Some(remember_earlier_runs), ..SOUND }),
     ("STATE-LOST-UPDATE", Hooks { call: Some(write_back_what_was_read), ..SOUND }),

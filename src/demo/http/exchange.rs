@@ -23,7 +23,7 @@ use super::stream::Log;
 const QUESTIONS: i64 = 1 << 20;
 
 /// How the server asks the client while it works on a request.
-pub(super) struct Line {
+pub(crate) struct Line {
     /// The number of the exchange in its session. rmcp counts the questions of each exchange from 0, but no two of a
     /// session may have one number.
     number: i64,
@@ -31,7 +31,7 @@ pub(super) struct Line {
 }
 
 /// Where the answers to the questions of an exchange go.
-pub(super) struct Answers {
+pub(crate) struct Answers {
     number: i64,
     answers: mpsc::UnboundedSender<ClientJsonRpcMessage>,
 }
@@ -39,11 +39,11 @@ pub(super) struct Answers {
 /// The client cannot be asked over the connection of the request.
 #[derive(Debug, Error)]
 #[error("the client cannot be asked on the way that the request took")]
-pub(super) struct NoAnswerChannel;
+pub(crate) struct NoAnswerChannel;
 
 impl Line {
     /// The line of an exchange, and its other end.
-    pub(super) fn new(number: i64) -> (Self, Answers) {
+    pub(crate) fn new(number: i64) -> (Self, Answers) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self { number, answers: receiver }, Answers { number, answers: sender })
     }
@@ -59,7 +59,7 @@ impl Line {
 
 impl Answers {
     /// Takes an answer if the question was one of this exchange.
-    pub(super) fn take(&self, answer: &ClientJsonRpcMessage) {
+    pub(crate) fn take(&self, answer: &ClientJsonRpcMessage) {
         let mut answer = answer.clone();
         let id = match &mut answer {
             JsonRpcMessage::Response(response) => Some(&mut response.id),
@@ -77,7 +77,7 @@ impl Answers {
 }
 
 /// Starts to work on `request`; `client` is who opened its session, and can be asked on `line`.
-pub(super) fn start(
+pub(crate) fn start(
     demo: Demo,
     client: Option<InitializeRequestParams>,
     request: JsonRpcRequest<ClientRequest>,
@@ -103,7 +103,7 @@ pub(super) fn start(
 }
 
 /// Is it the last message of an exchange?
-pub(super) fn is_answer(message: &Value) -> bool {
+pub(crate) fn is_answer(message: &Value) -> bool {
     message.get("method").is_none()
 }
 

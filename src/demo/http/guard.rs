@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use super::refused::Refused;
 
 /// Refuses requests of foreign pages, and those to a foreign name.
-pub(super) fn check(headers: &HeaderMap) -> Result<(), Refused> {
+pub(crate) fn check(headers: &HeaderMap) -> Result<(), Refused> {
     let host =
         super::single(headers, &header::HOST).map_err(|message| Refused::new(StatusCode::BAD_REQUEST, message))?;
     let Some(host) = host else {
@@ -31,7 +31,7 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Refused> {
 /// Does `Accept` list this type, with a weight above 0?
 ///
 /// The protocol wants both of its types listed, so wildcards do not count.
-pub(super) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|entry| {
         let mut parts = entry.split(';').map(str::trim);
@@ -46,7 +46,7 @@ fn is_weight_of_zero(parameter: &str) -> bool {
 }
 
 /// Is the body declared as JSON?
-pub(super) fn brings_json(headers: &HeaderMap) -> bool {
+pub(crate) fn brings_json(headers: &HeaderMap) -> bool {
     let declared = super::single(headers, &header::CONTENT_TYPE).ok().flatten().unwrap_or_default();
     let essence = declared.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("application/json")
@@ -59,7 +59,7 @@ fn is_local_page(origin: &str) -> bool {
 }
 
 /// Is this a name of this machine?
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -12,7 +12,7 @@ const MARK: &str = "x-mcp-header";
 const PREFIX: &str = "mcp-param-";
 
 /// Holds a header to the value that the message has; an error says what is wrong.
-pub(super) fn expect(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), String> {
+pub(crate) fn expect(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), String> {
     let Some(decoded) = read(headers, name)? else {
         return Err(format!("the header `{name}` is missing; it must be `{expected}`, as in the message"));
     };
@@ -23,7 +23,7 @@ pub(super) fn expect(headers: &HeaderMap, name: &HeaderName, expected: &str) -> 
 }
 
 /// Holds the headers to the arguments of a call.
-pub(super) fn expect_arguments(headers: &HeaderMap, schema: &JsonObject, arguments: &Value) -> Result<(), String> {
+pub(crate) fn expect_arguments(headers: &HeaderMap, schema: &JsonObject, arguments: &Value) -> Result<(), String> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return Ok(());
     };

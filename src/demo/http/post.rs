@@ -21,7 +21,7 @@ use super::{SESSION_ID, Server, guard, stateless};
 const LONGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// Answers a POST.
-pub(super) async fn answer(server: &Server, request: Request) -> Result<Response, Refused> {
+pub(crate) async fn answer(server: &Server, request: Request) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
     if !accepts_answers(headers) {
@@ -86,13 +86,13 @@ async fn dispatch(server: &Server, headers: &HeaderMap, caller: Caller, message:
 }
 
 /// The answer to an array where there must be a message.
-pub(super) fn no_batch(unread_id: UnreadId) -> Refused {
+pub(crate) fn no_batch(unread_id: UnreadId) -> Refused {
     let message = "a body must hold one message; only revision 2025-03-26 has batches, and none is empty";
     Refused::of(StatusCode::BAD_REQUEST, Refusal::unidentified(ErrorCode::INVALID_REQUEST, message), unread_id)
 }
 
 /// Refuses notifications and answers of the wrong shape, over which stdio has to pass in silence.
-pub(super) fn check(message: &Value, unread_id: UnreadId) -> Result<(), Refused> {
+pub(crate) fn check(message: &Value, unread_id: UnreadId) -> Result<(), Refused> {
     let is_answer = message.get("result").is_some() || message.get("error").is_some();
     let asks_nothing = message.get("id").is_none() || message.get("method").is_none();
     if !message.is_object() || !(is_answer || message.get("method").is_some()) || !asks_nothing {

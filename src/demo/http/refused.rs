@@ -9,7 +9,7 @@ use super::super::server::{LEGACY, MODERN};
 use super::super::transport::envelope::{Refusal, UnreadId};
 
 /// A request that goes no further.
-pub(super) struct Refused {
+pub(crate) struct Refused {
     status: StatusCode,
     answer: Value,
     header: Option<(HeaderName, String)>,
@@ -17,28 +17,28 @@ pub(super) struct Refused {
 
 impl Refused {
     /// A mistake in the request around the message.
-    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self::of(status, Refusal::unidentified(ErrorCode::INVALID_REQUEST, message), UnreadId::LeftOut)
     }
 
     /// A mistake in a message.
-    pub(super) fn of(status: StatusCode, refusal: Refusal, unread_id: UnreadId) -> Self {
+    pub(crate) fn of(status: StatusCode, refusal: Refusal, unread_id: UnreadId) -> Self {
         Self { status, answer: refusal.into_answer(unread_id), header: None }
     }
 
     /// A method of HTTP that is not served; `allow` are those that are.
-    pub(super) fn method(allow: &'static str) -> Self {
+    pub(crate) fn method(allow: &'static str) -> Self {
         let message = format!("this method of HTTP is not served here; use {allow}");
         Self { header: Some((header::ALLOW, allow.to_owned())), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message) }
     }
 
     /// The same with what a client needs to get a better token.
-    pub(super) fn challenging(self, challenge: String) -> Self {
+    pub(crate) fn challenging(self, challenge: String) -> Self {
         Self { header: Some((header::WWW_AUTHENTICATE, challenge)), ..self }
     }
 
     /// A header of a session that names a revision which there is not.
-    pub(super) fn unknown_version(id: Option<&Value>, version: &str) -> Self {
+    pub(crate) fn unknown_version(id: Option<&Value>, version: &str) -> Self {
         let known: Vec<_> = LEGACY.iter().chain(&MODERN).map(|revision| format!("`{revision}`")).collect();
         let message =
             format!("the header `MCP-Protocol-Version` is `{version}`; the server speaks {}", known.join(", "));
@@ -47,7 +47,7 @@ impl Refused {
     }
 
     /// The same for a request without a session, as 2026-07-28 has it.
-    pub(super) fn unsupported_version(id: Option<&Value>, version: &str) -> Self {
+    pub(crate) fn unsupported_version(id: Option<&Value>, version: &str) -> Self {
         let mut refused = Self::unknown_version(id, version);
         let supported: Vec<_> = MODERN.iter().map(ToString::to_string).collect();
         refused.answer["error"]["code"] = json!(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
@@ -69,6 +69,6 @@ impl IntoResponse for Refused {
 }
 
 /// An answer as JSON.
-pub(super) fn json_response(status: StatusCode, answer: &Value) -> Response {
+pub(crate) fn json_response(status: StatusCode, answer: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
 }

@@ -32,13 +32,13 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const STREAMS_KEPT: usize = 64;
 
 /// All sessions that are open.
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     conduct: Conduct,
     open: Mutex<BTreeMap<String, Arc<Session>>>,
 }
 
 /// One client's session.
-pub(super) struct Session {
+pub(crate) struct Session {
     conduct: Conduct,
     user: User,
     owner: Owner,
@@ -76,12 +76,12 @@ struct Streams {
 
 impl Sessions {
     /// None is open.
-    pub(super) fn new(conduct: Conduct) -> Self {
+    pub(crate) fn new(conduct: Conduct) -> Self {
         Self { conduct, open: Mutex::default() }
     }
 
     /// The session that a request names; `id` is the request's own.
-    pub(super) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
+    pub(crate) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
         let refuse = |message: String| {
             let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
             Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
@@ -97,7 +97,7 @@ impl Sessions {
     }
 
     /// Refuses requests in a session of another user, as if there were none.
-    pub(super) fn admit(&self, headers: &HeaderMap, caller: Caller) -> Result<(), Refused> {
+    pub(crate) fn admit(&self, headers: &HeaderMap, caller: Caller) -> Result<(), Refused> {
         let Ok(Some(named)) = super::single(headers, &SESSION_ID) else { return Ok(()) };
         match lock(&self.open).get(named) {
             Some(session) if session.user != caller.user => Err(unknown(named, None)),
@@ -106,19 +106,19 @@ impl Sessions {
     }
 
     /// How an answer to a message without a readable id shows that.
-    pub(super) fn unread_id(&self, headers: &HeaderMap) -> UnreadId {
+    pub(crate) fn unread_id(&self, headers: &HeaderMap) -> UnreadId {
         UnreadId::of(self.find(headers, None).ok().map(|session| session.revision.clone()).as_ref())
     }
 
     /// Answers a request of the session that the headers name, without waiting for its end, as a fault has it.
-    pub(super) fn say(&self, headers: &HeaderMap, answer: &[u8]) {
+    pub(crate) fn say(&self, headers: &HeaderMap, answer: &[u8]) {
         if let (Ok(session), Ok(answer)) = (self.find(headers, None), serde_json::from_slice::<Value>(answer)) {
             session.say(&answer);
         }
     }
 
     /// Opens a session with the message that asks for it.
-    pub(super) async fn open(&self, caller: Caller, message: Value) -> Result<Response, Refused> {
+    pub(crate) async fn open(&self, caller: Caller, message: Value) -> Result<Response, Refused> {
         post::check(&message, UnreadId::LeftOut)?;
         let id = message.get("id").cloned();
         let request = match judge(message) {
@@ -163,7 +163,7 @@ impl Sessions {
     }
 
     /// Ends a session with everything that runs in it.
-    pub(super) fn end(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(crate) fn end(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let session = self.find(headers, None)?;
         if !self.conduct.fault.hooks().ends_sessions {
             return Ok(());
@@ -183,7 +183,7 @@ impl Sessions {
 
 impl Session {
     /// Answers one message.
-    pub(super) async fn answer(&self, message: Value) -> Result<Response, Refused> {
+    pub(crate) async fn answer(&self, message: Value) -> Result<Response, Refused> {
         post::check(&message, self.unread_id())?;
         if message.get("method").is_some_and(|method| method == "initialize") {
             let message_id = message.get("id");
@@ -211,7 +211,7 @@ impl Session {
 
     /// Answers several messages at once. Progress of their requests is not reported: it is optional, and the answers
     /// travel in one array.
-    pub(super) async fn answer_all(&self, messages: Vec<Value>) -> Result<Response, Refused> {
+    pub(crate) async fn answer_all(&self, messages: Vec<Value>) -> Result<Response, Refused> {
         if self.revision != ProtocolVersion::V_2025_03_26 || messages.is_empty() {
             return Err(post::no_batch(self.unread_id()));
         }
@@ -237,7 +237,7 @@ impl Session {
     }
 
     /// Opens a stream on which the server could speak first, or goes on with one that broke.
-    pub(super) fn listen(&self, headers: &HeaderMap) -> Result<Response, Refused> {
+    pub(crate) fn listen(&self, headers: &HeaderMap) -> Result<Response, Refused> {
         let last =
             super::single(headers, &LAST_EVENT_ID).map_err(|message| Refused::new(StatusCode::BAD_REQUEST, message))?;
         let Some(last) = last else {

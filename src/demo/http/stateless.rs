@@ -22,12 +22,12 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Does the message name a revision for itself?
-pub(super) fn names_version(message: &Value) -> bool {
+pub(crate) fn names_version(message: &Value) -> bool {
     message.pointer("/params/_meta").is_some_and(|meta| meta.get(VERSION_KEY).is_some())
 }
 
 /// Answers one message.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     server: &Server,
     headers: &HeaderMap,
     caller: Caller,

@@ -20,7 +20,7 @@ const EVENTS_AHEAD: usize = 16;
 
 /// The messages sent so far in answer to one request.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(crate) struct Log {
     kept: watch::Sender<LoggedEvent>,
 }
 
@@ -33,18 +33,18 @@ struct LoggedEvent {
 
 /// How a log becomes events.
 #[derive(Clone, Copy)]
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     /// The number of the stream in its session; requests without a session have none, and cannot be taken up again.
-    pub(super) stream: Option<usize>,
+    pub(crate) stream: Option<usize>,
     /// The first message that is still to come.
-    pub(super) from: usize,
+    pub(crate) from: usize,
     /// Whether an event without a message goes first, so that the client has a number from the start.
-    pub(super) opening: Opening,
+    pub(crate) opening: Opening,
 }
 
 /// How a stream begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(crate) enum Opening {
     /// With an event without a message.
     Primed,
     /// With the first message.
@@ -53,48 +53,48 @@ pub(super) enum Opening {
 
 impl Log {
     /// A log in which nothing was said.
-    pub(super) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self { kept: watch::Sender::new(LoggedEvent::default()) })
     }
 
-    pub(super) fn say(&self, message: Value) {
+    pub(crate) fn say(&self, message: Value) {
         self.kept.send_modify(|kept| kept.messages.push(message));
     }
 
     /// Nothing more will be said.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.kept.send_modify(|kept| kept.is_over = true);
     }
 
     /// Nobody waits for an answer any more.
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         self.kept.send_modify(|kept| kept.is_cancelled = true);
     }
 
     /// How many messages were said.
-    pub(super) fn said(&self) -> usize {
+    pub(crate) fn said(&self) -> usize {
         self.kept.borrow().messages.len()
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.kept.borrow().is_over
     }
 
     /// Waits for a cancellation, or the end; true for the former.
-    pub(super) async fn cancelled(&self) -> bool {
+    pub(crate) async fn cancelled(&self) -> bool {
         let mut kept = self.kept.subscribe();
         kept.wait_for(|kept| kept.is_cancelled || kept.is_over).await.is_ok_and(|kept| !kept.is_over)
     }
 
     /// The first message, or nothing if there is none.
-    pub(super) async fn first(&self) -> Option<Value> {
+    pub(crate) async fn first(&self) -> Option<Value> {
         let mut kept = self.kept.subscribe();
         let kept = kept.wait_for(|kept| kept.is_over || !kept.messages.is_empty()).await.ok()?;
         kept.messages.first().cloned()
     }
 
     /// The last message, or nothing if there is none.
-    pub(super) async fn last(&self) -> Option<Value> {
+    pub(crate) async fn last(&self) -> Option<Value> {
         let mut kept = self.kept.subscribe();
         kept.wait_for(|kept| kept.is_over).await.ok()?.messages.last().cloned()
     }
@@ -108,7 +108,7 @@ impl Log {
 }
 
 /// Cancels a request when it is dropped before its end.
-pub(super) struct CancelOnDrop(pub(super) Arc<Log>);
+pub(crate) struct CancelOnDrop(pub(crate) Arc<Log>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
@@ -117,7 +117,7 @@ impl Drop for CancelOnDrop {
 }
 
 /// A log as a stream of events; `guard` is dropped with it.
-pub(super) fn events(log: Arc<Log>, numbering: Numbering, guard: Option<CancelOnDrop>) -> Response {
+pub(crate) fn events(log: Arc<Log>, numbering: Numbering, guard: Option<CancelOnDrop>) -> Response {
     let (sender, lines) = mpsc::channel(EVENTS_AHEAD);
     tokio::spawn(async move {
         tokio::select! {

@@ -24,7 +24,7 @@ const PAGE: usize = 10;
 const MOST: usize = 256;
 
 /// All tasks of a conversation, or of a process that serves HTTP.
-pub(in crate::demo) struct Book {
+pub(crate) struct Book {
     tasks: Mutex<IndexMap<String, Arc<Task>>>,
     /// Stays open as long as the book.
     open: watch::Sender<Input>,
@@ -32,7 +32,7 @@ pub(in crate::demo) struct Book {
 
 /// Whose a task is.
 #[derive(Clone, PartialEq, Eq)]
-pub(in crate::demo) enum Owner {
+pub(crate) enum Owner {
     /// The only client that there is, or whoever knows the name.
     Anybody,
     /// The one who opened this session.
@@ -43,7 +43,7 @@ pub(in crate::demo) enum Owner {
 
 /// The book as one owner sees it.
 #[derive(Clone)]
-pub(in crate::demo) struct Tasks {
+pub(crate) struct Tasks {
     book: Arc<Book>,
     owner: Owner,
     /// The tasks end with it.
@@ -58,13 +58,13 @@ impl Default for Book {
 
 impl Tasks {
     /// The tasks of `owner`; they end with `input`, unless a user can come back for them.
-    pub(in crate::demo) fn new(book: Arc<Book>, owner: Owner, input: watch::Receiver<Input>) -> Self {
+    pub(crate) fn new(book: Arc<Book>, owner: Owner, input: watch::Receiver<Input>) -> Self {
         let input = if matches!(owner, Owner::User(_)) { book.open.subscribe() } else { input };
         Self { book, owner, input }
     }
 
     /// Begins a task that works on a call as `demo` would on a plain one.
-    pub(super) fn start(
+    pub(crate) fn start(
         &self,
         (way, ttl): (TaskProtocol, Duration),
         demo: &Demo,
@@ -111,13 +111,13 @@ impl Tasks {
     }
 
     /// The owner's task of this name.
-    pub(super) fn find(&self, id: &str) -> Result<Arc<Task>, ErrorData> {
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<Task>, ErrorData> {
         let found = self.book.current().get(id).filter(|task| task.owner == self.owner).cloned();
         found.ok_or_else(|| unknown(id))
     }
 
     /// The tasks after the one that `cursor` names, and the cursor of the next page if there is one.
-    pub(super) fn page(&self, cursor: Option<&str>) -> Result<(Vec<Arc<Task>>, Option<String>), ErrorData> {
+    pub(crate) fn page(&self, cursor: Option<&str>) -> Result<(Vec<Arc<Task>>, Option<String>), ErrorData> {
         let tasks = self.book.current();
         let mut mine: Vec<_> = tasks.values().filter(|task| task.owner == self.owner).cloned().collect();
         if let Some(cursor) = cursor {
@@ -134,7 +134,7 @@ impl Tasks {
     }
 
     /// Waits for the end of the input.
-    pub(super) async fn closed(&self) {
+    pub(crate) async fn closed(&self) {
         // The other end of the input is gone when nothing more can come.
         let _ = self.input.clone().wait_for(Input::is_over).await;
     }
@@ -157,6 +157,6 @@ impl Book {
 }
 
 /// The error for a task that does not exist, belongs to somebody else, or has expired.
-pub(super) fn unknown(id: &str) -> ErrorData {
+pub(crate) fn unknown(id: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no task `{id}`; its time may be over"), None)
 }

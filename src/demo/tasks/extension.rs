@@ -22,7 +22,7 @@ use crate::demo::server::Demo;
 const TTL: u64 = 300_000;
 
 /// The task that a call becomes, if it does.
-pub(super) fn create(
+pub(crate) fn create(
     tasks: &Tasks,
     demo: &Demo,
     request: &CallToolRequestParams,
@@ -40,7 +40,7 @@ pub(super) fn create(
 }
 
 /// The answer to a request about tasks; nothing for all others.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     tasks: &Tasks,
     method: &str,
     params: &Value,

@@ -22,7 +22,7 @@ const TTL: (u64, u64, u64) = (1_000, 300_000, 3_600_000);
 type TaskAnswer = Result<Value, ErrorData>;
 
 /// The answer to a call that asks to become a task; nothing if it is to be answered like any other.
-pub(super) fn create(
+pub(crate) fn create(
     tasks: &Tasks,
     demo: &Demo,
     request: &CallToolRequestParams,
@@ -44,7 +44,7 @@ pub(super) fn create(
 }
 
 /// Refuses a plain call of a tool that works as a task only.
-pub(super) fn admit(tool: &str) -> Result<(), ErrorData> {
+pub(crate) fn admit(tool: &str) -> Result<(), ErrorData> {
     if Support::of(tool) == Support::Required {
         let message = format!("the tool `{tool}` can only be called as a task; add `task` to `params`");
         return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
@@ -53,7 +53,7 @@ pub(super) fn admit(tool: &str) -> Result<(), ErrorData> {
 }
 
 /// The answer to a request about tasks; nothing for all others.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     tasks: &Tasks,
     method: &str,
     params: &Value,
@@ -170,7 +170,7 @@ fn milliseconds(duration: Duration) -> u64 {
 }
 
 /// Adds the capability, and which tools have it.
-pub(super) fn declare(revision: Option<&ProtocolVersion>, result: &mut ServerResult) {
+pub(crate) fn declare(revision: Option<&ProtocolVersion>, result: &mut ServerResult) {
     let is_list = matches!(result, ServerResult::ListToolsResult(_));
     let opens = matches!(&*result, ServerResult::InitializeResult(opened)
         if opened.protocol_version == ProtocolVersion::V_2025_11_25);

@@ -18,8 +18,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-pub(super) use self::book::{Book, Owner, Tasks};
-pub(super) use self::task::task_of;
+pub(crate) use self::book::{Book, Owner, Tasks};
+pub(crate) use self::task::task_of;
 use super::server::Demo;
 
 /// After how many milliseconds a client may ask again.
@@ -27,7 +27,7 @@ const POLL: u64 = 100;
 
 /// A client's wish that its call becomes a task: the member `task` of 2025-11-25.
 #[derive(Clone)]
-pub(super) struct Augmentation(pub(super) Value);
+pub(crate) struct Augmentation(pub(crate) Value);
 
 /// Whether a tool can be called as a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Support {
 
 /// The way in which a request knows tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TaskProtocol {
+pub(crate) enum TaskProtocol {
     Legacy,
     Extension,
 }
@@ -72,7 +72,7 @@ impl TaskProtocol {
 }
 
 /// The answer to a call of 2025-11-25 that asks to become a task.
-pub(super) fn augmented(
+pub(crate) fn augmented(
     demo: &Demo,
     request: &ClientRequest,
     context: &RequestContext<RoleServer>,
@@ -85,7 +85,7 @@ pub(super) fn augmented(
 }
 
 /// The answer to a call that becomes a task on the server's own account; an error if a plain call is not allowed.
-pub(super) fn instead(
+pub(crate) fn instead(
     demo: &Demo,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -98,7 +98,7 @@ pub(super) fn instead(
 }
 
 /// The answer to a request about tasks; all others are unknown.
-pub(super) async fn answer(
+pub(crate) async fn answer(
     demo: &Demo,
     request: CustomRequest,
     context: RequestContext<RoleServer>,
@@ -115,7 +115,7 @@ pub(super) async fn answer(
 }
 
 /// Adds to a result of an older revision what it says about tasks and rmcp's types have no place for.
-pub(super) fn declare(demo: &Demo, revision: Option<&ProtocolVersion>, result: &mut ServerResult) {
+pub(crate) fn declare(demo: &Demo, revision: Option<&ProtocolVersion>, result: &mut ServerResult) {
     if demo.tasks().is_some() {
         legacy::declare(revision, result);
     }

@@ -18,15 +18,15 @@ use super::TaskProtocol;
 use super::book::Owner;
 
 /// The key under which a message names the task that it belongs to.
-pub(super) const RELATED: &str = "io.modelcontextprotocol/related-task";
+pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// A call that goes on by itself.
-pub(in crate::demo) struct Task {
-    pub(super) id: String,
-    pub(super) owner: Owner,
-    pub(super) created_at: String,
-    pub(super) ttl: Duration,
-    pub(super) expires: Instant,
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) owner: Owner,
+    pub(crate) created_at: String,
+    pub(crate) ttl: Duration,
+    pub(crate) expires: Instant,
     way: TaskProtocol,
     state: watch::Sender<State>,
     running: OnceLock<AbortHandle>,
@@ -39,13 +39,13 @@ pub(in crate::demo) struct Task {
 
 /// Where a task stands, and since when.
 #[derive(Clone)]
-pub(super) struct State {
-    pub(super) stage: Stage,
-    pub(super) updated_at: String,
+pub(crate) struct State {
+    pub(crate) stage: Stage,
+    pub(crate) updated_at: String,
 }
 
 #[derive(Clone)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// It is worked on.
     Working,
     /// It waits for answers of the client.
@@ -57,22 +57,22 @@ pub(super) enum Stage {
 }
 
 /// The parameters of a new task.
-pub(super) struct Terms {
-    pub(super) owner: Owner,
-    pub(super) way: TaskProtocol,
-    pub(super) ttl: Duration,
-    pub(super) caller: Peer<RoleServer>,
+pub(crate) struct Terms {
+    pub(crate) owner: Owner,
+    pub(crate) way: TaskProtocol,
+    pub(crate) ttl: Duration,
+    pub(crate) caller: Peer<RoleServer>,
 }
 
 impl Stage {
     /// Is it final?
-    pub(super) fn is_end(&self) -> bool {
+    pub(crate) fn is_end(&self) -> bool {
         matches!(self, Self::Ended(_) | Self::Cancelled)
     }
 }
 
 impl Task {
-    pub(super) fn new(id: String, terms: Terms) -> Self {
+    pub(crate) fn new(id: String, terms: Terms) -> Self {
         let created_at = current_timestamp();
         let (state, _) = watch::channel(State { stage: Stage::Working, updated_at: created_at.clone() });
         Self {
@@ -91,23 +91,23 @@ impl Task {
     }
 
     /// Where it stands.
-    pub(super) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.state.borrow().clone()
     }
 
     /// Where it stood in the beginning.
-    pub(super) fn beginning(&self) -> State {
+    pub(crate) fn beginning(&self) -> State {
         State { stage: Stage::Working, updated_at: self.created_at.clone() }
     }
 
     /// Keeps the handle that stops the work on the task.
-    pub(super) fn runs(&self, handle: AbortHandle) {
+    pub(crate) fn runs(&self, handle: AbortHandle) {
         // There is one work only.
         let _ = self.running.set(handle);
     }
 
     /// Moves on, unless it is at its end; true if it moved.
-    pub(super) fn settle(&self, stage: Stage) -> bool {
+    pub(crate) fn settle(&self, stage: Stage) -> bool {
         self.state.send_if_modified(|state| {
             if state.stage.is_end() {
                 return false;
@@ -118,7 +118,7 @@ impl Task {
     }
 
     /// Stops it for good; false if it was at its end.
-    pub(super) async fn cancel(&self) -> bool {
+    pub(crate) async fn cancel(&self) -> bool {
         let _turn = self.turn.lock().await;
         let is_cancelled = self.settle(Stage::Cancelled);
         if is_cancelled && let Some(running) = self.running.get() {
@@ -128,7 +128,7 @@ impl Task {
     }
 
     /// Stops it because its time is over.
-    pub(super) fn expire(&self) {
+    pub(crate) fn expire(&self) {
         if self.settle(Stage::Cancelled)
             && let Some(running) = self.running.get()
         {
@@ -137,7 +137,7 @@ impl Task {
     }
 
     /// Waits for the end, or until its time is over; what is said about progress meanwhile goes to `listener`.
-    pub(super) async fn end(&self, listener: &Peer<RoleServer>) -> Option<Stage> {
+    pub(crate) async fn end(&self, listener: &Peer<RoleServer>) -> Option<Stage> {
         lock(&self.listeners).push(listener.clone());
         let mut state = self.state.subscribe();
         tokio::select! {
@@ -148,7 +148,7 @@ impl Task {
     }
 
     /// Says how far the work is, under the token of the call that it began with. The extension has no such thing.
-    pub(in crate::demo) async fn report(&self, mut progress: ProgressNotificationParam) {
+    pub(crate) async fn report(&self, mut progress: ProgressNotificationParam) {
         if self.way == TaskProtocol::Extension {
             return;
         }
@@ -169,7 +169,7 @@ impl Task {
     }
 
     /// Asks the client, under `key`, and waits for its answer. Nobody can be asked in the middle of other tasks.
-    pub(in crate::demo) async fn ask(&self, key: &str, question: InputRequest) -> Option<Value> {
+    pub(crate) async fn ask(&self, key: &str, question: InputRequest) -> Option<Value> {
         if self.way == TaskProtocol::Legacy {
             return None;
         }
@@ -180,7 +180,7 @@ impl Task {
     }
 
     /// Takes the answers that the client sends; those that nobody asked for are dropped.
-    pub(super) fn answer(&self, answers: &serde_json::Map<String, Value>) {
+    pub(crate) fn answer(&self, answers: &serde_json::Map<String, Value>) {
         let Stage::Asking(questions) = self.state().stage else { return };
         let Some(answer) = questions.keys().find_map(|key| answers.get(key)) else { return };
         if let Some(sender) = lock(&self.answer).take() {
@@ -192,7 +192,7 @@ impl Task {
 }
 
 /// The task that a request is worked on as, if it is one.
-pub(in crate::demo) fn task_of(context: &rmcp::service::RequestContext<RoleServer>) -> Option<&Arc<Task>> {
+pub(crate) fn task_of(context: &rmcp::service::RequestContext<RoleServer>) -> Option<&Arc<Task>> {
     context.extensions.get()
 }
 

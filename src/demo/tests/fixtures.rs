@@ -24,7 +24,7 @@ async fn open(era: Era) -> Peer {
 }
 
 /// What this client answers.
-pub(super) fn reply(question: &Value) -> Value {
+pub(crate) fn reply(question: &Value) -> Value {
     match question["method"].as_str().unwrap() {
         "elicitation/create" => {
             let fields = question["params"]["requestedSchema"]["properties"].as_object().unwrap();

@@ -10,48 +10,48 @@ use crate::demo::ServeError;
 use crate::demo::http::BoundServer;
 
 /// Where a server listens that ends with the test.
-pub(super) async fn start() -> String {
+pub(crate) async fn start() -> String {
     serve(bound().await).0
 }
 
 /// A server that has its port.
-pub(super) async fn bound() -> BoundServer {
+pub(crate) async fn bound() -> BoundServer {
     BoundServer::new("127.0.0.1:0".parse().unwrap()).await.unwrap()
 }
 
 /// Where it listens, and how it ends.
-pub(super) fn serve(bound: BoundServer) -> (String, JoinHandle<Result<(), ServeError>>) {
+pub(crate) fn serve(bound: BoundServer) -> (String, JoinHandle<Result<(), ServeError>>) {
     let address = bound.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
     (address, tokio::spawn(bound.serve()))
 }
 
 /// An answer as it came.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: String,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut fields = self.headers.lines().filter_map(|line| line.split_once(": "));
         fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The messages of a stream.
-    pub(super) fn events(&self) -> Vec<Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
 }
 
 /// Writes the head of a request in HTTP/1.0, whose answers are not chunked; the connection is for what follows.
-pub(super) async fn open(
+pub(crate) async fn open(
     address: &str,
     method: &str,
     headers: &[(&str, &str)],
@@ -75,12 +75,12 @@ async fn open_at(address: &str, asked: &str, headers: &[(&str, &str)], length: O
 }
 
 /// Sends a request and reads its answer to the end.
-pub(super) async fn send(address: &str, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub(crate) async fn send(address: &str, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     send_at(address, &format!("{method} /mcp"), headers, body).await
 }
 
 /// The same for another path: `asked` is the method and the path.
-pub(super) async fn send_at(address: &str, asked: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub(crate) async fn send_at(address: &str, asked: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     let length = asked.starts_with("POST").then_some(body.len());
     let mut stream = open_at(address, asked, headers, length).await;
     stream.write_all(body).await.unwrap();
@@ -93,29 +93,29 @@ pub(super) async fn send_at(address: &str, asked: &str, headers: &[(&str, &str)]
 }
 
 /// What every POST carries.
-pub(super) const TYPES: [(&str, &str); 2] =
+pub(crate) const TYPES: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
 
 /// A client of one era.
-pub(super) struct Client {
-    pub(super) address: String,
+pub(crate) struct Client {
+    pub(crate) address: String,
     era: Era,
-    pub(super) session: String,
+    pub(crate) session: String,
     /// The header `Authorization`; `-` for none.
     authorization: String,
 }
 
 impl Client {
-    pub(super) async fn open(era: Era) -> Self {
+    pub(crate) async fn open(era: Era) -> Self {
         Self::at(start().await, era, "2025-11-25").await
     }
 
-    pub(super) async fn at(address: String, era: Era, revision: &str) -> Self {
+    pub(crate) async fn at(address: String, era: Era, revision: &str) -> Self {
         Self::authorized(address, era, revision, "-").await
     }
 
     /// A client that sends the header `Authorization`.
-    pub(super) async fn authorized(address: String, era: Era, revision: &str, authorization: &str) -> Self {
+    pub(crate) async fn authorized(address: String, era: Era, revision: &str, authorization: &str) -> Self {
         let mut client = Self { address, era, session: String::new(), authorization: authorization.to_owned() };
         if era == Era::Legacy {
             let asked = json!({
@@ -154,14 +154,14 @@ impl Client {
         (headers, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())
     }
 
-    pub(super) async fn ask(&self, id: &Value, method: &str, params: Value) -> Answer {
+    pub(crate) async fn ask(&self, id: &Value, method: &str, params: Value) -> Answer {
         let (headers, body) = self.request(id, method, params);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         send(&self.address, "POST", &headers, body.as_bytes()).await
     }
 
     /// Sends a request and reads the first lines of its answer, up to one that contains `until`.
-    pub(super) async fn begin(&self, id: &Value, method: &str, params: Value, until: &str) -> BufReader<TcpStream> {
+    pub(crate) async fn begin(&self, id: &Value, method: &str, params: Value, until: &str) -> BufReader<TcpStream> {
         let (headers, body) = self.request(id, method, params);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut stream = open(&self.address, "POST", &headers, Some(body.len())).await;
@@ -171,7 +171,7 @@ impl Client {
     }
 
     /// Sends an answer to a question of the server.
-    pub(super) async fn reply(&self, answer: &Value) -> Answer {
+    pub(crate) async fn reply(&self, answer: &Value) -> Answer {
         let headers = [("Mcp-Session-Id", self.session.as_str())];
         send(&self.address, "POST", &[TYPES.as_slice(), &headers].concat(), answer.to_string().as_bytes()).await
     }
@@ -181,14 +181,14 @@ impl Client {
         answer.json()["result"]["structuredContent"].take()
     }
 
-    pub(super) async fn notify(&self, method: &str, params: Value) -> Answer {
+    pub(crate) async fn notify(&self, method: &str, params: Value) -> Answer {
         let headers = [("Mcp-Session-Id", self.session.as_str())];
         let body = json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string();
         send(&self.address, "POST", &[TYPES.as_slice(), &headers].concat(), body.as_bytes()).await
     }
 }
 
-pub(super) async fn read_until(stream: &mut BufReader<TcpStream>, until: &str) -> String {
+pub(crate) async fn read_until(stream: &mut BufReader<TcpStream>, until: &str) -> String {
     let mut line = String::new();
     while !line.contains(until) {
         line.clear();
@@ -260,7 +260,7 @@ async fn progress_comes_as_events_before_the_answer() {
     }
 }
 
-pub(super) const SLOW: &str =
+pub(crate) const SLOW: &str =
     r#"{"name":"export_users","arguments":{"format":"csv","delay_ms":10000,"steps":20},"_meta":{"progressToken":1}}"#;
 
 #[tokio::test]

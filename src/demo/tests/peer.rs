@@ -11,15 +11,15 @@ use crate::demo::{ServeError, Settings, serve_with};
 
 /// The era a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(crate) enum Era {
     Legacy,
     Modern,
 }
 
-pub(super) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
+pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
 /// The `_meta` of a stateless request.
-pub(super) fn meta() -> Value {
+pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -28,7 +28,7 @@ pub(super) fn meta() -> Value {
 }
 
 /// One conversation.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     era: Era,
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
@@ -39,12 +39,12 @@ pub(super) struct Peer {
 
 impl Peer {
     /// A server to which nothing was said.
-    pub(super) fn connect(era: Era) -> Self {
+    pub(crate) fn connect(era: Era) -> Self {
         Self::connect_to(era, Settings::default())
     }
 
     /// The same under settings.
-    pub(super) fn connect_to(era: Era, settings: Settings) -> Self {
+    pub(crate) fn connect_to(era: Era, settings: Settings) -> Self {
         let fault = ServerFault::none().into();
         let (client, server) = duplex(64 * 1024);
         let (server_reader, server_writer) = split(server);
@@ -60,17 +60,17 @@ impl Peer {
     }
 
     /// A server that is ready for requests of the era.
-    pub(super) async fn open(era: Era) -> Self {
+    pub(crate) async fn open(era: Era) -> Self {
         Self::open_revision(era, "2025-11-25").await
     }
 
     /// The same, with the revision that a legacy client asks for.
-    pub(super) async fn open_revision(era: Era, revision: &str) -> Self {
+    pub(crate) async fn open_revision(era: Era, revision: &str) -> Self {
         Self::connect(era).opened(revision).await
     }
 
     /// The same client, once it is ready for requests of the era.
-    pub(super) async fn opened(mut self, revision: &str) -> Self {
+    pub(crate) async fn opened(mut self, revision: &str) -> Self {
         if self.era == Era::Legacy {
             let answer = self.initialize(revision).await;
             assert_eq!(answer["result"]["protocolVersion"], revision);
@@ -79,7 +79,7 @@ impl Peer {
         self
     }
 
-    pub(super) async fn initialize(&mut self, revision: &str) -> Value {
+    pub(crate) async fn initialize(&mut self, revision: &str) -> Value {
         let params = json!({
             "protocolVersion": revision,
             "capabilities": {},
@@ -90,24 +90,24 @@ impl Peer {
     }
 
     /// Sends a line as it is.
-    pub(super) async fn line(&mut self, line: impl AsRef<[u8]>) {
+    pub(crate) async fn line(&mut self, line: impl AsRef<[u8]>) {
         self.writer.write_all(line.as_ref()).await.unwrap();
         self.writer.write_all(b"\n").await.unwrap();
     }
 
-    pub(super) async fn send(&mut self, message: &Value) {
+    pub(crate) async fn send(&mut self, message: &Value) {
         self.line(message.to_string()).await;
     }
 
     /// Sends a request under an id of ours and gives that id.
-    pub(super) async fn start(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) async fn start(&mut self, method: &str, params: Value) -> u64 {
         self.sent += 1;
         self.start_as(&json!(self.sent), method, params).await;
         self.sent
     }
 
     /// Sends a request under the id `id`.
-    pub(super) async fn start_as(&mut self, id: &Value, method: &str, mut params: Value) {
+    pub(crate) async fn start_as(&mut self, id: &Value, method: &str, mut params: Value) {
         if self.era == Era::Modern {
             let mut whole = meta();
             if let Some(given) = params.get("_meta").and_then(Value::as_object) {
@@ -119,12 +119,12 @@ impl Peer {
     }
 
     /// The next message, which must be sound.
-    pub(super) async fn receive(&mut self) -> Value {
+    pub(crate) async fn receive(&mut self) -> Value {
         self.next().await.expect("the server said nothing more")
     }
 
     /// The next message, or nothing at the end.
-    pub(super) async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         if self.reader.read_line(&mut line).await.unwrap() == 0 {
             return None;
@@ -135,7 +135,7 @@ impl Peer {
     }
 
     /// Sends a request and gives its answer.
-    pub(super) async fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.start(method, params).await;
         let answer = self.receive().await;
         assert_eq!(answer["id"], id, "{answer}");
@@ -150,35 +150,35 @@ impl Peer {
     }
 
     /// The result of a request that must succeed.
-    pub(super) async fn result(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) async fn result(&mut self, method: &str, params: Value) -> Value {
         let mut answer = self.request(method, params).await;
         assert_eq!(answer.get("error"), None);
         answer["result"].take()
     }
 
     /// The code and the message of a request that must fail.
-    pub(super) async fn error(&mut self, method: &str, params: Value) -> (i64, String) {
+    pub(crate) async fn error(&mut self, method: &str, params: Value) -> (i64, String) {
         let answer = self.request(method, params).await;
         let error = &answer["error"];
         (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
     }
 
     /// Calls a tool that must succeed, holds the result to its output schema, and gives the structured content.
-    pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.result("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         self.check_output(tool, &result).await;
         result["structuredContent"].clone()
     }
 
     /// Calls a tool that must refuse, and gives its message.
-    pub(super) async fn refusal(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) async fn refusal(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.result("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         assert_eq!(result["isError"], true, "{result}");
         assert_eq!(result.get("structuredContent"), None, "{result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    pub(super) async fn check_output(&mut self, tool: &str, result: &Value) {
+    pub(crate) async fn check_output(&mut self, tool: &str, result: &Value) {
         if self.output_schemas.is_empty() {
             let list = self.result("tools/list", json!({})).await;
             for tool in list["tools"].as_array().unwrap() {
@@ -194,7 +194,7 @@ impl Peer {
     }
 
     /// Closes the input and gives everything that was said until the end.
-    pub(super) async fn close(mut self) -> Vec<Value> {
+    pub(crate) async fn close(mut self) -> Vec<Value> {
         self.writer.shutdown().await.unwrap();
         let mut rest = Vec::new();
         while let Some(message) = self.next().await {

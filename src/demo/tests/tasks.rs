@@ -14,7 +14,7 @@ fn told(era: Era) -> Peer {
     Peer::connect_to(era, with_tasks())
 }
 
-pub(super) fn with_tasks() -> Settings {
+pub(crate) fn with_tasks() -> Settings {
     Settings { tasks: true, ..Settings::default() }
 }
 
@@ -23,7 +23,7 @@ async fn opened(era: Era) -> Peer {
 }
 
 /// Whoever answers a script.
-pub(super) trait Answering {
+pub(crate) trait Answering {
     /// The answer to a request, without what came before it.
     async fn answer(&mut self, method: &str, params: Value) -> Value;
 }
@@ -41,7 +41,7 @@ impl Answering for Peer {
 }
 
 /// Runs the scripts of an era, each with a client of its own.
-pub(super) async fn run<A: Answering>(era: Era, open: impl AsyncFn() -> A) {
+pub(crate) async fn run<A: Answering>(era: Era, open: impl AsyncFn() -> A) {
     let word = if era == Era::Legacy { "legacy: " } else { "modern: " };
     for script in include_str!("task_scripts.txt").split("\n\n").filter_map(|script| script.strip_prefix(word)) {
         let (mut client, mut id) = (open().await, String::new());

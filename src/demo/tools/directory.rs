@@ -6,7 +6,7 @@ use super::ToolArguments;
 use crate::demo::store::{Store, User};
 
 /// Runs a tool; an error is a sentence for the caller.
-pub(super) fn run(tool: &str, store: &mut Store, arguments: &ToolArguments) -> Result<Value, String> {
+pub(crate) fn run(tool: &str, store: &mut Store, arguments: &ToolArguments) -> Result<Value, String> {
     let id = arguments.text("id");
     Ok(match tool {
         "add" => json!({ "sum": add(&arguments.0["a"], &arguments.0["b"]) }),

@@ -12,18 +12,18 @@ use super::catalog::{DIRECTORY, DeclaredTool};
 use super::server::Demo;
 
 /// The tool that works as a task only, and is offered by servers that have tasks.
-pub(super) const REHEARSE: &str = "rehearse";
+pub(crate) const REHEARSE: &str = "rehearse";
 
 /// Arguments that fit the tool's schema.
 struct ToolArguments(Value);
 
 /// The tools of a server with or without tasks.
-pub(super) fn offered(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> {
+pub(crate) fn offered(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> {
     DIRECTORY.tools.iter().filter(move |declared| has_tasks || declared.tool.name != REHEARSE)
 }
 
 /// Does a call of the tool `name` change something?
-pub(super) fn changes(name: &str) -> bool {
+pub(crate) fn changes(name: &str) -> bool {
     DIRECTORY.tool(name).is_some_and(DeclaredTool::changes)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn changes(name: &str) -> bool {
 ///
 /// A tool that does not exist is the protocol's error; arguments that do not fit, and calls that the rules forbid, are the
 /// tool's own.
-pub(super) async fn run(
+pub(crate) async fn run(
     demo: &Demo,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,

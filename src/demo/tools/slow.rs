@@ -20,7 +20,7 @@ use crate::demo::transport::Input;
 const DEFAULT_STEPS: u32 = 5;
 
 /// Exports all users; an error is a sentence for the caller.
-pub(super) async fn export(
+pub(crate) async fn export(
     demo: &Demo,
     arguments: &ToolArguments,
     context: &RequestContext<RoleServer>,
@@ -35,7 +35,7 @@ pub(super) async fn export(
 }
 
 /// Does a job that ends as `ending` says; the inner error is the tool's own.
-pub(super) async fn rehearse(
+pub(crate) async fn rehearse(
     demo: &Demo,
     arguments: &ToolArguments,
     context: &RequestContext<RoleServer>,

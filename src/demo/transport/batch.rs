@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The batches that still miss answers.
 #[derive(Default)]
-pub(super) struct Batches {
+pub(crate) struct Batches {
     open: Vec<Batch>,
 }
 
@@ -15,7 +15,7 @@ struct Batch {
 }
 
 /// The state of an answer in its batch.
-pub(super) enum Settled {
+pub(crate) enum Settled {
     /// Its request came alone.
     Alone,
     /// Its batch misses others.
@@ -26,7 +26,7 @@ pub(super) enum Settled {
 
 impl Batches {
     /// Takes a batch in: the requests whose answers come, and the answers that are there already.
-    pub(super) fn open(&mut self, waiting: Vec<RequestId>, answers: Vec<Value>) -> Settled {
+    pub(crate) fn open(&mut self, waiting: Vec<RequestId>, answers: Vec<Value>) -> Settled {
         if waiting.is_empty() {
             return Settled::Complete(answers);
         }
@@ -35,12 +35,12 @@ impl Batches {
     }
 
     /// Is the answer to `id` part of a batch?
-    pub(super) fn expects(&self, id: &RequestId) -> bool {
+    pub(crate) fn expects(&self, id: &RequestId) -> bool {
         self.open.iter().any(|batch| batch.waiting.contains(id))
     }
 
     /// Files the answer to `id`; `None` stands for a request that was cancelled and gets none.
-    pub(super) fn settle(&mut self, id: &RequestId, answer: Option<Value>) -> Settled {
+    pub(crate) fn settle(&mut self, id: &RequestId, answer: Option<Value>) -> Settled {
         let Some(position) = self.open.iter().position(|batch| batch.waiting.contains(id)) else {
             return Settled::Alone;
         };

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::super::tasks::Augmentation;
 
 /// The decision how to treat a message.
-pub(in crate::demo) enum Judged {
+pub(crate) enum Judged {
     /// rmcp answers it.
     Message(Box<ClientJsonRpcMessage>),
     /// It is a mistake.
@@ -27,7 +27,7 @@ pub(in crate::demo) enum Judged {
 }
 
 /// An error that is answered at once.
-pub(in crate::demo) struct Refusal {
+pub(crate) struct Refusal {
     id: Option<Value>,
     code: ErrorCode,
     message: String,
@@ -35,23 +35,23 @@ pub(in crate::demo) struct Refusal {
 
 impl Refusal {
     /// A mistake in a message whose id cannot be read.
-    pub(in crate::demo) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(crate) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { id: None, code, message: message.into() }
     }
 
     /// A mistake in the message that carries `id`, where that can be sent back.
-    pub(in crate::demo) fn identified(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(crate) fn identified(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
         let id = id.filter(|id| can_be_sent_back(id)).cloned();
         Self { id, code, message: message.into() }
     }
 
     /// The code of the error.
-    pub(in crate::demo) fn code(&self) -> ErrorCode {
+    pub(crate) fn code(&self) -> ErrorCode {
         self.code
     }
 
     /// The answer. JSON-RPC has a null for an id that cannot be read, newer revisions leave it out.
-    pub(in crate::demo) fn into_answer(self, unread_id: UnreadId) -> Value {
+    pub(crate) fn into_answer(self, unread_id: UnreadId) -> Value {
         let mut answer = json!({ "jsonrpc": "2.0" });
         match (self.id, unread_id) {
             (Some(id), UnreadId::Null | UnreadId::LeftOut) => answer["id"] = id,
@@ -65,7 +65,7 @@ impl Refusal {
 
 /// How an answer to a message without a readable id shows that.
 #[derive(Clone, Copy)]
-pub(in crate::demo) enum UnreadId {
+pub(crate) enum UnreadId {
     /// As JSON-RPC has it, up to 2025-06-18.
     Null,
     /// As MCP has it since 2025-11-25.
@@ -74,7 +74,7 @@ pub(in crate::demo) enum UnreadId {
 
 impl UnreadId {
     /// How a session of this revision does it; without one, as the newest.
-    pub(in crate::demo) fn of(revision: Option<&ProtocolVersion>) -> Self {
+    pub(crate) fn of(revision: Option<&ProtocolVersion>) -> Self {
         match revision {
             Some(revision) if *revision < ProtocolVersion::V_2025_11_25 => Self::Null,
             Some(_) | None => Self::LeftOut,
@@ -101,7 +101,7 @@ const REQUESTS: [(&str, RequestReader); 12] = [
 ];
 
 /// Judges one line.
-pub(super) fn judge_line(line: &[u8]) -> Judged {
+pub(crate) fn judge_line(line: &[u8]) -> Judged {
     match serde_json::from_slice(line) {
         Ok(Value::Array(messages)) => Judged::Batch(messages),
         Ok(message) => judge(message),
@@ -110,7 +110,7 @@ pub(super) fn judge_line(line: &[u8]) -> Judged {
 }
 
 /// Judges one message.
-pub(in crate::demo) fn judge(message: Value) -> Judged {
+pub(crate) fn judge(message: Value) -> Judged {
     let Value::Object(mut message) = message else {
         return refuse(None, ErrorCode::INVALID_REQUEST, "a message must be an object");
     };

@@ -5,7 +5,7 @@
 //! the server from reading.
 
 mod batch;
-pub(super) mod envelope;
+pub(crate) mod envelope;
 
 use std::collections::VecDeque;
 use std::future::{Future, pending, ready};
@@ -32,7 +32,7 @@ const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
 /// How the input of a conversation stands.
 #[derive(Debug)]
-pub(super) enum Input {
+pub(crate) enum Input {
     /// More may come.
     Open,
     /// It is over.
@@ -43,13 +43,13 @@ pub(super) enum Input {
 
 impl Input {
     /// Is nobody there any more?
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         !matches!(self, Self::Open)
     }
 }
 
 /// The transport.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     /// The bytes read so far of the next line. They outlive a `receive` that rmcp drops halfway.
     line: Vec<u8>,
@@ -74,7 +74,7 @@ enum ReadLine {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads from `reader`, queues lines on `answers`, and tells `input` when there is nothing more to read.
-    pub(super) fn new(
+    pub(crate) fn new(
         reader: R,
         answers: mpsc::UnboundedSender<Vec<u8>>,
         input: watch::Sender<Input>,

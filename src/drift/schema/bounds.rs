@@ -13,7 +13,7 @@ const LARGEST: f64 = 1e15;
 
 /// The effect of a change on the set of valid values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SchemaEffect {
+pub(crate) enum SchemaEffect {
     /// There are fewer of them.
     Narrowed,
     /// There are more of them.
@@ -26,12 +26,12 @@ pub(super) enum SchemaEffect {
 const RESTRICTIONS: [&str; 4] = ["uniqueItems", "pattern", "format", "propertyNames"];
 
 /// The keywords that allow fewer values where they are there.
-pub(super) fn bounds() -> impl Iterator<Item = &'static Keyword> {
+pub(crate) fn bounds() -> impl Iterator<Item = &'static Keyword> {
     KEYWORDS.iter().filter(|keyword| keyword.limit.is_some() || RESTRICTIONS.contains(&keyword.name))
 }
 
 /// The effect of a changed keyword.
-pub(super) fn effect(bound: &Keyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
+pub(crate) fn effect(bound: &Keyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
     let (was, is) = match (old.get(bound.name), new.get(bound.name)) {
         (None, _) => return moved(bound, Versions { old, new }).unwrap_or(SchemaEffect::Narrowed),
         (_, None) => return moved(bound, Versions { old: new, new: old }).map_or(SchemaEffect::Widened, other_way),

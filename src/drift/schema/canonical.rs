@@ -19,7 +19,7 @@ const DEEPEST: usize = 120;
 
 /// How much of a schema is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NormalizeMode {
+pub(crate) enum NormalizeMode {
     /// Words for people as well.
     WithAnnotations,
     /// Only what decides which values are valid.
@@ -27,15 +27,15 @@ pub(super) enum NormalizeMode {
 }
 
 /// Stands for the schema that is so many steps further out.
-pub(super) const RECURSIVE: &str = "$recursive";
+pub(crate) const RECURSIVE: &str = "$recursive";
 
 /// A schema in one spelling that stands for itself: it refers to nothing, or was spelt before.
-pub(super) fn canonical(schema: &Value, keep: NormalizeMode) -> Value {
+pub(crate) fn canonical(schema: &Value, keep: NormalizeMode) -> Value {
     Normalizer::new(schema, keep, 0).normalize(schema, &SchemaLocation::root())
 }
 
 /// Two schemas in one spelling.
-pub(super) fn canonical_both(schemas: [&Value; 2], keep: NormalizeMode) -> [Value; 2] {
+pub(crate) fn canonical_both(schemas: [&Value; 2], keep: NormalizeMode) -> [Value; 2] {
     let followed = |most: usize| {
         let [old, new] = schemas.map(|schema| {
             let mut normalizer = Normalizer::new(schema, keep, most);
@@ -170,6 +170,6 @@ fn says_one_thing(fields: &Map<String, Value>) -> bool {
 }
 
 /// Whether a keyword decides nothing about values.
-pub(super) fn says_nothing(key: &str) -> bool {
+pub(crate) fn says_nothing(key: &str) -> bool {
     KeywordValue::of(key) == KeywordValue::Annotation
 }

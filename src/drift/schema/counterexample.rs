@@ -37,7 +37,7 @@ pub fn counterexample(allows: &Value, refuses: &Value) -> Option<Value> {
 
 /// The work that is left for examples.
 #[derive(Debug)]
-pub(super) struct Effort {
+pub(crate) struct Effort {
     left: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for Effort {
 
 impl Effort {
     /// A small value that one schema allows and another refuses, and whether all was tried.
-    pub(super) fn example(&mut self, allows: &Value, refuses: &Value) -> (Option<Value>, bool) {
+    pub(crate) fn example(&mut self, allows: &Value, refuses: &Value) -> (Option<Value>, bool) {
         let share = self.left.min(WORK / 4);
         self.left -= share;
         let mut own = Self { left: share };
@@ -59,7 +59,7 @@ impl Effort {
     }
 
     /// Whether values can be made of schemas and judged.
-    pub(super) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
+    pub(crate) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
         schemas.into_iter().all(|schema| weight(schema).is_some_and(|weight| self.take(weight * TO_MAKE)))
     }
 

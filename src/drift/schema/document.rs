@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use crate::schema::{KeywordValue, References, token, written};
 
 /// Stands for what a reference leads to where that is not written out: the same for what means the same.
-pub(super) const UNRESOLVED_REF: &str = "$far";
+pub(crate) const UNRESOLVED_REF: &str = "$far";
 
 /// How many schemas are read to find out what references lead to.
 const MOST: usize = 200_000;
 
 /// A schema as it was written.
-pub(super) struct SchemaDocument<'a> {
+pub(crate) struct SchemaDocument<'a> {
     root: &'a Value,
     references: References<'a>,
     /// The stand-ins by pointer.
@@ -31,13 +31,13 @@ struct ReachableSchemas {
 }
 
 impl<'a> SchemaDocument<'a> {
-    pub(super) fn new(root: &'a Value) -> Self {
+    pub(crate) fn new(root: &'a Value) -> Self {
         Self { root, references: References::new(root), known: BTreeMap::new(), left: MOST }
     }
 
     /// The pointer to what a reference leads to, and what is there; `None` where that is not in the document, or
     /// depends on more than the reference.
-    pub(super) fn target(&self, keyword: &str, reference: &Value, from: &str) -> Option<(String, &'a Value)> {
+    pub(crate) fn target(&self, keyword: &str, reference: &Value, from: &str) -> Option<(String, &'a Value)> {
         let reference = reference.as_str()?;
         if keyword != "$ref" && !self.references.is_fixed(reference) {
             return None;
@@ -49,7 +49,7 @@ impl<'a> SchemaDocument<'a> {
     }
 
     /// A stand-in for what is at a pointer.
-    pub(super) fn far(&mut self, pointer: &str) -> Value {
+    pub(crate) fn far(&mut self, pointer: &str) -> Value {
         if let Some(known) = self.known.get(pointer) {
             return json!({UNRESOLVED_REF: known});
         }
@@ -59,7 +59,7 @@ impl<'a> SchemaDocument<'a> {
     }
 
     /// A stand-in for what a reference leads to that leads to no known place.
-    pub(super) fn unknown(&mut self, reference: &Value) -> Value {
+    pub(crate) fn unknown(&mut self, reference: &Value) -> Value {
         json!({UNRESOLVED_REF: self.elsewhere(reference)})
     }
 

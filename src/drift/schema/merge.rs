@@ -9,7 +9,7 @@ use super::document::UNRESOLVED_REF;
 use crate::schema::{Keyword, KeywordLimit, TypeSet, compare, written};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
-pub(super) fn merged(whole: Value, part: Value) -> Value {
+pub(crate) fn merged(whole: Value, part: Value) -> Value {
     let (mut whole, part) = match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => (whole, part),
         (Value::Object(whole), other) if whole.is_empty() => return other,
@@ -100,7 +100,7 @@ fn union(own: &Value, other: &Value) -> Option<Value> {
 }
 
 /// A union as one schema, where all branches but one only name types that the other has nothing to do with.
-pub(super) fn add_types(branches: &[Value]) -> Option<Value> {
+pub(crate) fn add_types(branches: &[Value]) -> Option<Value> {
     let bare = |branch: &Value| -> Option<Map<String, Value>> {
         let fields = branch.as_object()?.iter().filter(|(key, _)| !says_nothing(key));
         Some(fields.map(|(key, value)| (key.clone(), value.clone())).collect())

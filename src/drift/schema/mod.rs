@@ -21,7 +21,7 @@ use self::walk::SchemaWalk;
 use super::change::ServerChange;
 
 pub use self::counterexample::counterexample;
-pub(super) use self::walk::short;
+pub(crate) use self::walk::short;
 
 /// Who suffers from a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn compare_schemas(direction: SchemaDirection, before: &Value, after: &Value
 }
 
 /// Whether two schemas mean the same.
-pub(super) fn is_same(before: &Value, after: &Value) -> bool {
+pub(crate) fn is_same(before: &Value, after: &Value) -> bool {
     let [old, new] = canonical_both([before, after], NormalizeMode::ValidationOnly);
     old == new
 }

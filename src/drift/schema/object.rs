@@ -94,7 +94,7 @@ fn matcher(pattern: &str) -> Option<Judge> {
 }
 
 impl SchemaWalk {
-    pub(super) fn object(&mut self, old: &Value, new: &Value, at: &str) {
+    pub(crate) fn object(&mut self, old: &Value, new: &Value, at: &str) {
         let pair = Pair::new(old, new);
         let (was, is) = (&pair.was, &pair.is);
         for (name, schema) in was.named {

@@ -10,7 +10,7 @@ use super::merge::{add_types, merged};
 use crate::schema::{Keyword, NumberLimit, TypeSet, are_disjoint, stricter, written};
 
 /// The keywords of older drafts in the words of 2020-12.
-pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
     let mut fields = fields.clone();
     for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
         match fields.get(exclusive) {
@@ -39,7 +39,7 @@ pub(super) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Without what says nothing, and with one spelling for types, constants and unions of types.
-pub(super) fn simplified(mut fields: Map<String, Value>) -> Value {
+pub(crate) fn simplified(mut fields: Map<String, Value>) -> Value {
     if let Some(only) = fields.shift_remove("const") {
         fields.insert("enum".to_owned(), json!([only]));
     }
@@ -97,7 +97,7 @@ fn takes_anything(schema: &Value) -> bool {
 }
 
 /// A schema without what says nothing about its types, and with one spelling for numbers and their limits.
-pub(super) fn settled(schema: Value) -> Value {
+pub(crate) fn settled(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else { return schema };
     let is_whole = fields.get("multipleOf").is_some_and(|step| step.as_u64().is_some_and(|step| step > 0));
     if let Some(names) = fields.get_mut("type") {
@@ -142,12 +142,12 @@ fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: 
 }
 
 /// Whether a keyword can refuse values of one of these kinds.
-pub(super) fn concerns(keyword: &str, kinds: TypeSet) -> bool {
+pub(crate) fn concerns(keyword: &str, kinds: TypeSet) -> bool {
     Keyword::named(keyword).and_then(|keyword| keyword.concerns).is_none_or(|concerned| concerned.has(kinds))
 }
 
 /// A value with one spelling for numbers that are the same: `1.0` is `1`.
-pub(super) fn numbered(value: &Value) -> Value {
+pub(crate) fn numbered(value: &Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
             let whole: Option<i64> = written(value).parse().ok();

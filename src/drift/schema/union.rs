@@ -15,14 +15,14 @@ use crate::schema::written;
 const MOST: usize = 64;
 
 /// The branches of a schema that is nothing but a union.
-pub(super) struct Union {
-    pub(super) schemas: Vec<Value>,
+pub(crate) struct Union {
+    pub(crate) schemas: Vec<Value>,
     /// Whether no two branches may hold.
     is_strict: bool,
 }
 
 /// The branches of a schema that is nothing but a union; a schema without any is its own only branch.
-pub(super) fn branches(schema: &Value) -> Option<Union> {
+pub(crate) fn branches(schema: &Value) -> Option<Union> {
     let fields = schema.as_object()?;
     let meaning: Vec<(&String, &Value)> = fields.iter().filter(|(key, _)| !says_nothing(key)).collect();
     match meaning.as_slice() {
@@ -40,7 +40,7 @@ pub(super) fn branches(schema: &Value) -> Option<Union> {
 impl SchemaWalk {
     /// Compares unions. Whoever keeps to exactly one of some alternatives keeps to any of them, so that `oneOf` may
     /// be read as `anyOf` where it is what has to be allowed; where it is what allows, it may not.
-    pub(super) fn alternatives(&mut self, was: &Union, is: &Union, pair: Versions<'_>, at: &str) {
+    pub(crate) fn alternatives(&mut self, was: &Union, is: &Union, pair: Versions<'_>, at: &str) {
         if !was.is_strict && !is.is_strict {
             return self.union(&was.schemas, &is.schemas, at);
         }

@@ -38,8 +38,8 @@ const OPAQUE: [&str; 13] = [
 const STEPS: usize = 100_000;
 
 /// Collects what has changed on the way.
-pub(super) struct SchemaWalk {
-    pub(super) direction: SchemaDirection,
+pub(crate) struct SchemaWalk {
+    pub(crate) direction: SchemaDirection,
     found: Vec<ServerChange>,
     /// How many of them are breaking.
     breaking: usize,
@@ -50,14 +50,14 @@ pub(super) struct SchemaWalk {
     /// Whether only breaking changes matter.
     is_probe: bool,
     /// Whether examples are left out.
-    pub(super) is_quiet: bool,
+    pub(crate) is_quiet: bool,
 }
 
 /// How many values are named in one sentence.
 const NAMED_VALUES: usize = 20;
 
 impl SchemaWalk {
-    pub(super) fn new(direction: SchemaDirection) -> Self {
+    pub(crate) fn new(direction: SchemaDirection) -> Self {
         let effort = Effort::default();
         Self {
             direction,
@@ -71,12 +71,12 @@ impl SchemaWalk {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<ServerChange> {
+    pub(crate) fn finish(self) -> Vec<ServerChange> {
         self.found
     }
 
     /// Keeps a change, except where there are enough of its kind.
-    pub(super) fn push(&mut self, change: ServerChange) -> Option<&mut ServerChange> {
+    pub(crate) fn push(&mut self, change: ServerChange) -> Option<&mut ServerChange> {
         if self.is_full(change.level) {
             return None;
         }
@@ -89,19 +89,19 @@ impl SchemaWalk {
     }
 
     /// Whether there are enough changes that are breaking, or enough that are not.
-    pub(super) fn is_full(&self, level: ChangeLevel) -> bool {
+    pub(crate) fn is_full(&self, level: ChangeLevel) -> bool {
         let others = self.found.len() - self.breaking;
         let most = if self.is_probe { 1 } else { MOST };
         if level == ChangeLevel::Breaking { self.breaking >= most } else { others >= MOST }
     }
 
     /// Whether there is time for an example that these schemas have.
-    pub(super) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
+    pub(crate) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
         !self.is_quiet && self.effort.affords(schemas)
     }
 
     /// Whether a change from one schema to another is breaking, as far as that can be shown.
-    pub(super) fn breaks(&mut self, old: &Value, new: &Value) -> bool {
+    pub(crate) fn breaks(&mut self, old: &Value, new: &Value) -> bool {
         let mut walk = Self { is_probe: true, is_quiet: true, steps: self.steps, ..Self::new(self.direction) };
         walk.pair(old, new, "");
         self.steps = walk.steps;
@@ -117,12 +117,12 @@ impl SchemaWalk {
     }
 
     /// Whether this is such a nested question, which starts no further ones.
-    pub(super) fn is_probe(&self) -> bool {
+    pub(crate) fn is_probe(&self) -> bool {
         self.is_probe
     }
 
     /// Compares two schemas at a place.
-    pub(super) fn pair(&mut self, old: &Value, new: &Value, at: &str) {
+    pub(crate) fn pair(&mut self, old: &Value, new: &Value, at: &str) {
         if old == new || self.is_full(ChangeLevel::Breaking) {
             return;
         }
@@ -172,7 +172,7 @@ impl SchemaWalk {
     }
 
     /// Reports a keyword that differs, with an example of its effect alone.
-    pub(super) fn keyword(
+    pub(crate) fn keyword(
         &mut self,
         effect: SchemaEffect,
         keyword: &str,
@@ -202,7 +202,7 @@ impl SchemaWalk {
     }
 
     /// How bad that is for those who are concerned.
-    pub(super) fn level(&self, effect: SchemaEffect) -> ChangeLevel {
+    pub(crate) fn level(&self, effect: SchemaEffect) -> ChangeLevel {
         match (self.direction, effect) {
             (_, SchemaEffect::Unclear)
             | (SchemaDirection::Sent, SchemaEffect::Narrowed)
@@ -214,7 +214,7 @@ impl SchemaWalk {
     }
 
     /// Reports a change with that effect; `pair` holds what was and is allowed as far as it matters.
-    pub(super) fn report(
+    pub(crate) fn report(
         &mut self,
         effect: SchemaEffect,
         at: &str,
@@ -403,7 +403,7 @@ fn opaque(keyword: &str, Versions { old, new }: Versions<'_>) -> SchemaEffect {
 }
 
 /// A value in a sentence.
-pub(in crate::drift) fn short(value: &Value) -> String {
+pub(crate) fn short(value: &Value) -> String {
     let text = value.to_string();
     let cut: String = text.chars().take(60).collect();
     if cut.len() < text.len() { format!("`{cut}…`") } else { format!("`{cut}`") }

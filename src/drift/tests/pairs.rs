@@ -2,7 +2,7 @@
 
 use super::schemas::{BREAKS, COSMETIC, FINE, Line, SAME};
 
-pub(super) const REFERENCES: &[Line] = &[
+pub(crate) const REFERENCES: &[Line] = &[
     (
         r##"{"properties":{"x":{"$ref":"#t"}},"$defs":{"t":{"$anchor":"t","type":"string"}}}"##,
         r##"{"properties":{"x":{"$ref":"#t"}},"$defs":{"t":{"$anchor":"t","type":"integer"}}}"##,
@@ -90,7 +90,7 @@ pub(super) const REFERENCES: &[Line] = &[
 ];
 
 /// Keywords that look at what stands beside them, in both parts of one schema.
-pub(super) const TOGETHER: &[Line] = &[
+pub(crate) const TOGETHER: &[Line] = &[
     (
         r#"{"contains":{"const":1},"allOf":[{"contains":{"const":2},"minContains":2}]}"#,
         r#"{"contains":{"const":1},"minContains":2,"allOf":[{"contains":{"const":2},"minContains":2}]}"#,
@@ -118,7 +118,7 @@ pub(super) const TOGETHER: &[Line] = &[
     (r#"{"contains":{"const":1},"allOf":[{"contains":{"const":1}}]}"#, r#"{"contains":{"const":1}}"#, SAME, SAME),
 ];
 
-pub(super) const PATTERNS: &[Line] = &[
+pub(crate) const PATTERNS: &[Line] = &[
     (
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false,"patternProperties":{"^x_":{"type":"string"}}}"#,
@@ -187,7 +187,7 @@ pub(super) const PATTERNS: &[Line] = &[
     ),
 ];
 
-pub(super) const ONE_OF: &[Line] = &[
+pub(crate) const ONE_OF: &[Line] = &[
     (
         r#"{"oneOf":[{"type":"integer","minimum":10},{"type":"integer","maximum":5}]}"#,
         r#"{"anyOf":[{"type":"integer","minimum":10},{"type":"integer","maximum":5}]}"#,
@@ -289,7 +289,7 @@ pub(super) const ONE_OF: &[Line] = &[
     ),
 ];
 
-pub(super) const LIMITS: &[Line] = &[
+pub(crate) const LIMITS: &[Line] = &[
     (r#"{"enum":[1,2]}"#, r#"{"enum":[1.0,2.0]}"#, SAME, SAME),
     (r#"{"enum":[1.0,2.0]}"#, r#"{"enum":[1,2]}"#, SAME, SAME),
     (r#"{"type":"integer"}"#, r#"{"type":"number","multipleOf":1}"#, SAME, SAME),

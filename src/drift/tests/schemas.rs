@@ -6,12 +6,12 @@ use super::pairs::{LIMITS, ONE_OF, PATTERNS, REFERENCES, TOGETHER};
 use crate::drift::{ChangeLevel, SchemaDirection, ServerChange, compare_schemas, counterexample};
 
 /// The schema before, the schema after, the worst change for who sends it, and for who reads it.
-pub(super) type Line = (&'static str, &'static str, &'static str, &'static str);
+pub(crate) type Line = (&'static str, &'static str, &'static str, &'static str);
 
-pub(super) const SAME: &str = "same";
-pub(super) const COSMETIC: &str = "cosmetic";
-pub(super) const FINE: &str = "compatible";
-pub(super) const BREAKS: &str = "breaking";
+pub(crate) const SAME: &str = "same";
+pub(crate) const COSMETIC: &str = "cosmetic";
+pub(crate) const FINE: &str = "compatible";
+pub(crate) const BREAKS: &str = "breaking";
 
 const PROPERTIES: &[Line] = &[
     (r"{}", r"{}", SAME, SAME),
@@ -183,7 +183,7 @@ fn new_properties(before: &Value, after: &Value) -> Vec<String> {
     names.filter(|name| before["properties"].get(name).is_none()).collect()
 }
 
-pub(super) fn worst(found: &[ServerChange]) -> &'static str {
+pub(crate) fn worst(found: &[ServerChange]) -> &'static str {
     found.iter().map(|change| change.level).max().map_or(SAME, ChangeLevel::as_str)
 }
 

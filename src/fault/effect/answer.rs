@@ -11,14 +11,14 @@ use crate::source::template::text_of;
 use crate::wire::{HttpHead, ListKind};
 
 /// Writes a result or an error into the place of the answer; what has no id is answered with null.
-pub(super) fn write(work: &mut EffectContext<'_>, member: &str, written: &Written) {
+pub(crate) fn write(work: &mut EffectContext<'_>, member: &str, written: &Written) {
     let Some(value) = work.filled(written) else { return };
     let id = work.parsed.id.as_deref().cloned().unwrap_or_default();
     put_for(work, &id, member, value);
 }
 
 /// Sends something else in the place of the answer: a message, or a text as it is.
-pub(super) fn replace(work: &mut EffectContext<'_>, written: &Written, is_text: bool) {
+pub(crate) fn replace(work: &mut EffectContext<'_>, written: &Written, is_text: bool) {
     let Some(value) = work.filled(written) else { return };
     let content = match value {
         value if is_text => ReplyContent::Bytes(text_of(&value).into_bytes()),
@@ -32,7 +32,7 @@ pub(super) fn replace(work: &mut EffectContext<'_>, written: &Written, is_text: 
 }
 
 /// Puts a result or an error into the place of the answer; makes an answer where none came.
-pub(super) fn put(work: &mut EffectContext<'_>, member: &str, value: Value) -> Result<(), String> {
+pub(crate) fn put(work: &mut EffectContext<'_>, member: &str, value: Value) -> Result<(), String> {
     let has_answer = work.message().is_some();
     match work.parsed.id.as_deref().cloned() {
         None if !has_answer => return Err("what was sent has no id that could be answered".to_owned()),
@@ -81,7 +81,7 @@ fn mend_head(work: &mut EffectContext<'_>) {
 }
 
 /// A result that reports a failure, or an error where the method has no such result.
-pub(super) fn fail(work: &mut EffectContext<'_>, text: &str) -> Result<(), String> {
+pub(crate) fn fail(work: &mut EffectContext<'_>, text: &str) -> Result<(), String> {
     if work.parsed.tool().is_none() {
         return put(work, "error", json!({"code": -32603, "message": text}));
     }
@@ -91,7 +91,7 @@ pub(super) fn fail(work: &mut EffectContext<'_>, text: &str) -> Result<(), Strin
 }
 
 /// A result that is good enough for the method, made from nothing.
-pub(super) fn plain_result(work: &EffectContext<'_>) -> Value {
+pub(crate) fn plain_result(work: &EffectContext<'_>) -> Value {
     let done = json!({"type": "text", "text": "done"});
     let catalog = work.history.catalog;
     let method = work.parsed.method.as_deref().unwrap_or_default();

@@ -10,13 +10,13 @@ use crate::fault::schema_check;
 use crate::fault::words::{AnswerSource, ArgumentFit};
 
 /// Gives an answer of another exchange instead.
-pub(super) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
     let (member, value) = find(source, work).ok_or_else(|| lack(source).to_owned())?;
     answer::put(work, member, value)
 }
 
 /// Answers as if an argument had no effect: as to a request without it, or else with another value of it.
-pub(super) fn ignore(argument: &str, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn ignore(argument: &str, work: &mut EffectContext<'_>) -> Result<(), String> {
     let here = AnswerSearch { work, parsed: &work.parsed, own: outcome(work.exchange, &work.parsed) };
     let exchanges = work.history.exchanges;
     let others = || nearest(work.at, exchanges.len()).map(|at| &exchanges[at]);
@@ -40,13 +40,13 @@ fn differ_only_in(argument: &str, one: &Value, other: &Value) -> bool {
 }
 
 /// Answers as if all were well: like a good call of the same tool, or with a result from nothing.
-pub(super) fn accept(work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn accept(work: &mut EffectContext<'_>) -> Result<(), String> {
     let result = find(AnswerSource::Served, work).map_or_else(|| answer::plain_result(work), |(_, result)| result);
     answer::put(work, "result", result)
 }
 
 /// Puts the content of another exchange in front of the content that came.
-pub(super) fn mix(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn mix(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
     let (_, result) = find(source, work).ok_or_else(|| lack(source).to_owned())?;
     let Some(message) = work.message() else { return Ok(()) };
     for member in ["content", "contents", "messages"] {

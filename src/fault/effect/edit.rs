@@ -9,7 +9,7 @@ use crate::fault::written::Written;
 use crate::path::DottedPath;
 use crate::wire::Tool;
 
-pub(super) fn set(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
+pub(crate) fn set(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
     each(&filled_pairs(pairs, work), work, |place, value, message| place.set(message, value));
 }
 
@@ -18,7 +18,7 @@ fn filled_pairs(pairs: &[(DottedPath, Written)], work: &EffectContext<'_>) -> Ve
     pairs.iter().filter_map(|(place, written)| Some((place.clone(), work.filled(written)?))).collect()
 }
 
-pub(super) fn append(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
+pub(crate) fn append(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, more, message| {
         place.edit(message, &mut |found| {
             if let Value::String(text) = found {
@@ -28,22 +28,22 @@ pub(super) fn append(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_
     });
 }
 
-pub(super) fn add(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
+pub(crate) fn add(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
     each(&filled_pairs(pairs, work), work, |place, item, message| place.push(message, item));
 }
 
-pub(super) fn fill(pairs: &[(DottedPath, u64)], work: &mut EffectContext<'_>) {
+pub(crate) fn fill(pairs: &[(DottedPath, u64)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, length, message| {
         place.edit(message, &mut |found| pad(found, *length));
     });
 }
 
-pub(super) fn rename(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
+pub(crate) fn rename(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
     each(pairs, work, |place, name, message| place.rename(message, name));
 }
 
 /// Changes what is at places, all in the same way.
-pub(super) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectContext<'_>) {
+pub(crate) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectContext<'_>) {
     for place in places {
         work.at_place(place, &mut |message| {
             if edit == ValueEdit::Remove {
@@ -55,7 +55,7 @@ pub(super) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectCo
     }
 }
 
-pub(super) fn copy(copies: &Copies, work: &mut EffectContext<'_>) {
+pub(crate) fn copy(copies: &Copies, work: &mut EffectContext<'_>) {
     work.at_place(&copies.list, &mut |message| clone(copies, message));
 }
 
@@ -66,7 +66,7 @@ fn each<T>(pairs: &[(DottedPath, T)], work: &mut EffectContext<'_>, change: impl
 }
 
 /// Changes one value in place.
-pub(super) fn one(edit: ValueEdit, value: &mut Value) {
+pub(crate) fn one(edit: ValueEdit, value: &mut Value) {
     match edit {
         ValueEdit::Remove => {}
         ValueEdit::Null => *value = Value::Null,
@@ -111,7 +111,7 @@ fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
 }
 
 /// Puts placeholders where the arguments stand in the texts of the answer.
-pub(super) fn unfill(work: &mut EffectContext<'_>) {
+pub(crate) fn unfill(work: &mut EffectContext<'_>) {
     let arguments = work.parsed.params["arguments"].clone();
     let Some(message) = work.message() else { return };
     for (name, value) in arguments.as_object().into_iter().flatten() {
@@ -227,7 +227,7 @@ fn filled(value: &Value, number: u32, before: &str) -> Value {
 }
 
 /// Marks the listed tools of a kind with hints that say something else.
-pub(super) fn mark(hints: &[(String, ToolKind)], work: &mut EffectContext<'_>) {
+pub(crate) fn mark(hints: &[(String, ToolKind)], work: &mut EffectContext<'_>) {
     let catalog = work.history.catalog;
     let Some(message) = work.message() else { return };
     let Some(tools) = message["result"].get_mut("tools").and_then(Value::as_array_mut) else { return };

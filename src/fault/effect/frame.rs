@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_millis(20);
 /// An id that nobody uses.
 const NOBODYS: i64 = 987_654_321;
 
-pub(super) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result<(), String> {
     match effect {
         PlainEffect::Accept => return borrow::accept(work),
         PlainEffect::Nothing | PlainEffect::Never => {
@@ -102,7 +102,7 @@ fn indent(work: &mut EffectContext<'_>) -> Result<(), String> {
 }
 
 /// Replaces parts of the JSON of the answer.
-pub(super) fn replace(pairs: &[(String, String)], work: &mut EffectContext<'_>) {
+pub(crate) fn replace(pairs: &[(String, String)], work: &mut EffectContext<'_>) {
     rewrite(work, |message| {
         let text = pairs.iter().fold(message.to_string(), |text, (old, new)| text.replace(old, new));
         ReplyContent::Bytes(text.into_bytes())
@@ -115,21 +115,21 @@ fn push(work: &mut EffectContext<'_>, content: ReplyContent) {
     work.replies.push(ServerReply { after, content, http });
 }
 
-pub(super) fn delay(by: Duration, work: &mut EffectContext<'_>) {
+pub(crate) fn delay(by: Duration, work: &mut EffectContext<'_>) {
     if let Some(at) = work.answer() {
         work.replies[at..].iter_mut().for_each(|reply| reply.after += by);
     }
 }
 
 /// Delays the answer by as much as its bytes take.
-pub(super) fn transfer(bandwidth: Bandwidth, work: &mut EffectContext<'_>) {
+pub(crate) fn transfer(bandwidth: Bandwidth, work: &mut EffectContext<'_>) {
     let content = work.answer().map(|at| work.replies[at].content.clone());
     let length = content.and_then(ReplyContent::bytes).map_or(0, |bytes| bytes.len());
     delay(bandwidth.time_of(length), work);
 }
 
 /// Delays the answer by a part of this, which depends on what was asked and how often.
-pub(super) fn jitter(by: Duration, work: &mut EffectContext<'_>) {
+pub(crate) fn jitter(by: Duration, work: &mut EffectContext<'_>) {
     let key = FaultDrawKey {
         fault: "jitter",
         server: "",
@@ -148,11 +148,11 @@ fn beside(content: ReplyContent, side: Side, http: Option<Arc<HttpHead>>, work: 
     work.replies.insert(at, ServerReply { after, content, http });
 }
 
-pub(super) fn stderr(text: &str, work: &mut EffectContext<'_>) {
+pub(crate) fn stderr(text: &str, work: &mut EffectContext<'_>) {
     beside(ReplyContent::Stderr(text.as_bytes().to_vec()), Side::Before, None, work);
 }
 
-pub(super) fn reid(how: IdEdit, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn reid(how: IdEdit, work: &mut EffectContext<'_>) -> Result<(), String> {
     let Some(message) = work.message() else { return Ok(()) };
     let id = message["id"].clone();
     let new = match (how, &id) {
@@ -176,12 +176,12 @@ fn is_named(reply: &ServerReply, method: &str) -> bool {
     matches!(&reply.content, ReplyContent::Message(message) if message["method"].as_str().is_some_and(|name| fits(method, name)))
 }
 
-pub(super) fn swallow(method: &str, work: &mut EffectContext<'_>) {
+pub(crate) fn swallow(method: &str, work: &mut EffectContext<'_>) {
     work.replies.retain(|reply| !is_named(reply, method));
 }
 
 /// Sends the last notification of that name once more: at once, or after the answer.
-pub(super) fn repeat(method: &str, side: Side, work: &mut EffectContext<'_>) {
+pub(crate) fn repeat(method: &str, side: Side, work: &mut EffectContext<'_>) {
     let Some(at) = work.replies.iter().rposition(|reply| is_named(reply, method)) else { return };
     match side {
         Side::Before => work.replies.insert(at, work.replies[at].clone()),
@@ -190,7 +190,7 @@ pub(super) fn repeat(method: &str, side: Side, work: &mut EffectContext<'_>) {
 }
 
 /// The answer to the request that a notification cancels.
-pub(super) fn late(what: LateReply, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn late(what: LateReply, work: &mut EffectContext<'_>) -> Result<(), String> {
     let cancelled = work.parsed.params["requestId"].clone();
     let this = work.exchange;
     let request = work.history.exchanges[..work.at].iter().rev().find_map(|other| {
@@ -237,7 +237,7 @@ fn other_head(other: &MessageExchange) -> Option<Arc<HttpHead>> {
 }
 
 /// Changes the head of the response.
-pub(super) fn head(work: &mut EffectContext<'_>, change: &mut dyn FnMut(&mut HttpHead)) {
+pub(crate) fn head(work: &mut EffectContext<'_>, change: &mut dyn FnMut(&mut HttpHead)) {
     for reply in &mut work.replies {
         if let Some(http) = &mut reply.http {
             let mut changed = (**http).clone();
@@ -247,13 +247,13 @@ pub(super) fn head(work: &mut EffectContext<'_>, change: &mut dyn FnMut(&mut Htt
     }
 }
 
-pub(super) fn headers(wanted: &[(String, Option<Written>)], work: &mut EffectContext<'_>) {
+pub(crate) fn headers(wanted: &[(String, Option<Written>)], work: &mut EffectContext<'_>) {
     let wanted = filled_headers(wanted, || work.names());
     head(work, &mut |http| set_headers(&wanted, http));
 }
 
 /// Headers with their values, nothing for those that are taken away; one whose template names nothing stays as it was.
-pub(in crate::fault) fn filled_headers<'n>(
+pub(crate) fn filled_headers<'n>(
     wanted: &[(String, Option<Written>)],
     names: impl Fn() -> &'n Names,
 ) -> Vec<(String, Option<String>)> {
@@ -269,7 +269,7 @@ pub(in crate::fault) fn filled_headers<'n>(
 }
 
 /// Gives a response headers, and takes some away.
-pub(in crate::fault) fn set_headers(wanted: &[(String, Option<String>)], http: &mut HttpHead) {
+pub(crate) fn set_headers(wanted: &[(String, Option<String>)], http: &mut HttpHead) {
     for (name, value) in wanted {
         http.headers.retain(|(known, _)| known != name);
         http.headers.extend(value.iter().map(|value| (name.clone(), value.clone())));
@@ -277,7 +277,7 @@ pub(in crate::fault) fn set_headers(wanted: &[(String, Option<String>)], http: &
 }
 
 /// Lets the server end or go deaf instead of answering; after everything where nothing is answered.
-pub(super) fn end(how: ReplyContent, work: &mut EffectContext<'_>) {
+pub(crate) fn end(how: ReplyContent, work: &mut EffectContext<'_>) {
     let after = work.time();
     work.replies.truncate(work.answer().unwrap_or(work.replies.len()));
     if !matches!(work.replies.last(), Some(ServerReply { content: ReplyContent::Ended(_), .. })) {

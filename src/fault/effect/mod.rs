@@ -6,7 +6,7 @@ mod edit;
 mod frame;
 mod shape;
 
-pub(super) use self::frame::{filled_headers, set_headers};
+pub(crate) use self::frame::{filled_headers, set_headers};
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::transport::Bandwidth;
 
 /// One change to what came.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum FaultEffect {
+pub(crate) enum FaultEffect {
     Plain(PlainEffect),
     /// Writes values to places.
     Set(Vec<(DottedPath, Written)>),
@@ -83,20 +83,20 @@ pub(super) enum FaultEffect {
 
 /// Copies of an item within its list.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Copies {
-    pub(super) list: DottedPath,
+pub(crate) struct Copies {
+    pub(crate) list: DottedPath,
     /// The differences between the copies: `{n}` in a text is the number of the copy, `{name}` the original text.
-    pub(super) with: Vec<(DottedPath, Value)>,
-    pub(super) times: u32,
+    pub(crate) with: Vec<(DottedPath, Value)>,
+    pub(crate) times: u32,
 }
 
 /// An exchange while it is changed.
-pub(super) struct EffectContext<'a> {
-    pub(super) at: usize,
-    pub(super) history: &'a ExchangeHistory<'a>,
-    pub(super) exchange: &'a MessageExchange,
-    pub(super) parsed: ParsedMessage<'a>,
-    pub(super) replies: Vec<ServerReply>,
+pub(crate) struct EffectContext<'a> {
+    pub(crate) at: usize,
+    pub(crate) history: &'a ExchangeHistory<'a>,
+    pub(crate) exchange: &'a MessageExchange,
+    pub(crate) parsed: ParsedMessage<'a>,
+    pub(crate) replies: Vec<ServerReply>,
     /// Whether the replies are one message on its way, whatever it is, rather than all that came.
     is_on_its_way: bool,
     names: OnceCell<Names>,
@@ -104,7 +104,7 @@ pub(super) struct EffectContext<'a> {
 
 impl FaultEffect {
     /// Whether it needs the answers to other requests.
-    pub(super) fn borrows(&self) -> bool {
+    pub(crate) fn borrows(&self) -> bool {
         matches!(
             self,
             Self::Give(_) | Self::Mix(_) | Self::Ignore(_) | Self::Late(_) | Self::Plain(PlainEffect::Accept)
@@ -112,7 +112,7 @@ impl FaultEffect {
     }
 
     /// Whether what it leaves is still the protocol.
-    pub(super) fn keeps_protocol(&self) -> bool {
+    pub(crate) fn keeps_protocol(&self) -> bool {
         matches!(
             self,
             Self::Plain(PlainEffect::Never | PlainEffect::Stall | PlainEffect::End)
@@ -126,7 +126,7 @@ impl FaultEffect {
     }
 
     /// Carries the effect out; the error says why there is nothing to make it from, as half a sentence.
-    pub(super) fn act(&self, work: &mut EffectContext<'_>) -> Result<(), String> {
+    pub(crate) fn act(&self, work: &mut EffectContext<'_>) -> Result<(), String> {
         match self {
             Self::Plain(plain) => return frame::plain(*plain, work),
             Self::Set(pairs) => edit::set(pairs, work),
@@ -167,14 +167,14 @@ impl FaultEffect {
 
 impl<'a> EffectContext<'a> {
     /// All that came of an exchange.
-    pub(super) fn new(at: usize, history: &'a ExchangeHistory<'a>) -> Self {
+    pub(crate) fn new(at: usize, history: &'a ExchangeHistory<'a>) -> Self {
         let exchange = &history.exchanges[at];
         let (parsed, replies) = (ParsedMessage::of(exchange), exchange.replies.clone());
         Self { at, history, exchange, parsed, replies, is_on_its_way: false, names: OnceCell::new() }
     }
 
     /// One message on its way, or none; `names` are those that templates can use.
-    pub(super) fn on_its_way(
+    pub(crate) fn on_its_way(
         at: usize,
         history: &'a ExchangeHistory<'a>,
         parsed: ParsedMessage<'a>,
@@ -186,7 +186,7 @@ impl<'a> EffectContext<'a> {
     }
 
     /// The names that templates can use.
-    pub(super) fn names(&self) -> &Names {
+    pub(crate) fn names(&self) -> &Names {
         self.names.get_or_init(|| {
             let mut names = request_names(&self.parsed);
             names.insert("earlier".to_owned(), earlier(self.at, self.history).into());
@@ -207,7 +207,7 @@ impl<'a> EffectContext<'a> {
     }
 
     /// Puts messages before the answer and after it; last where there is none.
-    pub(super) fn surround(&mut self, before: &[Written], after: &[Written]) {
+    pub(crate) fn surround(&mut self, before: &[Written], after: &[Written]) {
         let (time, http) = (self.time(), self.http());
         let made = |written: &Written| {
             let content = self.filled(written).map(ReplyContent::of)?;
@@ -270,7 +270,7 @@ impl<'a> EffectContext<'a> {
     }
 
     /// When the last of the replies comes.
-    pub(super) fn delay(&self) -> Duration {
+    pub(crate) fn delay(&self) -> Duration {
         self.replies.iter().map(|reply| reply.after).max().unwrap_or_default()
     }
 

@@ -12,7 +12,7 @@ use crate::schema::{below, name_of};
 const MOST: usize = 500;
 
 /// Breaks the structured content; what the schema allows all the same is tried and put back.
-pub(super) fn misshape(breach: SchemaBreach, work: &mut EffectContext<'_>) -> Result<(), String> {
+pub(crate) fn misshape(breach: SchemaBreach, work: &mut EffectContext<'_>) -> Result<(), String> {
     let tool = work.parsed.tool().and_then(|name| work.history.catalog.tool(name));
     let judge = tool.and_then(|tool| schema_check::validator(tool, "outputSchema"));
     let judge = judge.ok_or("the tool declares no output schema that can be used")?;

@@ -13,7 +13,7 @@ use super::{ValueBuilder, Variety};
 const TRIES: usize = 24;
 
 impl ValueBuilder<'_> {
-    pub(super) fn array(&mut self, shape: &Shape) -> Vec<Value> {
+    pub(crate) fn array(&mut self, shape: &Shape) -> Vec<Value> {
         let items = &shape.items;
         let slots = self.slots(items);
         let mut made: Vec<Value> = Vec::with_capacity(slots.len());

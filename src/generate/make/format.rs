@@ -46,12 +46,12 @@ fn named(format: &str) -> Option<&'static TextFormat> {
 }
 
 /// The text of a format that is shown first; `None` for formats that are not known.
-pub(super) fn example(format: &str) -> Option<&'static str> {
+pub(crate) fn example(format: &str) -> Option<&'static str> {
     named(format).map(|known| known.example)
 }
 
 /// A text of a format; `None` for formats that are not known.
-pub(super) fn text(format: &str, rng: &mut Rng) -> Option<String> {
+pub(crate) fn text(format: &str, rng: &mut Rng) -> Option<String> {
     named(format).map(|known| (known.text)(rng))
 }
 

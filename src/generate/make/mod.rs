@@ -13,10 +13,10 @@ use super::rng::Rng;
 use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
 use crate::schema::TypeSet;
 
-pub(super) use number::{SAFE, number_near, whole_value};
-pub(super) use object::with;
+pub(crate) use number::{SAFE, number_near, whole_value};
+pub(crate) use object::with;
 pub use text::PLACEHOLDER;
-pub(super) use text::{text, text_of_length};
+pub(crate) use text::{text, text_of_length};
 
 /// How often a place is made anew until it fits.
 const TRIES: usize = 16;
@@ -29,7 +29,7 @@ const DEEPEST: usize = 100;
 
 /// How varied values are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Variety {
+pub(crate) enum Variety {
     /// Small, plain and the same every time, as far as the schema leaves a choice.
     Plain,
     /// Small, but different each time.
@@ -39,7 +39,7 @@ pub(super) enum Variety {
 }
 
 /// One value in the making.
-pub(super) struct ValueBuilder<'a> {
+pub(crate) struct ValueBuilder<'a> {
     graph: &'a Graph,
     rng: &'a mut Rng,
     variety: Variety,
@@ -53,17 +53,17 @@ pub(super) struct ValueBuilder<'a> {
 }
 
 /// A value of a node; `Null` where nothing can be made.
-pub(super) fn value(graph: &Graph, node: NodeId, variety: Variety, rng: &mut Rng) -> Value {
+pub(crate) fn value(graph: &Graph, node: NodeId, variety: Variety, rng: &mut Rng) -> Value {
     making(graph, variety, rng).value(node)
 }
 
 /// A value of one shape.
-pub(super) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, rng: &mut Rng) -> Value {
+pub(crate) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, rng: &mut Rng) -> Value {
     making(graph, variety, rng).shaped(shape)
 }
 
 /// The plainest value of one shape that is of one kind.
-pub(super) fn value_of_kind(graph: &Graph, shape: &Shape, kind: TypeSet, rng: &mut Rng) -> Value {
+pub(crate) fn value_of_kind(graph: &Graph, shape: &Shape, kind: TypeSet, rng: &mut Rng) -> Value {
     making(graph, Variety::Plain, rng).of_kind(kind, shape)
 }
 

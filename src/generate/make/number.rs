@@ -8,13 +8,13 @@ use crate::schema::{MergedRules, above, beneath, is_multiple, whole_bounds};
 use super::Variety;
 
 /// The largest whole number that other languages hold without rounding.
-pub(in crate::generate) const SAFE: i128 = (1 << 53) - 1;
+pub(crate) const SAFE: i128 = (1 << 53) - 1;
 
 /// How often a fraction is drawn anew until it is within its bounds.
 const TRIES: usize = 16;
 
 /// A whole number.
-pub(super) fn whole(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> Value {
+pub(crate) fn whole(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> Value {
     let (low, high) = bounds(plain);
     let step = whole_step(plain);
     let wanted = match variety {
@@ -113,13 +113,13 @@ fn multiple_near(wanted: i128, step: i128, low: i128, high: i128) -> i128 {
 }
 
 /// A whole number as JSON.
-pub(in crate::generate) fn whole_value(number: i128) -> Value {
+pub(crate) fn whole_value(number: i128) -> Value {
     let small = i64::try_from(number).map(Value::from).ok().or_else(|| u64::try_from(number).map(Value::from).ok());
     small.unwrap_or_else(|| json!(f64_of(number)))
 }
 
 /// A fraction.
-pub(super) fn fraction(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> Value {
+pub(crate) fn fraction(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> Value {
     let step = plain.steps.iter().find(|step| step.as_i128().is_none());
     let mut last = json!(0.5);
     for attempt in 0..TRIES {
@@ -188,7 +188,7 @@ fn multiple_between(plain: &MergedRules, step: &Number, rng: &mut Rng) -> f64 {
 }
 
 /// A number with no more decimal places than a step has.
-pub(in crate::generate) fn number_near(number: f64, step: &Number) -> f64 {
+pub(crate) fn number_near(number: f64, step: &Number) -> f64 {
     let written = step.to_string();
     let (digits, exponent) = written.split_once(['e', 'E']).unwrap_or((&written, "0"));
     let places = digits.split_once('.').map_or(0, |(_, places)| places.len());

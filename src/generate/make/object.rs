@@ -9,7 +9,7 @@ use crate::generate::shape::{MemberRule, MemberRules};
 use super::ValueBuilder;
 
 impl ValueBuilder<'_> {
-    pub(super) fn object(&mut self, members: &MemberRules) -> Map<String, Value> {
+    pub(crate) fn object(&mut self, members: &MemberRules) -> Map<String, Value> {
         let mut chosen: BTreeSet<&str> =
             members.known.iter().filter(|member| member.required).map(|member| member.name.as_str()).collect();
         follow(&mut chosen, members);
@@ -106,7 +106,7 @@ fn follow<'m>(chosen: &mut BTreeSet<&'m str>, members: &'m MemberRules) {
 }
 
 /// An object with a member more.
-pub(in crate::generate) fn with(members: &Map<String, Value>, name: &str, value: Value) -> Value {
+pub(crate) fn with(members: &Map<String, Value>, name: &str, value: Value) -> Value {
     let mut members = members.clone();
     members.insert(name.to_owned(), value);
     Value::Object(members)

@@ -13,7 +13,7 @@ const LONGEST: usize = 1 << 20;
 
 impl StringPattern {
     /// A text that may match, of at least `min` characters where the pattern has room for them.
-    pub(in crate::generate) fn candidate(&self, rng: &mut Rng, min: usize) -> Option<String> {
+    pub(crate) fn candidate(&self, rng: &mut Rng, min: usize) -> Option<String> {
         let mut text = self.tree.as_ref().map(|tree| tree.text(rng, min)).unwrap_or_default();
         for piece in &self.ahead {
             let more = piece.text(rng, 0);

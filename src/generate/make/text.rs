@@ -46,7 +46,7 @@ const ODD: [&str; 24] = [
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .";
 
 /// A text of any kind.
-pub(in crate::generate) fn text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
+pub(crate) fn text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if let Some(text) = asked_for(plain, rng, (min, max)) {
         return text;
@@ -65,7 +65,7 @@ pub(in crate::generate) fn text(plain: &MergedRules, rng: &mut Rng, limits: Gene
 }
 
 /// A text that is as plain as the schema lets it be.
-pub(super) fn plain_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
+pub(crate) fn plain_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     if plain.patterns.is_empty() {
         let shown = plain.format.as_deref().and_then(format::example).filter(|shown| fits(shown, min, max));
@@ -75,7 +75,7 @@ pub(super) fn plain_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLi
 }
 
 /// A short text of letters.
-pub(super) fn small_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
+pub(crate) fn small_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLimits) -> String {
     let (min, max) = lengths(plain, limits);
     asked_for(plain, rng, (min, max)).unwrap_or_else(|| {
         let length = rng.between(0, 8).clamp(min, max);
@@ -84,7 +84,7 @@ pub(super) fn small_text(plain: &MergedRules, rng: &mut Rng, limits: GeneratorLi
 }
 
 /// A word, cut or filled up to a length.
-pub(in crate::generate) fn text_of_length(word: &str, min: usize, max: usize) -> String {
+pub(crate) fn text_of_length(word: &str, min: usize, max: usize) -> String {
     let mut text: String = word.chars().take(max).collect();
     let short = min.saturating_sub(text.chars().count());
     text.extend(std::iter::repeat_n('x', short));

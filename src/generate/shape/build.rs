@@ -16,7 +16,7 @@ const LONGEST_PREFIX: usize = 64;
 
 impl Graph {
     /// The node of subschemas that judge one place; it is built later.
-    pub(super) fn node_of(&mut self, mut ids: Vec<SchemaId>) -> NodeId {
+    pub(crate) fn node_of(&mut self, mut ids: Vec<SchemaId>) -> NodeId {
         ids.sort_unstable();
         ids.dedup();
         if self.nodes.len() >= MOST_NODES && !self.index.contains_key(&ids) {
@@ -32,7 +32,7 @@ impl Graph {
     }
 
     /// Builds every node that is not built yet, and those that they need.
-    pub(super) fn build_all(&mut self) {
+    pub(crate) fn build_all(&mut self) {
         while self.built < self.nodes.len() {
             let id = NodeId(self.built);
             self.built += 1;

@@ -14,13 +14,13 @@ use super::{Graph, MemberRule, MemberRules};
 const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref", "🙂"];
 
 /// How many members a schema can ask for without naming them.
-pub(super) const MOST_NAMELESS: usize = 1_000;
+pub(crate) const MOST_NAMELESS: usize = 1_000;
 
 /// How many bytes the names of one pattern may have together.
 const LONGEST_NAMES: usize = 1 << 20;
 
 impl Graph {
-    pub(super) fn members(&mut self, flat: &[SchemaId], plain: &MergedRules) -> MemberRules {
+    pub(crate) fn members(&mut self, flat: &[SchemaId], plain: &MergedRules) -> MemberRules {
         let rules: Vec<_> = flat.iter().map(|id| self.schemas.rules(*id).clone()).collect();
         let required: BTreeSet<&str> = rules.iter().flat_map(|rules| &rules.required).map(String::as_str).collect();
         let dependent: Vec<(String, Vec<String>)> = rules.iter().flat_map(|rules| rules.dependent.clone()).collect();

@@ -15,102 +15,102 @@ use serde_json::Value;
 use super::GeneratorLimits;
 use crate::schema::{MergedRules, SchemaId, Schemas, TypeSet};
 
-pub(super) use size::{ENDLESS, LARGEST};
+pub(crate) use size::{ENDLESS, LARGEST};
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NodeId(usize);
+pub(crate) struct NodeId(usize);
 
 /// The subschemas of one place, and the shapes of its values.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Node {
-    pub(super) ids: Vec<SchemaId>,
-    pub(super) shapes: Vec<Shape>,
+pub(crate) struct Node {
+    pub(crate) ids: Vec<SchemaId>,
+    pub(crate) shapes: Vec<Shape>,
     /// Values that the schema shows and that fit: examples, defaults.
-    pub(super) shown: Vec<Value>,
+    pub(crate) shown: Vec<Value>,
     /// Whether values have to be looked at, since shapes do not say everything.
-    pub(super) checked: bool,
+    pub(crate) checked: bool,
     /// How many values the smallest value holds.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// Why there is no shape.
-    pub(super) why: Option<String>,
+    pub(crate) why: Option<String>,
 }
 
 /// One way in which values can look.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
-    pub(super) flat: Vec<SchemaId>,
-    pub(super) plain: MergedRules,
+pub(crate) struct Shape {
+    pub(crate) flat: Vec<SchemaId>,
+    pub(crate) plain: MergedRules,
     /// The kinds that its keywords talk about, where they are allowed.
-    pub(super) meant: TypeSet,
-    pub(super) items: Items,
-    pub(super) members: MemberRules,
-    pub(super) size: u64,
+    pub(crate) meant: TypeSet,
+    pub(crate) items: Items,
+    pub(crate) members: MemberRules,
+    pub(crate) size: u64,
 }
 
 impl Shape {
     /// The kinds to make values of; others are allowed at most.
-    pub(super) fn meant_kinds(&self) -> TypeSet {
+    pub(crate) fn meant_kinds(&self) -> TypeSet {
         if self.meant.is_empty() { self.plain.kinds } else { self.meant }
     }
 }
 
 /// The items of arrays.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Items {
-    pub(super) prefix: Vec<NodeId>,
+pub(crate) struct Items {
+    pub(crate) prefix: Vec<NodeId>,
     /// Further items; `None` where there may be none.
-    pub(super) rest: Option<NodeId>,
-    pub(super) min: usize,
-    pub(super) max: Option<usize>,
-    pub(super) contains: Vec<Contained>,
-    pub(super) size: u64,
+    pub(crate) rest: Option<NodeId>,
+    pub(crate) min: usize,
+    pub(crate) max: Option<usize>,
+    pub(crate) contains: Vec<Contained>,
+    pub(crate) size: u64,
 }
 
 impl Items {
     /// The node of the item at a place.
-    pub(super) fn slot(&self, at: usize) -> Option<NodeId> {
+    pub(crate) fn slot(&self, at: usize) -> Option<NodeId> {
         self.prefix.get(at).copied().or(self.rest)
     }
 }
 
 /// Items that have to be there.
 #[derive(Clone, Debug)]
-pub(super) struct Contained {
-    pub(super) min: usize,
+pub(crate) struct Contained {
+    pub(crate) min: usize,
     /// The item at each place of the prefix, then the item anywhere behind it.
-    pub(super) prefix: Vec<NodeId>,
-    pub(super) rest: Option<NodeId>,
+    pub(crate) prefix: Vec<NodeId>,
+    pub(crate) rest: Option<NodeId>,
 }
 
 /// The members of objects.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MemberRules {
-    pub(super) known: Vec<MemberRule>,
+pub(crate) struct MemberRules {
+    pub(crate) known: Vec<MemberRule>,
     /// Members that the schema does not list, but allows.
-    pub(super) extra: Vec<MemberRule>,
+    pub(crate) extra: Vec<MemberRule>,
     /// Whether the schema says itself that there may be others.
-    pub(super) open: bool,
-    pub(super) min: usize,
-    pub(super) max: Option<usize>,
+    pub(crate) open: bool,
+    pub(crate) min: usize,
+    pub(crate) max: Option<usize>,
     /// Members that need others.
-    pub(super) dependent: Vec<(String, Vec<String>)>,
-    pub(super) size: u64,
+    pub(crate) dependent: Vec<(String, Vec<String>)>,
+    pub(crate) size: u64,
 }
 
 /// A member of an object.
 #[derive(Clone, Debug)]
-pub(super) struct MemberRule {
-    pub(super) name: String,
-    pub(super) node: NodeId,
-    pub(super) required: bool,
+pub(crate) struct MemberRule {
+    pub(crate) name: String,
+    pub(crate) node: NodeId,
+    pub(crate) required: bool,
 }
 
 /// All nodes of a schema.
 #[derive(Clone, Debug)]
-pub(super) struct Graph {
-    pub(super) schemas: Schemas,
-    pub(super) limits: GeneratorLimits,
+pub(crate) struct Graph {
+    pub(crate) schemas: Schemas,
+    pub(crate) limits: GeneratorLimits,
     nodes: Vec<Node>,
     index: BTreeMap<Vec<SchemaId>, NodeId>,
     /// Nodes before this one are built.
@@ -118,12 +118,12 @@ pub(super) struct Graph {
     /// How many steps searches may still take.
     steps: usize,
     /// Whether a search ended before it had tried everything, with nothing found.
-    pub(super) gave_up: bool,
+    pub(crate) gave_up: bool,
 }
 
 impl Graph {
     /// The graph of a schema, and the node of its root.
-    pub(super) fn new(schemas: Schemas, limits: GeneratorLimits) -> (Self, NodeId) {
+    pub(crate) fn new(schemas: Schemas, limits: GeneratorLimits) -> (Self, NodeId) {
         let root = schemas.root();
         let (nodes, index) = (Vec::new(), BTreeMap::new());
         let mut graph = Self { schemas, limits, nodes, index, built: 0, steps: search::ALL_STEPS, gave_up: false };
@@ -132,14 +132,14 @@ impl Graph {
     }
 
     /// The node of subschemas that judge one place, with everything below it.
-    pub(super) fn grow(&mut self, ids: Vec<SchemaId>) -> NodeId {
+    pub(crate) fn grow(&mut self, ids: Vec<SchemaId>) -> NodeId {
         let node = self.node_of(ids);
         self.build_all();
         self.measure();
         node
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]
     }
 }

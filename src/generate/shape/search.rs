@@ -10,12 +10,12 @@ use crate::schema::{SchemaId, SchemaRules};
 use super::Graph;
 
 /// How many combinations of a node are kept, unless one choice alone has more.
-pub(super) const COMBINATIONS: usize = 48;
+pub(crate) const COMBINATIONS: usize = 48;
 const MOST_COMBINATIONS: usize = 300;
 
 /// How many steps a search may take: those for one node, those for all, and those that every node has left.
 const STEPS: usize = 3_000;
-pub(super) const ALL_STEPS: usize = 60_000;
+pub(crate) const ALL_STEPS: usize = 60_000;
 const LAST_STEPS: usize = 100;
 
 /// How many subschemas make a step count twice.
@@ -61,7 +61,7 @@ impl ShapeSearch {
 
 impl Graph {
     /// The combinations that can stand together, or why there is none.
-    pub(super) fn combinations(&mut self, ids: &[SchemaId]) -> Result<Vec<Vec<SchemaId>>, Option<String>> {
+    pub(crate) fn combinations(&mut self, ids: &[SchemaId]) -> Result<Vec<Vec<SchemaId>>, Option<String>> {
         let mut start = Partial::default();
         self.absorb(&mut start, ids);
         let widest = start.open.iter().map(|choice| choice.ways.len()).max().unwrap_or(1);

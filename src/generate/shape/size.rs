@@ -6,14 +6,14 @@ use super::members::MOST_NAMELESS;
 use super::{Graph, Items, MemberRules, NodeId, Shape};
 
 /// The size of what has no smallest value.
-pub(in crate::generate) const ENDLESS: u64 = u64::MAX;
+pub(crate) const ENDLESS: u64 = u64::MAX;
 
 /// How many values the smallest value of a shape may hold; shapes that ask for more are not made.
-pub(in crate::generate) const LARGEST: u64 = 20_000;
+pub(crate) const LARGEST: u64 = 20_000;
 
 impl Graph {
     /// Measures every node, and drops shapes without values.
-    pub(super) fn measure(&mut self) {
+    pub(crate) fn measure(&mut self) {
         let mut changed = true;
         let members = |shape: &Shape| 1 + shape.members.known.len() / 4;
         let round = self.nodes.iter().map(|node| node.shapes.iter().map(members).sum::<usize>()).sum();

@@ -8,29 +8,29 @@ use crate::schema::SchemaRules;
 use super::{Breach, BreakableValue, lists, scalars};
 
 /// A value that may break one keyword.
-pub(super) struct InvalidCandidate {
-    pub(super) breach: Breach,
-    pub(super) keyword: String,
+pub(crate) struct InvalidCandidate {
+    pub(crate) breach: Breach,
+    pub(crate) keyword: String,
     /// The fault.
-    pub(super) says: String,
+    pub(crate) says: String,
     /// Distinguishes it from others of the same breach at the same place.
-    pub(super) detail: String,
+    pub(crate) detail: String,
     /// The replacement value.
-    pub(super) value: Value,
+    pub(crate) value: Value,
 }
 
 impl InvalidCandidate {
-    pub(super) fn new(breach: Breach, keyword: &str, says: &str, value: Value) -> Self {
+    pub(crate) fn new(breach: Breach, keyword: &str, says: &str, value: Value) -> Self {
         Self { breach, keyword: keyword.to_owned(), says: says.to_owned(), detail: String::new(), value }
     }
 
-    pub(super) fn of(self, detail: &str) -> Self {
+    pub(crate) fn of(self, detail: &str) -> Self {
         Self { detail: detail.to_owned(), ..self }
     }
 }
 
 /// Candidates that break the same keyword.
-pub(super) fn group(
+pub(crate) fn group(
     breach: Breach,
     keyword: &str,
     says: &str,
@@ -40,7 +40,7 @@ pub(super) fn group(
 }
 
 /// Candidates in groups: of each group, the first that holds is enough.
-pub(super) fn direct(graph: &Graph, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
+pub(crate) fn direct(graph: &Graph, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
     let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nested(spot)]];
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);

@@ -14,7 +14,7 @@ const LONGEST: usize = 2_000;
 /// How many values are added at most.
 const MOST_ADDED: usize = 20_000;
 
-pub(super) fn broken(rules: &SchemaRules, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
+pub(crate) fn broken(rules: &SchemaRules, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
     match &spot.value {
         Value::Array(items) => arrays(rules, items, &spot.name),
         Value::Object(members) => objects(rules, members, &spot.name),

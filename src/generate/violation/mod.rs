@@ -35,7 +35,7 @@ const MOST_TRIED: usize = 500_000;
 const MOST_STEPS: usize = 1_000_000;
 
 /// Violations of what a valid value holds, and of what it could hold.
-pub(super) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<InvalidValue> {
+pub(crate) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<InvalidValue> {
     let weight = weight(base);
     let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut graph = graph.clone();

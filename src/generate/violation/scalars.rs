@@ -12,7 +12,7 @@ use super::{Breach, BreakableValue};
 /// Texts grow up to this many times their default limit: transports have limits of their own.
 const LONGER: usize = 16;
 
-pub(super) fn broken(
+pub(crate) fn broken(
     rules: &SchemaRules,
     spot: &BreakableValue,
     limits: GeneratorLimits,

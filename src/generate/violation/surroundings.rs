@@ -16,9 +16,9 @@ const MOST: usize = 80;
 const DEEPEST: usize = 3;
 
 /// A valid value, of which what is below a pointer is to be broken.
-pub(super) struct Host {
-    pub(super) value: Value,
-    pub(super) below: String,
+pub(crate) struct Host {
+    pub(crate) value: Value,
+    pub(crate) below: String,
     depth: usize,
 }
 
@@ -30,7 +30,7 @@ struct Addition {
 }
 
 /// The value itself, then values with one thing more each, as many as there may be, and until so many steps are counted.
-pub(super) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize, steps: usize) -> Vec<Host> {
+pub(crate) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize, steps: usize) -> Vec<Host> {
     let most = most.clamp(1, MOST);
     let mut hosts = vec![Host { value: base.clone(), below: String::new(), depth: 0 }];
     let mut next = 0;

@@ -20,7 +20,7 @@ const LONGEST: usize = 60_000;
 const MOST_PAIRS: usize = 12;
 
 /// A keyword that is to be broken.
-pub(super) struct BreachClaim {
+pub(crate) struct BreachClaim {
     breach: Breach,
     keyword: &'static str,
     says: String,
@@ -37,13 +37,13 @@ impl BreachClaim {
         Self { breach, keyword, says, owner, instead, further: Vec::new() }
     }
 
-    pub(super) fn as_candidate(&self, value: Value) -> InvalidCandidate {
+    pub(crate) fn as_candidate(&self, value: Value) -> InvalidCandidate {
         InvalidCandidate::new(self.breach, self.keyword, &self.says, value)
     }
 }
 
 /// The keywords of a place that can be turned around.
-pub(super) fn claims(graph: &Graph, spot: &BreakableValue) -> Vec<BreachClaim> {
+pub(crate) fn claims(graph: &Graph, spot: &BreakableValue) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
@@ -59,7 +59,7 @@ pub(super) fn claims(graph: &Graph, spot: &BreakableValue) -> Vec<BreachClaim> {
 }
 
 /// Values that break what is claimed, and hopefully nothing else.
-pub(super) fn values(graph: &mut Graph, spot: &BreakableValue, claim: &BreachClaim) -> Vec<Value> {
+pub(crate) fn values(graph: &mut Graph, spot: &BreakableValue, claim: &BreachClaim) -> Vec<Value> {
     let mut ids = claim.further.clone();
     for id in &spot.judges {
         let rules = if *id == claim.owner { claim.instead.clone() } else { (**graph.schemas.rules(*id)).clone() };

@@ -14,7 +14,7 @@ const TOOL_USE: &str = "https://platform.claude.com/docs/en/agents-and-tools/too
 
 const BASE: Lint = Lint { provider: Some(Provider::Anthropic), variant: REJECTED, ..WARNING };
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "anthropic-name",
         variant: NAME,

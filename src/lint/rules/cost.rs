@@ -6,7 +6,7 @@ use super::{ADVICE, BLOAT, WARNING};
 const BEST_PRACTICES: &str =
     "https://developers.openai.com/api/docs/guides/function-calling#best-practices-for-defining-functions";
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "heavy-list",
         variant: BLOAT,
@@ -57,7 +57,7 @@ fn heavy_list(subject: &LintSubject<'_>) -> Vec<LintFinding> {
 }
 
 /// A finding where the server lists more tools than that.
-pub(super) fn more_tools_than(most: usize, subject: &LintSubject<'_>) -> Vec<LintFinding> {
+pub(crate) fn more_tools_than(most: usize, subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let count = subject.tools.len();
     let found = LintFinding { tool: String::new(), at: String::new(), says: format!("the server lists {count} tools") };
     (count > most).then_some(found).into_iter().collect()

@@ -14,7 +14,7 @@ const VERTEX: &str = "https://cloud.google.com/vertex-ai/docs/reference/rest/v1b
 const BASE: Lint =
     Lint { provider: Some(Provider::GeminiOpenApi), variant: REJECTED, also: &["open-object"], ..WARNING };
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "gemini-name",
         provider: Some(Provider::Gemini),

@@ -7,7 +7,7 @@ use super::{ADVICE, ANNOTATIONS, WARNING};
 use crate::source::words;
 use crate::wire::Tool;
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "readonly-and-destructive",
         says: "a tool is annotated as read-only and as destructive",

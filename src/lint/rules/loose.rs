@@ -9,7 +9,7 @@ use crate::source::words;
 
 const UNDERSTANDING: &str = "https://json-schema.org/understanding-json-schema/reference";
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "untyped-parameter",
         says: "a parameter has neither a type nor a description",

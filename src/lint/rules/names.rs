@@ -8,7 +8,7 @@ use crate::source::words;
 
 const NAMES: &str = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names";
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "name-characters",
         variant: NAME,
@@ -62,7 +62,7 @@ pub(super) static LINTS: &[Lint] = &[
 ];
 
 /// The fault of a name that may hold only letters of ASCII, digits and some other characters.
-pub(super) fn bad_name(name: &str, most: usize, others: &str) -> Option<String> {
+pub(crate) fn bad_name(name: &str, most: usize, others: &str) -> Option<String> {
     let count = name.chars().count();
     if count > most {
         return Some(format!("the name has {count} characters; the maximum is {most}"));
@@ -72,7 +72,7 @@ pub(super) fn bad_name(name: &str, most: usize, others: &str) -> Option<String> 
 }
 
 /// A character in a sentence.
-pub(super) fn shown(c: char) -> String {
+pub(crate) fn shown(c: char) -> String {
     match c {
         ' ' => "a space".to_owned(),
         c if c.is_ascii_graphic() => format!("`{c}`"),
@@ -97,7 +97,7 @@ fn repeated(
     found.collect()
 }
 
-pub(super) fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
+pub(crate) fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     repeated(subject, str::to_owned, |_, _| Some("another tool before it has the same name".to_owned()))
 }
 

@@ -10,7 +10,7 @@ const REFERENCE: &str = "https://platform.openai.com/docs/api-reference/chat/cre
 
 const BASE: Lint = Lint { provider: Some(Provider::OpenAi), variant: REJECTED, ..WARNING };
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "openai-name",
         variant: NAME,

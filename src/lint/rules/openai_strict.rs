@@ -10,7 +10,7 @@ const SUPPORTED: &str = "https://developers.openai.com/api/docs/guides/structure
 
 const BASE: Lint = Lint { provider: Some(Provider::OpenAiStrict), variant: REJECTED, ..WARNING };
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "openai-strict-optional",
         says: "strict mode accepts no optional properties",

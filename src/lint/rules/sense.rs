@@ -9,7 +9,7 @@ use crate::schema::refuses;
 
 const VALIDATION: &str = "https://json-schema.org/draft/2020-12/json-schema-validation";
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "foreign-ref",
         variant: INVALID,

@@ -8,7 +8,7 @@ use super::{ERROR, INVALID, TOOLS};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "no-name",
         variant: INVALID,

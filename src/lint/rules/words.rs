@@ -13,7 +13,7 @@ use crate::wire::Tool;
 
 const WRITING: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";
 
-pub(super) static LINTS: &[Lint] = &[
+pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "no-description",
         variant: AMBIGUOUS,

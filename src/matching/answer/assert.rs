@@ -8,7 +8,7 @@ use super::super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, read, r
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "assert",
         Shape::Text,
@@ -50,7 +50,7 @@ fn build(_: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Optio
 }
 
 /// The names that an expression needs from the suite.
-pub(in super::super) fn free_names(expression: &str) -> BTreeSet<String> {
+pub(crate) fn free_names(expression: &str) -> BTreeSet<String> {
     let names = template::names_in(expression).into_iter().filter_map(|used| used.split('.').next().map(str::to_owned));
     names.filter(|name| !PROVIDED.contains(&name.as_str())).collect()
 }

@@ -9,7 +9,7 @@ use crate::schema::same;
 use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, Span, Value};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "error",
         Shape::Either(&[Shape::True, Shape::Object(&ERROR)]),

@@ -9,7 +9,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Shape, key};
 use crate::source::{Diagnostic, Located, Node, template::has_template};
 
-pub(super) static STATUS: AnswerMatcher = AnswerMatcher {
+pub(crate) static STATUS: AnswerMatcher = AnswerMatcher {
     key: key(
         "status",
         Shape::Either(&[CODE, Shape::Template, CLASS, Shape::NonEmpty(&Shape::List(&ONE))]),
@@ -20,7 +20,7 @@ pub(super) static STATUS: AnswerMatcher = AnswerMatcher {
     build: status,
 };
 
-pub(super) static CLOSED: AnswerMatcher = AnswerMatcher {
+pub(crate) static CLOSED: AnswerMatcher = AnswerMatcher {
     key: key(
         "closed",
         read::FLAG,

@@ -7,7 +7,7 @@ use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Located, Node};
 use crate::wire::ListKind;
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key("input_schema", Shape::Object(&INPUT_SCHEMA), "Parts of a tool's declared input schema."),
     judges: |_| &["SCHEMA-DRIFT"],
     build,

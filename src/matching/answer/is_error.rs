@@ -4,7 +4,7 @@ use super::super::{Answer, mismatch::Mismatch, read, reply::ResponseKind, show};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Span, grammar::key};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "is_error",
         read::FLAG,

@@ -5,7 +5,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, duration_text, template::has_template};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key("latency", Shape::Object(&LATENCY), "How long the answer takes."),
     judges: |node| if node.get("under").is_some() { &["TIMEOUT-SLOW"] } else { &[] },
     build,

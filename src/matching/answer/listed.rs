@@ -12,19 +12,19 @@ use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 use crate::wire::ListKind;
 
-pub(super) static TOOLS: AnswerMatcher = AnswerMatcher {
+pub(crate) static TOOLS: AnswerMatcher = AnswerMatcher {
     key: key("tools", Shape::Object(&LISTED), "Entries of the server's list of tools."),
     judges: |_| &["TOOL-LIST-DIVERGENCE"],
     build: |_, node, found| build(&OF_TOOLS, node, found),
 };
 
-pub(super) static RESOURCES: AnswerMatcher = AnswerMatcher {
+pub(crate) static RESOURCES: AnswerMatcher = AnswerMatcher {
     key: key("resources", Shape::Object(&LISTED), "Entries of the server's list of resources, by URI or name."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-RESOURCE-UNREADABLE"] } else { &[] },
     build: |_, node, found| build(&OF_RESOURCES, node, found),
 };
 
-pub(super) static RESOURCE_TEMPLATES: AnswerMatcher = AnswerMatcher {
+pub(crate) static RESOURCE_TEMPLATES: AnswerMatcher = AnswerMatcher {
     key: key(
         "resource_templates",
         Shape::Object(&LISTED),
@@ -34,7 +34,7 @@ pub(super) static RESOURCE_TEMPLATES: AnswerMatcher = AnswerMatcher {
     build: |_, node, found| build(&OF_RESOURCE_TEMPLATES, node, found),
 };
 
-pub(super) static PROMPTS: AnswerMatcher = AnswerMatcher {
+pub(crate) static PROMPTS: AnswerMatcher = AnswerMatcher {
     key: key("prompts", Shape::Object(&LISTED), "Entries of the server's list of prompts."),
     judges: |node| if node.get("includes").is_some() { &["TOOL-PROMPT-RENDER"] } else { &[] },
     build: |_, node, found| build(&OF_PROMPTS, node, found),

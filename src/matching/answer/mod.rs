@@ -28,14 +28,14 @@ use crate::source::grammar::{Key, Need};
 use crate::source::{Diagnostic, Located, Node};
 
 pub use self::assert::PROVIDED;
-pub(super) use self::assert::free_names;
+pub(crate) use self::assert::free_names;
 pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 
 /// A line of the tables.
-pub(super) type AnswerMatcher = table::Matcher<BuildAnswerCheck>;
+pub(crate) type AnswerMatcher = table::Matcher<BuildAnswerCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
-pub(super) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<AnswerCheck>;
+pub(crate) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<AnswerCheck>;
 
 /// Matchers of a message of the protocol.
 static OF_MESSAGES: &[&AnswerMatcher] = &[
@@ -64,13 +64,13 @@ static OF_HTTP: &[&AnswerMatcher] = &[&http::STATUS, &http::CLOSED];
 static OF_ANY: &[&AnswerMatcher] = &[&latency::MATCHER, &assert::MATCHER];
 
 /// The keys of matchers of a message.
-pub(super) static MESSAGE_KEYS: [Key; OF_MESSAGES.len()] = keys(OF_MESSAGES, Need::Alternative, &[]);
+pub(crate) static MESSAGE_KEYS: [Key; OF_MESSAGES.len()] = keys(OF_MESSAGES, Need::Alternative, &[]);
 
 /// The keys of matchers of a response of HTTP.
-pub(super) static HTTP_KEYS: [Key; OF_HTTP.len()] = keys(OF_HTTP, Need::Alternative, &[]);
+pub(crate) static HTTP_KEYS: [Key; OF_HTTP.len()] = keys(OF_HTTP, Need::Alternative, &[]);
 
 /// The keys of matchers of any answer.
-pub(super) static ANY_KEYS: [Key; OF_ANY.len()] = keys(OF_ANY, Need::Alternative, &[]);
+pub(crate) static ANY_KEYS: [Key; OF_ANY.len()] = keys(OF_ANY, Need::Alternative, &[]);
 
 /// The answers that a matcher can judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,20 +93,20 @@ pub fn judged_answer(key: &str) -> Option<JudgedAnswer> {
 type CheckAnswer = dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync;
 
 /// One compiled matcher.
-pub(super) struct AnswerCheck(Box<CheckAnswer>);
+pub(crate) struct AnswerCheck(Box<CheckAnswer>);
 
 impl AnswerCheck {
     /// A check that adds everything that is wrong with an answer.
-    pub(super) fn all(check: impl Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync + 'static) -> Self {
+    pub(crate) fn all(check: impl Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync + 'static) -> Self {
         Self(Box::new(check))
     }
 
     /// A check with at most one mismatch.
-    pub(super) fn one(check: impl Fn(&Answer<'_>) -> Option<Mismatch> + Send + Sync + 'static) -> Self {
+    pub(crate) fn one(check: impl Fn(&Answer<'_>) -> Option<Mismatch> + Send + Sync + 'static) -> Self {
         Self::all(move |answer, found| found.extend(check(answer)))
     }
 
-    pub(super) fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
+    pub(crate) fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         (self.0)(answer, found);
     }
 }
@@ -118,6 +118,6 @@ impl fmt::Debug for AnswerCheck {
 }
 
 /// The matcher of that key.
-pub(super) fn find(name: &str) -> Option<&'static AnswerMatcher> {
+pub(crate) fn find(name: &str) -> Option<&'static AnswerMatcher> {
     OF_MESSAGES.iter().chain(OF_HTTP).chain(OF_ANY).find(|matcher| matcher.key.name == name).copied()
 }

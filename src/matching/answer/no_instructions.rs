@@ -8,7 +8,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::injection::{self, Injection, TextOrigin};
 use crate::source::{Span, grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "no_instructions",
         Shape::True,

@@ -7,7 +7,7 @@ use super::own_texts::{RepeatedTexts, first_in_texts};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{Diagnostic, Located, Node, Span, Value, grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "no_text_matching",
         Shape::Either(&[Shape::NonEmpty(&Shape::Text), Shape::NonEmpty(&Shape::List(&Shape::NonEmpty(&Shape::Text)))]),

@@ -16,7 +16,7 @@ use crate::source::{Diagnostic, Located, Node, Span};
 /// How many notifications are reported one by one.
 const REPORTED: usize = 3;
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "notifications",
         Shape::Object(&NOTIFICATIONS),

@@ -13,7 +13,7 @@ use crate::source::{Span, grammar::Shape, grammar::key};
 use crate::wire::format::{SchemaError, flaw};
 use crate::wire::read_json;
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "output_schema",
         Shape::True,
@@ -128,7 +128,7 @@ impl OutputSchemaCheck {
 }
 
 /// Whether a value is part of another: SDKs wrap lists in an object, and write their items one by one.
-pub(super) fn holds(whole: &Json, part: &Json) -> bool {
+pub(crate) fn holds(whole: &Json, part: &Json) -> bool {
     same(whole, part)
         || match whole {
             Json::Object(fields) => fields.values().any(|value| holds(value, part)),
@@ -139,7 +139,7 @@ pub(super) fn holds(whole: &Json, part: &Json) -> bool {
 
 /// The objects and lists that stand as JSON in blocks of text, with the places of the blocks; a text that is as it is
 /// part of the structured content is none.
-pub(super) fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
+pub(crate) fn values_in_texts(result: &Json) -> Vec<(usize, Json)> {
     let blocks = result["content"].as_array().into_iter().flatten().enumerate();
     let texts = blocks
         .filter(|(_, block)| block["type"] == "text")

@@ -13,11 +13,11 @@ const LEAST_REPEATED: usize = 3;
 const REPEATED: &str = "\u{fffc}";
 
 /// The texts of a request, in the forms in which an answer may repeat them, the longest first.
-pub(super) struct RepeatedTexts(Vec<String>);
+pub(crate) struct RepeatedTexts(Vec<String>);
 
 impl RepeatedTexts {
     /// Those of the request that was answered.
-    pub(super) fn of(answer: &Answer<'_>) -> Self {
+    pub(crate) fn of(answer: &Answer<'_>) -> Self {
         let mut said = Vec::new();
         // The protocol adds `_meta` to every request; the suite did not write it.
         for (_, asked) in answer.params.as_object().into_iter().flatten().filter(|(name, _)| *name != "_meta") {
@@ -35,13 +35,13 @@ impl RepeatedTexts {
     }
 
     /// A text without those that it repeats.
-    pub(super) fn removed_from(&self, text: &str) -> String {
+    pub(crate) fn removed_from(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, said| text.replace(said.as_str(), REPEATED))
     }
 }
 
 /// The first value that a function finds in the texts of a result or error, which it gets with their paths.
-pub(super) fn first_in_texts<T>(answer: &Answer<'_>, mut look: impl FnMut(&str, &str) -> Option<T>) -> Option<T> {
+pub(crate) fn first_in_texts<T>(answer: &Answer<'_>, mut look: impl FnMut(&str, &str) -> Option<T>) -> Option<T> {
     let parts = ["result", "error"].into_iter().filter_map(|member| Some((member, answer.message.get(member)?)));
     parts.into_iter().find_map(|(member, part)| first_text(part, &mut member.to_owned(), &mut look))
 }

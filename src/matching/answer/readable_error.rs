@@ -11,7 +11,7 @@ use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 /// How many characters of an error are read.
 const READ: usize = 50_000;
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "readable_error",
         Shape::Either(&[Shape::True, Shape::Object(&READABLE)]),

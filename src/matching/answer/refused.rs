@@ -19,9 +19,9 @@ const BLAMES_THE_REQUEST: [i64; 4] = [-32602, -32601, -32002, -32600];
 const INTERNAL: i64 = -32603;
 
 /// `true`, or a word for what should be refused and need not be.
-pub(super) const BINDING: Shape = Shape::Either(&[Shape::True, Shape::Choice(&["should"])]);
+pub(crate) const BINDING: Shape = Shape::Either(&[Shape::True, Shape::Choice(&["should"])]);
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "refused",
         BINDING,
@@ -37,7 +37,7 @@ pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
 };
 
 /// How much it weighs that something was served.
-pub(super) fn weight(node: &Node) -> MismatchWeight {
+pub(crate) fn weight(node: &Node) -> MismatchWeight {
     if node.text() == Some("should") { MismatchWeight::Warns } else { MismatchWeight::Fails }
 }
 

@@ -8,7 +8,7 @@ use super::refused::{BINDING, weight};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::key;
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "refused_or_ignored",
         BINDING,

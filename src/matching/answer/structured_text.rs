@@ -8,7 +8,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{grammar::Shape, grammar::key};
 use crate::wire::read_json;
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "structured_text",
         Shape::True,

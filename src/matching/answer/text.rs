@@ -6,7 +6,7 @@ use super::super::{mismatch::Mismatch, show};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::{grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: AnswerMatcher = AnswerMatcher {
+pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "text",
         Shape::Object(&VALUE),

@@ -42,15 +42,15 @@ const OWN_SCHEMA: [&str; 5] = [
 const LEAST_WORDS: usize = 3;
 
 /// The fault of a text that is written for a reader and too short.
-pub(super) const TOO_SHORT: &str = "has fewer than three words";
+pub(crate) const TOO_SHORT: &str = "has fewer than three words";
 
 /// Whether a text shows a stack trace.
-pub(super) fn shows_stack(text: &str) -> bool {
+pub(crate) fn shows_stack(text: &str) -> bool {
     STACK_TRACE.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
 /// Why an error's text is not readable; `None` when it is written for a reader.
-pub(super) fn unreadable(text: &str) -> Option<&'static str> {
+pub(crate) fn unreadable(text: &str) -> Option<&'static str> {
     let trimmed = text.trim();
     let reason = if trimmed.is_empty() {
         "has no text"
@@ -100,7 +100,7 @@ fn words(text: &str) -> usize {
 /// Whether a text mentions a name or value, as a word of its own.
 ///
 /// A single letter must be set off by more than spaces, since `a` is in every English sentence.
-pub(super) fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
     if name.is_empty() {
         return false;

@@ -14,11 +14,11 @@ const NAMED_FIELDS: usize = 12;
 
 /// A compiled dotted path that leads to one value.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Dotted(DottedPath);
+pub(crate) struct Dotted(DottedPath);
 
 impl Dotted {
     /// Compiles a path; an empty one names the whole value and is refused as a mistake.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let path = DottedPath::parse(&starred(text))?;
         match path.steps.iter().find(|step| matches!(step, PathStep::Each | PathStep::Where(..))) {
             None => Ok(Self(path)),
@@ -31,7 +31,7 @@ impl Dotted {
     }
 
     /// Walks the path.
-    pub(super) fn find<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, String> {
+    pub(crate) fn find<'v>(&self, value: &'v Json) -> Result<Cow<'v, Json>, String> {
         let mut current = Cow::Borrowed(value);
         for (at, step) in self.0.steps.iter().enumerate() {
             let next = match current {
@@ -44,7 +44,7 @@ impl Dotted {
     }
 
     /// Changes the value at the path, if there is one; JSON within a text is written back as text.
-    pub(super) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+    pub(crate) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
         self.0.edit(value, change)
     }
 

@@ -7,14 +7,14 @@ use super::super::show;
 
 /// A compiled JSONPath that can match several values.
 #[derive(Debug, Clone)]
-pub(super) struct Query {
+pub(crate) struct Query {
     text: String,
     path: JsonPath,
 }
 
 impl Query {
     /// Compiles a JSONPath.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         // The crate takes the end of a text in the middle of an escape for a bug of its own, and panics.
         if ["\\u", "\\uD", "\\ud"].iter().any(|end| text.ends_with(end)) {
             return Err(format!(
@@ -33,7 +33,7 @@ impl Query {
     }
 
     /// Every match; none is a failure.
-    pub(super) fn find(&self, value: &Json) -> Result<Json, String> {
+    pub(crate) fn find(&self, value: &Json) -> Result<Json, String> {
         let found: Vec<Json> = self.path.query(value).into_iter().cloned().collect();
         if found.is_empty() {
             return Err(format!("`{}` matches nothing; {}", show::quoted(&self.text), what_is_there(value)));
@@ -42,7 +42,7 @@ impl Query {
     }
 
     /// Changes every match; one within another that was replaced before is gone and does not count.
-    pub(super) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
+    pub(crate) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
         let found = self.path.query_located(value).dedup();
         let pointers: Vec<String> = found.iter().map(|node| node.location().to_json_pointer()).collect();
         let mut edited = 0;
@@ -102,7 +102,7 @@ fn excess(text: &str) -> Option<String> {
 }
 
 /// Whether a JSONPath, given without its `$`, can match at most one value.
-pub(super) fn is_singular(rest: &str) -> bool {
+pub(crate) fn is_singular(rest: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;
     let mut bare = String::new();

@@ -9,25 +9,25 @@ use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::schema::compare;
 use crate::source::{Node, Value, grammar::key};
 
-pub(super) static GREATER_THAN: ValueMatcher = ValueMatcher {
+pub(crate) static GREATER_THAN: ValueMatcher = ValueMatcher {
     key: key("greater_than", read::NUMBER, "The number is greater than this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &GREATER),
 };
 
-pub(super) static AT_LEAST: ValueMatcher = ValueMatcher {
+pub(crate) static AT_LEAST: ValueMatcher = ValueMatcher {
     key: key("at_least", read::NUMBER, "The number is greater than or equal to this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &GREATER_OR_EQUAL),
 };
 
-pub(super) static LESS_THAN: ValueMatcher = ValueMatcher {
+pub(crate) static LESS_THAN: ValueMatcher = ValueMatcher {
     key: key("less_than", read::NUMBER, "The number is less than this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &LESS),
 };
 
-pub(super) static AT_MOST: ValueMatcher = ValueMatcher {
+pub(crate) static AT_MOST: ValueMatcher = ValueMatcher {
     key: key("at_most", read::NUMBER, "The number is less than or equal to this one."),
     judges: |_| WRONG,
     build: |_, node, _| build(node, &LESS_OR_EQUAL),

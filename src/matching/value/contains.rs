@@ -7,7 +7,7 @@ use super::{RESULT, ValueCheck, ValueMatcher};
 use crate::schema::same;
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key, template::text_of};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("contains", Shape::Except(&[""]), "The text has this part, or the array has this element.")
         .cure("write the part that must be present"),
     judges: |_| RESULT,

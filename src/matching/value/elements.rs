@@ -10,7 +10,7 @@ use crate::source::{Span, grammar::Shape, grammar::key};
 /// How many elements are reported one by one.
 const REPORTED: usize = 3;
 
-pub(super) static EACH: ValueMatcher = ValueMatcher {
+pub(crate) static EACH: ValueMatcher = ValueMatcher {
     key: key("each", Shape::Object(&VALUE), "The matchers hold for every element; an empty array fails."),
     judges: |_| WRONG,
     build: |key, node, found| {
@@ -22,7 +22,7 @@ pub(super) static EACH: ValueMatcher = ValueMatcher {
     },
 };
 
-pub(super) static SOME: ValueMatcher = ValueMatcher {
+pub(crate) static SOME: ValueMatcher = ValueMatcher {
     key: key("some", Shape::Object(&VALUE), "The matchers hold for at least one element."),
     judges: |_| WRONG,
     build: |key, node, found| {

@@ -8,7 +8,7 @@ use super::{RESULT, ValueCheck, ValueMatcher};
 use crate::schema::same;
 use crate::source::{grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "equals",
         Shape::Any,

@@ -4,7 +4,7 @@ use super::super::{mismatch::Mismatch, read, show};
 use super::{Absence, LOST, ValueCheck, ValueMatcher};
 use crate::source::grammar::key;
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("exists", read::FLAG, "Whether the path exists; a `null` value exists."),
     judges: |_| LOST,
     build: |_, node, _| {

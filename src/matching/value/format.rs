@@ -5,7 +5,7 @@ use super::{LOST, ValueCheck, ValueMatcher};
 use crate::source::{grammar::Shape, grammar::key};
 use crate::wire::format::StringFormat;
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "format",
         Shape::Either(&[Shape::Template, Shape::Choice(&StringFormat::NAMES)]),

@@ -5,7 +5,7 @@ use super::super::{mismatch::Mismatch, read};
 use super::{RESULT, ValueCheck, ValueMatcher};
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "includes",
         Shape::NonEmpty(&Shape::Any),

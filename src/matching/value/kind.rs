@@ -5,7 +5,7 @@ use super::{LOST, ValueCheck, ValueMatcher};
 use crate::schema::TypeSet;
 use crate::source::{grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "type",
         Shape::Either(&[

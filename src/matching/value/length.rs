@@ -7,7 +7,7 @@ use super::{RESULT, ValueCheck, ValueMatcher};
 use crate::source::grammar::{Object, Shape, alternative, key};
 use crate::source::{Diagnostic, Located, Node, Value, template::has_template};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key("length", RANGE, "The number of characters, elements or fields: exact, or `min` and `max`."),
     judges: |_| RESULT,
     build: |key, node, found| {
@@ -40,7 +40,7 @@ fn counted(value: &Json) -> Option<(usize, &'static str)> {
 }
 
 /// The grammar of a count.
-pub(in super::super) const RANGE: Shape = Shape::Either(&[Shape::Whole, Shape::Template, Shape::Object(&LIMITS)]);
+pub(crate) const RANGE: Shape = Shape::Either(&[Shape::Whole, Shape::Template, Shape::Object(&LIMITS)]);
 
 static LIMITS: Object = Object {
     name: "a range",
@@ -56,14 +56,14 @@ static LIMITS: Object = Object {
 
 /// How many there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Range {
+pub(crate) struct Range {
     min: u64,
     max: u64,
 }
 
 impl Range {
     /// Reads a number, or `min` and `max`.
-    pub(in super::super) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub(crate) fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         if has_template(node) {
             return None;
         }
@@ -87,10 +87,10 @@ impl Range {
     }
 
     /// At least one.
-    pub(in super::super) const SOME: Self = Self { min: 1, max: u64::MAX };
+    pub(crate) const SOME: Self = Self { min: 1, max: u64::MAX };
 
     /// Whether a number lies within.
-    pub(in super::super) fn has(self, number: usize) -> bool {
+    pub(crate) fn has(self, number: usize) -> bool {
         (self.min..=self.max).contains(&(number as u64))
     }
 }

@@ -5,7 +5,7 @@ use super::super::show;
 use super::{Absence, Checks, VALUE, VALUE_SHAPE, ValueCheck, ValueMatcher, conjunction};
 use crate::source::{grammar::Shape, grammar::key};
 
-pub(super) static NOT: ValueMatcher = ValueMatcher {
+pub(crate) static NOT: ValueMatcher = ValueMatcher {
     key: key("not", Shape::Object(&VALUE), "At least one of the nested matchers must fail."),
     judges: |_| &[],
     build: |key, node, found| {
@@ -28,7 +28,7 @@ pub(super) static NOT: ValueMatcher = ValueMatcher {
     },
 };
 
-pub(super) static ALL: ValueMatcher = ValueMatcher {
+pub(crate) static ALL: ValueMatcher = ValueMatcher {
     key: key("all", Shape::NonEmpty(&Shape::List(&VALUE_SHAPE)), "All of these mappings of matchers must hold."),
     judges: |_| &[],
     build: |_, node, found| {
@@ -43,7 +43,7 @@ pub(super) static ALL: ValueMatcher = ValueMatcher {
     },
 };
 
-pub(super) static ANY: ValueMatcher = ValueMatcher {
+pub(crate) static ANY: ValueMatcher = ValueMatcher {
     key: key(
         "any",
         Shape::NonEmpty(&Shape::List(&VALUE_SHAPE)),

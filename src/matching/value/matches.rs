@@ -6,7 +6,7 @@ use super::super::{mismatch::Mismatch, read, show};
 use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key, template::text_of};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "matches",
         Shape::NonEmpty(&Shape::Text),

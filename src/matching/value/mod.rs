@@ -26,15 +26,15 @@ use super::table::{self, keys, names};
 use crate::source::grammar::{Key, Need, Object, Shape};
 use crate::source::{Diagnostic, Located, Node};
 
-pub(super) use self::length::{RANGE, Range};
-pub(super) use self::schema::{Complaint, TOO_LONG, complaint as schema_complaint};
-pub(super) use self::target::{PathChecks, at};
+pub(crate) use self::length::{RANGE, Range};
+pub(crate) use self::schema::{Complaint, TOO_LONG, complaint as schema_complaint};
+pub(crate) use self::target::{PathChecks, at};
 
 /// A line of the tables.
-pub(super) type ValueMatcher = table::Matcher<BuildValueCheck>;
+pub(crate) type ValueMatcher = table::Matcher<BuildValueCheck>;
 
 /// Compiles the value of a matcher's key; `None` after a mistake, or where a template stands in the way.
-pub(super) type BuildValueCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<ValueCheck>;
+pub(crate) type BuildValueCheck = fn(&Located<String>, &Node, &mut Vec<Diagnostic>) -> Option<ValueCheck>;
 
 /// Matchers that look at the value itself.
 static SIMPLE: &[&ValueMatcher] = &[
@@ -61,34 +61,34 @@ static ELEMENTS: &[&ValueMatcher] = &[&elements::EACH, &elements::SOME];
 static LOGIC: &[&ValueMatcher] = &[&logic::NOT, &logic::ALL, &logic::ANY];
 
 /// The keys of matchers that look at the value itself.
-pub(super) static SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Optional, &[]);
+pub(crate) static SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Optional, &[]);
 
 /// The same, where one matcher is needed.
-pub(super) static NEEDED_SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Alternative, &[]);
+pub(crate) static NEEDED_SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Alternative, &[]);
 
 /// The same, where a path must be beside them.
-pub(super) static AIMED_SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Optional, &["at"]);
+pub(crate) static AIMED_SIMPLE_KEYS: [Key; SIMPLE.len()] = keys(SIMPLE, Need::Optional, &["at"]);
 
 /// The keys of matchers that look at the elements of a list.
-pub(super) static ELEMENT_KEYS: [Key; ELEMENTS.len()] = keys(ELEMENTS, Need::Alternative, &[]);
+pub(crate) static ELEMENT_KEYS: [Key; ELEMENTS.len()] = keys(ELEMENTS, Need::Alternative, &[]);
 
 /// The same, where a path must be beside them.
-pub(super) static AIMED_ELEMENT_KEYS: [Key; ELEMENTS.len()] = keys(ELEMENTS, Need::Optional, &["at"]);
+pub(crate) static AIMED_ELEMENT_KEYS: [Key; ELEMENTS.len()] = keys(ELEMENTS, Need::Optional, &["at"]);
 
 /// The keys that combine matchers.
-pub(super) static LOGIC_KEYS: [Key; LOGIC.len()] = keys(LOGIC, Need::Optional, &[]);
+pub(crate) static LOGIC_KEYS: [Key; LOGIC.len()] = keys(LOGIC, Need::Optional, &[]);
 
 /// The same, where one matcher is needed.
-pub(super) static NEEDED_LOGIC_KEYS: [Key; LOGIC.len()] = keys(LOGIC, Need::Alternative, &[]);
+pub(crate) static NEEDED_LOGIC_KEYS: [Key; LOGIC.len()] = keys(LOGIC, Need::Alternative, &[]);
 
 /// The names of all of them.
-pub(super) static NAMES: [&str; SIMPLE.len() + ELEMENTS.len() + LOGIC.len()] = names(&[SIMPLE, ELEMENTS, LOGIC]);
+pub(crate) static NAMES: [&str; SIMPLE.len() + ELEMENTS.len() + LOGIC.len()] = names(&[SIMPLE, ELEMENTS, LOGIC]);
 
 /// The names of those that do not look at elements.
-pub(super) static NAMES_WITHOUT_ELEMENTS: [&str; SIMPLE.len() + LOGIC.len()] = names(&[SIMPLE, LOGIC]);
+pub(crate) static NAMES_WITHOUT_ELEMENTS: [&str; SIMPLE.len() + LOGIC.len()] = names(&[SIMPLE, LOGIC]);
 
 /// The grammar of a mapping of value matchers.
-pub(super) static VALUE: Object = Object {
+pub(crate) static VALUE: Object = Object {
     name: "a value check",
     doc: "Matchers of one value; all keys must hold.",
     keys: &[&NEEDED_SIMPLE_KEYS, &ELEMENT_KEYS, &NEEDED_LOGIC_KEYS],
@@ -100,7 +100,7 @@ static VALUE_SHAPE: Shape = Shape::Object(&VALUE);
 type CheckValue = dyn Fn(&Json, ValuePlace<'_>, &mut Vec<Mismatch>) + Send + Sync;
 
 /// One compiled matcher.
-pub(super) struct ValueCheck {
+pub(crate) struct ValueCheck {
     check: Box<CheckValue>,
     absent: Absence,
 }
@@ -129,7 +129,7 @@ impl fmt::Debug for ValueCheck {
 
 /// The result of a matcher where there is no value at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Absence {
+pub(crate) enum Absence {
     /// As expected.
     Right,
     /// Not as expected.
@@ -140,7 +140,7 @@ pub(super) enum Absence {
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum ValuePlace<'a> {
+pub(crate) enum ValuePlace<'a> {
     /// At a path.
     Path(&'a str),
     /// In a place that has a name rather than a path.
@@ -151,7 +151,7 @@ pub(super) enum ValuePlace<'a> {
 
 impl ValuePlace<'_> {
     /// The place without backticks.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         match self {
             Self::Path(path) => (*path).to_owned(),
             Self::Named(name) => name.trim_start_matches("the ").to_owned(),
@@ -171,11 +171,11 @@ impl fmt::Display for ValuePlace<'_> {
 
 /// The compiled matchers of one mapping; all must hold.
 #[derive(Debug)]
-pub(super) struct Checks(Vec<ValueCheck>);
+pub(crate) struct Checks(Vec<ValueCheck>);
 
 impl Checks {
     /// Compiles the value matchers among the entries of a mapping.
-    pub(super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub(crate) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let matchers = node.entries().iter().filter_map(|(name, value)| Some((find(&name.value)?, name, value)));
         let checks: Vec<_> = matchers.map(|(matcher, name, value)| (matcher.build)(name, value, found)).collect();
         checks.into_iter().collect::<Option<_>>().map(Self)
@@ -188,7 +188,7 @@ impl Checks {
     }
 
     /// Adds what is wrong with a value.
-    pub(super) fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
+    pub(crate) fn check(&self, value: &Json, place: ValuePlace<'_>, found: &mut Vec<Mismatch>) {
         for check in &self.0 {
             (check.check)(value, place, found);
         }
@@ -201,7 +201,7 @@ impl Checks {
     }
 
     /// The result of the check where there is no value.
-    pub(super) fn absent(&self) -> Absence {
+    pub(crate) fn absent(&self) -> Absence {
         conjunction(self.0.iter().map(|check| check.absent))
     }
 }
@@ -215,13 +215,13 @@ fn conjunction(parts: impl Iterator<Item = Absence>) -> Absence {
 }
 
 /// The matcher of that key.
-pub(super) fn find(name: &str) -> Option<&'static ValueMatcher> {
+pub(crate) fn find(name: &str) -> Option<&'static ValueMatcher> {
     SIMPLE.iter().chain(ELEMENTS).chain(LOGIC).find(|matcher| matcher.key.name == name).copied()
 }
 
 /// Adds the variants that the value matchers of a mapping judge, those within others included; what always holds judges
 /// nothing.
-pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
+pub(crate) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     for (name, value) in node.entries() {
         let Some(matcher) = find(&name.value).filter(|_| !always::value_holds(&name.value, value)) else { continue };
         let is_of_elements = ELEMENTS.iter().any(|one| one.key.name == name.value);
@@ -239,7 +239,7 @@ pub(super) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
 }
 
 /// Variants judged by a matcher that pins down the value itself.
-pub(super) const RESULT: &[&str] = &["TOOL-WRONG-RESULT", "TOOL-RESULT-LOST"];
+pub(crate) const RESULT: &[&str] = &["TOOL-WRONG-RESULT", "TOOL-RESULT-LOST"];
 
 /// Variants judged by a matcher that only notices a wrong value.
 const WRONG: &[&str] = &["TOOL-WRONG-RESULT"];

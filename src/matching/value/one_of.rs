@@ -7,7 +7,7 @@ use super::{ValueCheck, ValueMatcher, WRONG};
 use crate::schema::same;
 use crate::source::{Diagnostic, Located, Node, grammar::Shape, grammar::key};
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "one_of",
         Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Any)), Shape::Template]),

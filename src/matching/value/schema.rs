@@ -10,7 +10,7 @@ use crate::schema::{Judge, name_of};
 use crate::source::{Diagnostic, Located, Node, Span, grammar::Shape, grammar::key, template::has_template};
 use crate::wire::format::compile;
 
-pub(super) static MATCHER: ValueMatcher = ValueMatcher {
+pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     key: key(
         "schema",
         Shape::Either(&[Shape::NonEmpty(&Shape::Map(&Shape::Any)), Shape::Template]),
@@ -22,7 +22,7 @@ pub(super) static MATCHER: ValueMatcher = ValueMatcher {
 };
 
 /// Why a value takes too long.
-pub(in super::super) const TOO_LONG: &str = "its patterns, references and alternatives multiply without bound";
+pub(crate) const TOO_LONG: &str = "its patterns, references and alternatives multiply without bound";
 
 /// The label of a value that breaks a schema in too many ways to list.
 const TOO_MANY: &str = "no alternative accepts it, for too many reasons to list";
@@ -65,7 +65,7 @@ fn wrong(problem: &str, place: Span) -> Diagnostic {
 }
 
 /// How a value fails validation against a schema.
-pub(in super::super) enum Complaint {
+pub(crate) enum Complaint {
     /// The value breaks it.
     Broken {
         /// Where, and how in the first place: what follows "breaks the schema".
@@ -78,7 +78,7 @@ pub(in super::super) enum Complaint {
 }
 
 /// Validates a value against a schema; `None` where it is valid.
-pub(in super::super) fn complaint(judge: &Judge, value: &Json) -> Option<Complaint> {
+pub(crate) fn complaint(judge: &Judge, value: &Json) -> Option<Complaint> {
     // Nearly every answer is valid, and only the others need the costlier walk.
     match judge.is_valid(value) {
         Some(true) => return None,

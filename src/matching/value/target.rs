@@ -7,7 +7,7 @@ use super::{Absence, Checks, ValuePlace};
 use crate::source::{Diagnostic, Node, Span, grammar::Key, grammar::Need, grammar::Shape, grammar::key};
 
 /// The key that says where to look.
-pub(in super::super) const fn at(need: Need, beside: &'static [&'static str]) -> [Key; 1] {
+pub(crate) const fn at(need: Need, beside: &'static [&'static str]) -> [Key; 1] {
     let doc = "Where to look: a path such as `result.content[0].text`, or a JSONPath that starts with `$`.";
     let at = key("at", Shape::Text, doc).beside(beside);
     let at = at.cure("write for example `{ at: result.content, length: 1 }` or `{ is_error: false }`");
@@ -19,7 +19,7 @@ pub(in super::super) const fn at(need: Need, beside: &'static [&'static str]) ->
 
 /// A place and the matchers of the value that stands there.
 #[derive(Debug)]
-pub(in super::super) struct PathChecks {
+pub(crate) struct PathChecks {
     path: Option<ValuePath>,
     span: Span,
     checks: Checks,
@@ -27,7 +27,7 @@ pub(in super::super) struct PathChecks {
 
 impl PathChecks {
     /// Compiles the `at` of a mapping and its value matchers.
-    pub(in super::super) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub(crate) fn build(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let at = node.get("at");
         let path = at.map(|at| path(at, found));
         let checks = Checks::build(node, found)?;
@@ -40,7 +40,7 @@ impl PathChecks {
     }
 
     /// Adds what is wrong at the place within `root`; `prefix` says where `root` itself stands.
-    pub(in super::super) fn check(&self, root: &Json, prefix: Option<&str>, found: &mut Vec<Mismatch>) {
+    pub(crate) fn check(&self, root: &Json, prefix: Option<&str>, found: &mut Vec<Mismatch>) {
         let Some(path) = &self.path else {
             return self.checks.check(root, ValuePlace::Path(prefix.unwrap_or("the answer")), found);
         };

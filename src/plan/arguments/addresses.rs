@@ -67,13 +67,13 @@ const RESERVED_DOMAINS: [&str; 4] = ["invalid", "test", "example", "localhost"];
 const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 
 /// Whether an argument of that name takes host names.
-pub(super) fn is_host(name: &str) -> bool {
+pub(crate) fn is_host(name: &str) -> bool {
     words(name).iter().any(|word| HOST_WORDS.contains(&word.as_str()))
 }
 
 /// Unroutable replacements for an address, the most similar first; empty where the text is no routable address.
 /// `is_host` says whether a text that could be a host name is one.
-pub(super) fn unroutable(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
+pub(crate) fn unroutable(text: &str, is_host: impl FnOnce() -> bool) -> Vec<String> {
     match text.split_once("://") {
         Some((scheme, rest)) => unroutable_url(scheme, rest),
         None => unroutable_ip(text).unwrap_or_else(|| unroutable_host(text, is_host)),

@@ -19,7 +19,7 @@ const SHORT_TIME_WORDS: [&str; 6] = ["ms", "millis", "milliseconds", "us", "micr
 const REPETITION_WORDS: [&str; 7] = ["steps", "repeat", "repeats", "repetitions", "iterations", "retries", "loops"];
 
 /// The largest number for an argument of that name; `None` where it is neither a duration nor a number of repetitions.
-pub(super) fn limit(name: &str) -> Option<f64> {
+pub(crate) fn limit(name: &str) -> Option<f64> {
     let words = words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     if has(&SHORT_TIME_WORDS) {
@@ -39,7 +39,7 @@ const ROUND_NUMBERS: [i64; 24] =
 
 /// Shorter replacements for a duration of that name, the shortest first; empty where the value is no duration, or a
 /// short one.
-pub(super) fn shorten(name: &str, value: &Value) -> Vec<Value> {
+pub(crate) fn shorten(name: &str, value: &Value) -> Vec<Value> {
     match value {
         Value::Number(number) => number.as_f64().map(|number| shorter_numbers(name, number)).unwrap_or_default(),
         Value::String(text) if is_long(text) && limit(name).is_some() => {
@@ -51,7 +51,7 @@ pub(super) fn shorten(name: &str, value: &Value) -> Vec<Value> {
 }
 
 /// The numbers to try for an argument of that name, the shortest first.
-pub(super) fn shortest(name: &str) -> Vec<Value> {
+pub(crate) fn shortest(name: &str) -> Vec<Value> {
     shorter_numbers(name, f64::INFINITY)
 }
 

@@ -31,7 +31,7 @@ pub fn server_folder(suite: &Suite, server: &str) -> Option<String> {
 }
 
 /// Whether an argument of that name takes paths.
-pub(super) fn is_path(name: &str) -> bool {
+pub(crate) fn is_path(name: &str) -> bool {
     words(name).iter().any(|word| PATHS.contains(&word.as_str()))
 }
 

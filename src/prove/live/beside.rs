@@ -11,13 +11,13 @@ use crate::transport::http::{RawRequest, RawResponse, ResponseInterceptor};
 use crate::wire::{Catalog, HttpHead};
 
 /// A mutant that sees the requests beside the sessions with one server.
-pub(super) struct MutantBeside {
+pub(crate) struct MutantBeside {
     player: FaultPlayer,
     log: Arc<Mutex<ReplayLog>>,
 }
 
 impl MutantBeside {
-    pub(super) fn new(fault: Fault, catalog: &Catalog, log: Arc<Mutex<ReplayLog>>) -> Self {
+    pub(crate) fn new(fault: Fault, catalog: &Catalog, log: Arc<Mutex<ReplayLog>>) -> Self {
         let player = FaultPlayer::new(vec![fault]);
         player.learn(catalog);
         Self { player, log }

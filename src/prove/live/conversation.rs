@@ -12,16 +12,16 @@ use crate::wire::Catalog;
 
 /// The recorded conversation.
 #[derive(Debug)]
-pub(super) struct RecordedConversation {
-    pub(super) catalog: Catalog,
-    pub(super) capabilities: Value,
+pub(crate) struct RecordedConversation {
+    pub(crate) catalog: Catalog,
+    pub(crate) capabilities: Value,
     exchanges: Vec<MessageExchange>,
     keys: Vec<ExchangeKey>,
     redactor: Redactor,
 }
 
 impl RecordedConversation {
-    pub(super) fn new(
+    pub(crate) fn new(
         catalog: Catalog,
         capabilities: Value,
         exchanges: Vec<MessageExchange>,
@@ -32,14 +32,14 @@ impl RecordedConversation {
     }
 
     /// The key under which the recording knows a message.
-    pub(super) fn key(&self, owner: &str, said: &ClientMessage) -> ExchangeKey {
+    pub(crate) fn key(&self, owner: &str, said: &ClientMessage) -> ExchangeKey {
         ExchangeKey::of(owner, &redacted(said.clone(), &self.redactor))
     }
 }
 
 /// The sessions of a run with one server, laid over the recording.
 #[derive(Debug)]
-pub(super) struct LiveConversation {
+pub(crate) struct LiveConversation {
     recorded: Arc<RecordedConversation>,
     exchanges: Vec<MessageExchange>,
     /// Which of them happened in this run.
@@ -47,13 +47,13 @@ pub(super) struct LiveConversation {
 }
 
 impl LiveConversation {
-    pub(super) fn new(recorded: Arc<RecordedConversation>) -> Self {
+    pub(crate) fn new(recorded: Arc<RecordedConversation>) -> Self {
         let (exchanges, is_live) = (recorded.exchanges.clone(), vec![false; recorded.exchanges.len()]);
         Self { recorded, exchanges, is_live }
     }
 
     /// Puts an exchange that begins where the recording has it, or at the end.
-    pub(super) fn begin(&mut self, key: &ExchangeKey, exchange: MessageExchange) -> usize {
+    pub(crate) fn begin(&mut self, key: &ExchangeKey, exchange: MessageExchange) -> usize {
         if let Some(at) = self.counterpart(key, &exchange) {
             self.exchanges[at] = exchange;
             self.is_live[at] = true;
@@ -82,11 +82,11 @@ impl LiveConversation {
     }
 
     /// Adds something that came.
-    pub(super) fn add(&mut self, at: usize, reply: ServerReply) {
+    pub(crate) fn add(&mut self, at: usize, reply: ServerReply) {
         self.exchanges[at].replies.push(reply);
     }
 
-    pub(super) fn known(&self) -> ExchangeHistory<'_> {
+    pub(crate) fn known(&self) -> ExchangeHistory<'_> {
         let RecordedConversation { catalog, capabilities, .. } = &*self.recorded;
         ExchangeHistory { catalog, capabilities, exchanges: &self.exchanges }
     }

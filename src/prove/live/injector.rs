@@ -20,9 +20,9 @@ use crate::wire::{RpcMessage, classify};
 
 /// A mutant and its knowledge of a server, for all sessions of a run.
 #[derive(Debug, Clone)]
-pub(super) struct FaultContext {
-    pub(super) fault: Fault,
-    pub(super) recorded: Arc<RecordedConversation>,
+pub(crate) struct FaultContext {
+    pub(crate) fault: Fault,
+    pub(crate) recorded: Arc<RecordedConversation>,
     /// The sessions of the run so far: a fault may give one the answers of another.
     conversation: Arc<Mutex<LiveConversation>>,
     /// The recorded exchanges that it is expected to change.
@@ -31,7 +31,7 @@ pub(super) struct FaultContext {
 }
 
 impl FaultContext {
-    pub(super) fn new(
+    pub(crate) fn new(
         fault: Fault,
         recorded: RecordedConversation,
         expected: BTreeSet<usize>,
@@ -44,7 +44,7 @@ impl FaultContext {
 }
 
 /// A mutant on the link of one session.
-pub(super) struct FaultInjector {
+pub(crate) struct FaultInjector {
     fault_context: FaultContext,
     lane: String,
     counter: SessionCounter,
@@ -54,7 +54,7 @@ pub(super) struct FaultInjector {
 }
 
 /// A message of the client, where it stands in the conversation.
-pub(super) struct LiveMessage {
+pub(crate) struct LiveMessage {
     /// `None` for answers to the server.
     at: Option<usize>,
     moment: ReplayMoment,
@@ -73,7 +73,7 @@ struct OpenExchange {
 }
 
 impl FaultInjector {
-    pub(super) fn new(fault_context: FaultContext, lane: &str) -> Self {
+    pub(crate) fn new(fault_context: FaultContext, lane: &str) -> Self {
         let (lane, counter) = (lane.to_owned(), SessionCounter::default());
         Self { fault_context, lane, counter, open: Vec::new(), is_silent: false }
     }

@@ -11,23 +11,23 @@ use crate::transport::stdio::ServerCommand;
 
 /// The servers that a command starts, by lane, in each way in which they are started.
 #[derive(Debug, Default)]
-pub(in crate::prove) struct LaunchCommands(BTreeMap<String, Vec<Started>>);
+pub(crate) struct LaunchCommands(BTreeMap<String, Vec<Started>>);
 
 /// One thing that is different at some starts of a lane.
 #[derive(Debug, Clone)]
-pub(in crate::prove) struct AlteredStart {
-    pub(in crate::prove) alteration: Alteration,
+pub(crate) struct AlteredStart {
+    pub(crate) alteration: Alteration,
     /// The start with added settings that is altered; `None` for every start of the lane.
     only: Option<Started>,
 }
 
 impl LaunchCommands {
-    pub(in crate::prove) fn of(plan: &Plan, settings: &ProveSettings<'_>) -> Self {
+    pub(crate) fn of(plan: &Plan, settings: &ProveSettings<'_>) -> Self {
         Self(starts(plan, settings.options))
     }
 
     /// Everything that can be different when the server of a lane starts.
-    pub(in crate::prove) fn alterations(&self, start: &Start, lane: &str) -> Vec<AlteredStart> {
+    pub(crate) fn alterations(&self, start: &Start, lane: &str) -> Vec<AlteredStart> {
         let Some([written, others @ ..]) = self.0.get(lane).map(Vec::as_slice) else { return Vec::new() };
         let known = alterations(start, written);
         let mut altered: Vec<AlteredStart> = Vec::new();
@@ -45,14 +45,14 @@ impl LaunchCommands {
 
 impl AlteredStart {
     /// Changes a start that is meant.
-    pub(in crate::prove) fn apply(&self, command: &mut ServerCommand) {
+    pub(crate) fn apply(&self, command: &mut ServerCommand) {
         if self.only.as_ref().is_none_or(|only| is_start(only, command)) {
             self.alteration.apply(&mut command.program, &mut command.args, &mut command.env);
         }
     }
 
     /// Changes the link to a server that was started so.
-    pub(in crate::prove) fn link(&self, mut link: Link) -> Link {
+    pub(crate) fn link(&self, mut link: Link) -> Link {
         if let Some(more) = self.alteration.growth() {
             link.processes = link.processes.map(|processes| processes.growing(more));
         }

@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use self::beside::MutantBeside;
 use self::conversation::RecordedConversation;
 use self::injector::{FaultContext, FaultInjector};
-pub(super) use self::launch_commands::LaunchCommands;
+pub(crate) use self::launch_commands::LaunchCommands;
 use self::start::StartMutant;
 use super::baseline_run::{BaselineRun, check_live_baseline};
 use super::freeze::only;
@@ -37,7 +37,7 @@ use crate::runner::{Bail, Options, Tamper};
 
 /// Tries the mutants that a recording cannot decide, one at a time; returns what the run without any mutant showed, or
 /// nothing where there was nothing to try.
-pub(super) fn decide(
+pub(crate) fn decide(
     runner: &MutationRunner<'_>,
     jobs: &[MutantJob<'_>],
     launch_commands: &LaunchCommands,

@@ -14,9 +14,9 @@ use crate::taxonomy::Start;
 
 /// A mutant that changes how a server starts.
 #[derive(Clone, Copy)]
-pub(super) struct StartMutant<'a> {
-    pub(super) job: &'a MutantJob<'a>,
-    pub(super) start: &'a Start,
+pub(crate) struct StartMutant<'a> {
+    pub(crate) job: &'a MutantJob<'a>,
+    pub(crate) start: &'a Start,
 }
 
 /// A target whose start can be altered.
@@ -28,7 +28,7 @@ struct AlterableTarget {
 }
 
 /// The cases that can notice a mutant.
-pub(super) fn eligible_cases(
+pub(crate) fn eligible_cases(
     runner: &MutationRunner<'_>,
     mutant: StartMutant<'_>,
     launch_commands: &LaunchCommands,
@@ -64,7 +64,7 @@ fn alterable_targets(
 }
 
 /// Runs a mutant: it is killed where any of its alterations is noticed.
-pub(super) fn trial(
+pub(crate) fn trial(
     live_runner: &LiveRunner<'_>,
     mutant: StartMutant<'_>,
     launch_commands: &LaunchCommands,

@@ -9,16 +9,16 @@ use crate::wire::{RpcMessage, canonical, classify};
 
 /// A message of the client, as far as its answer depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::prove) struct ExchangeKey {
+pub(crate) struct ExchangeKey {
     /// The case; empty for handshakes and discovery.
-    pub(in crate::prove) owner: String,
+    pub(crate) owner: String,
     /// The method, and the parameters in canonical form; or the bytes of a raw message.
-    pub(in crate::prove) request: RequestKey,
+    pub(crate) request: RequestKey,
 }
 
 /// The message apart from its ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::prove) enum RequestKey {
+pub(crate) enum RequestKey {
     /// A message: its method, and its parameters in their canonical form.
     Message(String, String),
     /// Bytes.
@@ -26,17 +26,17 @@ pub(in crate::prove) enum RequestKey {
 }
 
 impl ExchangeKey {
-    pub(in crate::prove) fn of(owner: &str, sent: &ClientMessage) -> Self {
+    pub(crate) fn of(owner: &str, sent: &ClientMessage) -> Self {
         Self { owner: owner.to_owned(), request: RequestKey::of(sent) }
     }
 }
 
 /// How many sessions each owner has in each lane.
-pub(in crate::prove) type SessionNumbers = BTreeMap<(String, String), u32>;
+pub(crate) type SessionNumbers = BTreeMap<(String, String), u32>;
 
 /// Numbers the messages of one session, so that the same message is found again in a recording.
 #[derive(Debug, Default)]
-pub(in crate::prove) struct SessionCounter {
+pub(crate) struct SessionCounter {
     /// The session of each owner, counted from zero.
     sessions: BTreeMap<String, u32>,
     asked: BTreeMap<ExchangeKey, u32>,
@@ -44,20 +44,15 @@ pub(in crate::prove) struct SessionCounter {
 
 /// Which of several equal messages one is.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::prove) struct MessageNumber {
+pub(crate) struct MessageNumber {
     /// The session of its owner.
-    pub(in crate::prove) session: u32,
+    pub(crate) session: u32,
     /// How often the same was sent before in that session.
-    pub(in crate::prove) occurrence: u32,
+    pub(crate) occurrence: u32,
 }
 
 impl SessionCounter {
-    pub(in crate::prove) fn count(
-        &mut self,
-        lane: &str,
-        key: &ExchangeKey,
-        numbers: &mut SessionNumbers,
-    ) -> MessageNumber {
+    pub(crate) fn count(&mut self, lane: &str, key: &ExchangeKey, numbers: &mut SessionNumbers) -> MessageNumber {
         let session = *self.sessions.entry(key.owner.clone()).or_insert_with(|| {
             let next = numbers.entry((lane.to_owned(), key.owner.clone())).or_default();
             *next += 1;
@@ -70,7 +65,7 @@ impl SessionCounter {
 }
 
 impl RequestKey {
-    pub(in crate::prove) fn of(asked: &ClientMessage) -> Self {
+    pub(crate) fn of(asked: &ClientMessage) -> Self {
         match asked {
             ClientMessage::Message { method, params, .. } => Self::Message(method.clone(), canonical(params)),
             ClientMessage::Raw(bytes) => Self::Raw(bytes.trim_ascii().to_owned()),
@@ -79,12 +74,12 @@ impl RequestKey {
 }
 
 /// The message of the client that some bytes are; `None` for answers to the server and for bytes that are no JSON.
-pub(in crate::prove) fn read_message(bytes: &[u8]) -> Option<ClientMessage> {
+pub(crate) fn read_message(bytes: &[u8]) -> Option<ClientMessage> {
     asked(&serde_json::from_slice(bytes).ok()?)
 }
 
 /// The request or notification in a message of the client; `None` for answers to the server.
-pub(in crate::prove) fn asked(message: &Value) -> Option<ClientMessage> {
+pub(crate) fn asked(message: &Value) -> Option<ClientMessage> {
     match classify(message) {
         RpcMessage::Request { id, method, params } => Some(ClientMessage::Message {
             id: Some(id.to_json()),

@@ -21,7 +21,7 @@ use crate::redact::Redactor;
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, HttpHead, ListKind, Tool};
 
-pub(super) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
+pub(crate) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
 pub use self::recorder::RunRecorder;
 
 /// A run as it can be played back.
@@ -84,7 +84,7 @@ impl RunRecording {
 }
 
 /// A message of the client as a recording without secrets holds it.
-pub(in crate::prove) fn redacted(message: ClientMessage, redactor: &Redactor) -> ClientMessage {
+pub(crate) fn redacted(message: ClientMessage, redactor: &Redactor) -> ClientMessage {
     match message {
         _ if redactor.is_empty() => message,
         ClientMessage::Message { id, method, params } => {
@@ -147,7 +147,7 @@ impl TargetRecording {
 }
 
 /// The message that answers an exchange.
-pub(super) fn answer(exchange: &MessageExchange) -> Option<&Value> {
+pub(crate) fn answer(exchange: &MessageExchange) -> Option<&Value> {
     match &exchange.replies[exchange.answer()?].content {
         ReplyContent::Message(message) => Some(message),
         ReplyContent::Bytes(_)
@@ -163,7 +163,7 @@ fn items(page: &MessageExchange, kind: ListKind) -> Vec<Value> {
 }
 
 /// A request in a few words: `tools/call get_user`.
-pub(super) fn title(exchange: &MessageExchange) -> String {
+pub(crate) fn title(exchange: &MessageExchange) -> String {
     match &exchange.sent {
         ClientMessage::Raw(_) => "a raw message".to_owned(),
         ClientMessage::Message { method, params, .. } => match params["name"].as_str().or(params["uri"].as_str()) {

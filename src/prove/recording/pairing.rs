@@ -16,15 +16,15 @@ use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, classify};
 const NOT_WHOLE: &str = "its session was too long to be kept whole";
 
 /// The exchanges of a session.
-pub(super) struct SessionExchanges {
+pub(crate) struct SessionExchanges {
     /// In the order in which they were asked; sessions and occurrences are not counted yet.
-    pub(super) exchanges: Vec<MessageExchange>,
+    pub(crate) exchanges: Vec<MessageExchange>,
     /// The cases of which something cannot be played back, with the reason.
-    pub(super) unplayable: BTreeMap<String, String>,
+    pub(crate) unplayable: BTreeMap<String, String>,
 }
 
 /// Ties together what travelled in one session.
-pub(super) fn dialogue(session: &SessionFrames) -> SessionExchanges {
+pub(crate) fn dialogue(session: &SessionFrames) -> SessionExchanges {
     let mut tying = FramePairing {
         owners: owners(session),
         early: Vec::new(),

@@ -14,12 +14,12 @@ use crate::redact::Redactor;
 use crate::transport::{Link, replay};
 
 /// The replies that a mutant changed: by lane, by index of the exchange.
-pub(super) type MutatedReplies = BTreeMap<String, BTreeMap<usize, Vec<ServerReply>>>;
+pub(crate) type MutatedReplies = BTreeMap<String, BTreeMap<usize, Vec<ServerReply>>>;
 
 /// A recording whose exchanges can be found by what was asked.
 #[derive(Debug)]
-pub(super) struct IndexedRecording {
-    pub(super) recording: RunRecording,
+pub(crate) struct IndexedRecording {
+    pub(crate) recording: RunRecording,
     redactor: Redactor,
     lanes: BTreeMap<String, ExchangeIndex>,
 }
@@ -34,7 +34,7 @@ struct ExchangeIndex {
 }
 
 impl IndexedRecording {
-    pub(super) fn new(recording: RunRecording, redactor: Redactor) -> Self {
+    pub(crate) fn new(recording: RunRecording, redactor: Redactor) -> Self {
         let lanes = recording.lanes.iter().map(|(name, lane)| (name.clone(), index(lane))).collect();
         Self { recording, redactor, lanes }
     }
@@ -65,7 +65,7 @@ impl ExchangeIndex {
 
 /// The server that the sessions of one replayed run share.
 #[derive(Debug)]
-pub(super) struct ReplayServer {
+pub(crate) struct ReplayServer {
     indexed: Arc<IndexedRecording>,
     changes: MutatedReplies,
     log: Mutex<ReplayLog>,
@@ -73,38 +73,38 @@ pub(super) struct ReplayServer {
 
 /// The log of a replayed run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ReplayLog {
+pub(crate) struct ReplayLog {
     /// Where the recording had nothing to answer with.
-    pub(super) left: Vec<ReplayMoment>,
+    pub(crate) left: Vec<ReplayMoment>,
     /// Where a changed answer was given.
-    pub(super) struck: Vec<ReplayMoment>,
-    pub(super) sessions: SessionNumbers,
+    pub(crate) struck: Vec<ReplayMoment>,
+    pub(crate) sessions: SessionNumbers,
 }
 
 /// A moment of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ReplayMoment {
+pub(crate) struct ReplayMoment {
     /// The case; empty for handshakes and discovery.
-    pub(super) owner: String,
+    pub(crate) owner: String,
     /// The frame of the message of the client; zero for a raw message.
-    pub(super) frame: u32,
+    pub(crate) frame: u32,
     /// The session within the case.
-    pub(super) session: u32,
+    pub(crate) session: u32,
 }
 
 impl ReplayServer {
-    pub(super) fn new(indexed: Arc<IndexedRecording>, changes: MutatedReplies) -> Arc<Self> {
+    pub(crate) fn new(indexed: Arc<IndexedRecording>, changes: MutatedReplies) -> Arc<Self> {
         Arc::new(Self { indexed, changes, log: Mutex::default() })
     }
 
     /// Connects to a fresh session of a lane.
-    pub(super) fn connect(self: &Arc<Self>, lane: &str) -> Link {
+    pub(crate) fn connect(self: &Arc<Self>, lane: &str) -> Link {
         let transport = self.indexed.recording.lanes.get(lane).map(|lane| lane.transport).unwrap_or_default();
         replay::connect(transport, ReplaySession::new(Arc::clone(self), lane, transport))
     }
 
     /// The log so far.
-    pub(super) fn log(&self) -> ReplayLog {
+    pub(crate) fn log(&self) -> ReplayLog {
         self.lock().clone()
     }
 

@@ -16,7 +16,7 @@ use crate::transport::{Scheduled, TransportKind};
 /// The answer to a request that the recording does not know.
 const NOT_RECORDED: &str = "the recording holds no answer to this";
 
-pub(super) struct ReplaySession {
+pub(crate) struct ReplaySession {
     server: Arc<ReplayServer>,
     lane: String,
     transport: TransportKind,
@@ -37,7 +37,7 @@ enum ServerState {
 }
 
 impl ReplaySession {
-    pub(super) fn new(server: Arc<ReplayServer>, lane: &str, transport: TransportKind) -> Self {
+    pub(crate) fn new(server: Arc<ReplayServer>, lane: &str, transport: TransportKind) -> Self {
         Self {
             server,
             lane: lane.to_owned(),

@@ -14,15 +14,15 @@ use crate::wire::Catalog;
 
 /// The answer to a request, and the notifications before it.
 #[derive(Debug, Clone)]
-pub(super) struct ExchangeAnswer {
-    pub(super) message: Value,
-    pub(super) notifications: Vec<Arc<Value>>,
-    pub(super) elapsed: Duration,
+pub(crate) struct ExchangeAnswer {
+    pub(crate) message: Value,
+    pub(crate) notifications: Vec<Arc<Value>>,
+    pub(crate) elapsed: Duration,
 }
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnswerKind {
+pub(crate) enum AnswerKind {
     Served,
     /// With `isError: true`.
     Failed,
@@ -34,7 +34,7 @@ pub(super) enum AnswerKind {
 
 impl ExchangeAnswer {
     /// The answer to an exchange; `None` where nothing came that could be looked at.
-    pub(super) fn of(asked: &ClientMessage, replies: &[ServerReply]) -> Option<Self> {
+    pub(crate) fn of(asked: &ClientMessage, replies: &[ServerReply]) -> Option<Self> {
         let id = match asked {
             ClientMessage::Message { id, .. } => id.clone()?,
             ClientMessage::Raw(bytes) => {
@@ -51,7 +51,7 @@ impl ExchangeAnswer {
         })
     }
 
-    pub(super) fn kind(&self) -> AnswerKind {
+    pub(crate) fn kind(&self) -> AnswerKind {
         match (self.message.get("error"), self.message.get("result")) {
             (Some(_), _) => AnswerKind::Refused,
             (None, Some(result)) if result["isError"] == true => AnswerKind::Failed,
@@ -61,7 +61,7 @@ impl ExchangeAnswer {
     }
 
     /// The answer without what belongs to the envelope.
-    pub(super) fn said(&self) -> Value {
+    pub(crate) fn said(&self) -> Value {
         let mut message = self.message.clone();
         if let Some(members) = message.as_object_mut() {
             members.retain(|name, _| name == "result" || name == "error");
@@ -82,7 +82,7 @@ fn message(reply: &ServerReply) -> Option<&Value> {
 }
 
 /// The recorded answers to a request, as far as a fresh one would have to be like them.
-pub(super) fn elsewhere(
+pub(crate) fn elsewhere(
     exchanges: &[MessageExchange],
     exchange: &MessageExchange,
     like: AnswerKind,
@@ -101,16 +101,16 @@ pub(super) fn elsewhere(
 
 /// Everything that judging an expectation takes without a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ExpectationChecker<'a> {
-    pub(super) method: &'a str,
-    pub(super) params: &'a Value,
-    pub(super) catalog: &'a Catalog,
-    pub(super) names: &'a Names,
+pub(crate) struct ExpectationChecker<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: &'a Value,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) names: &'a Names,
 }
 
 impl ExpectationChecker<'_> {
     /// Whether an expectation holds; `None` where it is none.
-    pub(super) fn holds(self, item: &Value, answer: &ExchangeAnswer) -> Option<bool> {
+    pub(crate) fn holds(self, item: &Value, answer: &ExchangeAnswer) -> Option<bool> {
         let mut sources = Sources::default();
         let span = Span { source: sources.add(SourceFile::new("missing", "x")), start: 0, end: 1 };
         let expectation = Expectation::build(&from_json(item, span), &mut Vec::new())?;

@@ -9,16 +9,16 @@ const MOST: usize = 48;
 
 /// A path where two values are not the same.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Difference {
-    pub(super) path: DottedPath,
+pub(crate) struct Difference {
+    pub(crate) path: DottedPath,
     /// The value of the server; `None` where only the changed answer has one.
-    pub(super) healthy: Option<Value>,
+    pub(crate) healthy: Option<Value>,
     /// The value of the mutant; `None` where it took it away.
-    pub(super) changed: Option<Value>,
+    pub(crate) changed: Option<Value>,
 }
 
 /// A path in the fewest words that a person needs.
-pub(super) fn short(path: &DottedPath) -> String {
+pub(crate) fn short(path: &DottedPath) -> String {
     let known = ["result", "structuredContent"];
     let is_known = |(step, known): &(&PathStep, &str)| matches!(step, PathStep::Member(name) if name == known);
     let skipped = path.steps.iter().zip(known).take_while(is_known).count();
@@ -26,7 +26,7 @@ pub(super) fn short(path: &DottedPath) -> String {
 }
 
 /// Where two answers part, outermost first.
-pub(super) fn differences(healthy: &Value, changed: &Value) -> Vec<Difference> {
+pub(crate) fn differences(healthy: &Value, changed: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     part(&DottedPath::default(), healthy, changed, &mut found);
     found
@@ -70,7 +70,7 @@ fn part(path: &DottedPath, healthy: &Value, changed: &Value, found: &mut Vec<Dif
 }
 
 /// Every text, number and the like within a value, with its path.
-pub(super) fn scalars(value: &Value) -> Vec<(DottedPath, Value)> {
+pub(crate) fn scalars(value: &Value) -> Vec<(DottedPath, Value)> {
     let mut found = Vec::new();
     collect(&DottedPath::default(), value, &mut found);
     found

@@ -11,15 +11,15 @@ use crate::wire::ListKind;
 
 /// An expectation, and what it is about.
 #[derive(Debug, Clone)]
-pub(super) struct CandidateExpectation {
+pub(crate) struct CandidateExpectation {
     /// The matcher that must hold.
-    pub(super) item: Value,
+    pub(crate) item: Value,
     /// Its subject in a few words.
-    pub(super) about: String,
+    pub(crate) about: String,
     /// The thing that the server could do otherwise: `answer with another …`.
-    pub(super) could: String,
+    pub(crate) could: String,
     /// Whether it says what was recorded although that may depend on what was done before.
-    pub(super) may_depend_on_state: bool,
+    pub(crate) may_depend_on_state: bool,
 }
 
 /// Keys of matchers whose value is what was recorded.
@@ -39,44 +39,44 @@ fn pins(item: &Value) -> bool {
 
 impl CandidateExpectation {
     /// Whether it says what the server answered, so that a person has to confirm it.
-    pub(super) fn is_pinned(&self) -> bool {
+    pub(crate) fn is_pinned(&self) -> bool {
         pins(&self.item)
     }
 
-    pub(super) fn new(item: Value, about: impl Into<String>, could: impl Into<String>) -> Self {
+    pub(crate) fn new(item: Value, about: impl Into<String>, could: impl Into<String>) -> Self {
         Self { item, about: about.into(), could: could.into(), may_depend_on_state: false }
     }
 }
 
 /// A survivor with what a test would hear.
 #[derive(Debug)]
-pub(super) struct SuggestionContext<'a> {
-    pub(super) survivor: &'a Survivor<'a>,
-    pub(super) healthy: &'a ExchangeAnswer,
-    pub(super) changed: &'a ExchangeAnswer,
+pub(crate) struct SuggestionContext<'a> {
+    pub(crate) survivor: &'a Survivor<'a>,
+    pub(crate) healthy: &'a ExchangeAnswer,
+    pub(crate) changed: &'a ExchangeAnswer,
     /// The answers of the healthy server to the same elsewhere.
-    pub(super) others: &'a [ExchangeAnswer],
+    pub(crate) others: &'a [ExchangeAnswer],
     /// Values that earlier steps find out.
-    pub(super) known: &'a [KnownValue],
+    pub(crate) known: &'a [KnownValue],
     /// Whether anything that was said to the server may have changed what it keeps: saying it again changes it again.
-    pub(super) writes: bool,
+    pub(crate) writes: bool,
     /// Whether a list step asks for it, with all its pages.
-    pub(super) list: Option<ListKind>,
+    pub(crate) list: Option<ListKind>,
 }
 
 impl SuggestionContext<'_> {
     /// A recorded value as an expectation writes it; `None` where it holds a secret.
-    pub(super) fn pinned(&self, value: &Value) -> Option<Value> {
+    pub(crate) fn pinned(&self, value: &Value) -> Option<Value> {
         if has_secret(value) { None } else { filled(value, self.known) }
     }
 
-    pub(super) fn is_call(&self) -> bool {
+    pub(crate) fn is_call(&self) -> bool {
         self.survivor.exchange.tool().is_some()
     }
 }
 
 /// Everything that could be expected, the best first; nothing is known yet of whether it tells the two apart.
-pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
+pub(crate) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = endings(context);
     found.extend(forbidden(context));
     found.extend(errors(context));

@@ -9,7 +9,7 @@ use crate::path::{DottedPath, PathStep};
 
 /// How sure it is that a value comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Confidence {
+pub(crate) enum Confidence {
     /// It does.
     High,
     /// It may depend on what was done before.
@@ -20,7 +20,7 @@ pub(super) enum Confidence {
 
 /// Whether what was asked may change what is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallEffect {
+pub(crate) enum CallEffect {
     Reads,
     MayWrite,
 }
@@ -53,7 +53,7 @@ static PATTERNS: LazyLock<[Regex; 3]> =
     LazyLock::new(|| [FLEETING, FLEETING_NAMES, COUNTED_NAMES].map(|pattern| Regex::new(pattern).unwrap()));
 
 /// How much a value at a path can be relied on.
-pub(super) fn confidence(path: &DottedPath, value: &Value, effect: CallEffect) -> Confidence {
+pub(crate) fn confidence(path: &DottedPath, value: &Value, effect: CallEffect) -> Confidence {
     let [fleeting, fleeting_names, counted_names] = &*PATTERNS;
     let is_fleeting = |text: &str| fleeting.is_match(text);
     if path.names().any(|name| fleeting_names.is_match(name)) || texts(value).iter().any(|text| is_fleeting(text)) {
@@ -81,19 +81,19 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// Whether a text holds something that differs from run to run.
-pub(super) fn is_fleeting(text: &str) -> bool {
+pub(crate) fn is_fleeting(text: &str) -> bool {
     PATTERNS[0].is_match(text)
 }
 
 /// Whether a value is made anew each time, as far as the names of its field and its form tell.
-pub(in crate::prove) fn is_volatile(field: &str, value: &Value) -> bool {
+pub(crate) fn is_volatile(field: &str, value: &Value) -> bool {
     let names = field.split(['.', '[', ']']).filter(|name| !name.is_empty() && name.parse::<usize>().is_err());
     let path = DottedPath { steps: names.map(|name| PathStep::Member(name.to_owned())).collect() };
     confidence(&path, value, CallEffect::Reads) == Confidence::Volatile
 }
 
 /// Matchers that hold of any value like this one, the most telling first.
-pub(super) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
+pub(crate) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
     let mut found = Vec::new();
     if let Value::String(text) = value {
         found.extend(shape(text).map(|pattern| ("matches", pattern.into())));
@@ -108,7 +108,7 @@ pub(super) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
 }
 
 /// The JSON type of a value, as `type:` names it.
-pub(super) fn kind(value: &Value) -> &'static str {
+pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

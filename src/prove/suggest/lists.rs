@@ -15,7 +15,7 @@ const MOST: usize = 20;
 const LONGEST: usize = 400;
 
 /// Expectations where a page of a list differs.
-pub(super) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<CandidateExpectation> {
+pub(crate) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<CandidateExpectation> {
     let (was, is) = (items(&context.healthy.message, kind), items(&context.changed.message, kind));
     let all = offered(context, kind);
     let named = |item: &Value| item[key(kind)].as_str().map(str::to_owned);
@@ -150,7 +150,7 @@ fn key(kind: ListKind) -> &'static str {
 }
 
 /// The whole list instead of one of its pages, as a list step shows it: as it was, and with the changed page.
-pub(super) fn whole(
+pub(crate) fn whole(
     catalog: &Catalog,
     kind: ListKind,
     was: &ExchangeAnswer,

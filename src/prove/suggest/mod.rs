@@ -24,32 +24,32 @@ use crate::event::Missing;
 use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
 
-pub(super) use self::confidence::is_volatile;
+pub(crate) use self::confidence::is_volatile;
 pub use self::suite_file::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
 /// A survivor at one injection site: the exchange as it was, and as the mutant made it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Survivor<'a> {
+pub(crate) struct Survivor<'a> {
     /// The target in which the mutant was injected.
-    pub(super) lane: &'a TargetRecording,
+    pub(crate) lane: &'a TargetRecording,
     /// How many servers the suite has; with several, tests say on which they run.
-    pub(super) lane_count: usize,
+    pub(crate) lane_count: usize,
     /// The offer of the healthy server.
-    pub(super) catalog: &'a Catalog,
+    pub(crate) catalog: &'a Catalog,
     /// The exchange as it was recorded.
-    pub(super) exchange: &'a MessageExchange,
+    pub(crate) exchange: &'a MessageExchange,
     /// The replies with the mutant.
-    pub(super) changed: &'a [ServerReply],
+    pub(crate) changed: &'a [ServerReply],
     /// The fault that the mutant imitates.
-    pub(super) variant: &'a str,
+    pub(crate) variant: &'a str,
     /// The field that it changed; empty if it changed the answer as a whole.
-    pub(super) field: &'a str,
+    pub(crate) field: &'a str,
     /// The tool that has the fault, if it is one of a tool.
-    pub(super) tool: Option<&'a str>,
+    pub(crate) tool: Option<&'a str>,
 }
 
 /// The test that would have noticed; `None` where nothing that suites can say today tells the two apart.
-pub(super) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
+pub(crate) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
     let suggestion = start_timeout::suggest(survivor).or_else(|| test::suggest(survivor))?;
     Some(Missing {
         tool: survivor.tool.map(str::to_owned),

@@ -11,7 +11,7 @@ use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, likenesses};
 use crate::path::{DottedPath, PathStep};
 
-pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
+pub(crate) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();
     for method in methods(context.healthy).union(&methods(context.changed)) {
         let (was, is) = (of(context.healthy, method), of(context.changed, method));

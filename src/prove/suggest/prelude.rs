@@ -22,20 +22,20 @@ const TAKEN: [&str; 9] =
 
 /// A call, and how it came to it.
 #[derive(Debug)]
-pub(super) struct Prelude {
+pub(crate) struct Prelude {
     /// The steps before it, without expectations.
-    pub(super) earlier: Vec<Value>,
+    pub(crate) earlier: Vec<Value>,
     /// The step itself, still without expectations.
-    pub(super) step: Map<String, Value>,
+    pub(crate) step: Map<String, Value>,
     /// Values that earlier steps find out.
-    pub(super) known: Vec<KnownValue>,
+    pub(crate) known: Vec<KnownValue>,
     /// Whether something that was done before cannot be done again.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl Prelude {
     /// The same values as templates see them.
-    pub(super) fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> Names {
         self.known.iter().cloned().collect()
     }
 }
@@ -49,7 +49,7 @@ struct CapturedValue {
 }
 
 /// The steps that lead to an exchange, and the exchange as the last of them.
-pub(super) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &MessageExchange) -> Option<Prelude> {
+pub(crate) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &MessageExchange) -> Option<Prelude> {
     let own = action(exchange, lane)?;
     let (kept, is_cut) = before(lane, catalog, exchange);
     let mut told: Vec<(&MessageExchange, Value)> = kept;
@@ -120,7 +120,7 @@ fn is_by_itself(exchange: &MessageExchange) -> bool {
 }
 
 /// Whether a request may change what the server keeps.
-pub(super) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
+pub(crate) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
     let reads = ["resources/read", "prompts/get", "completion/complete", "ping", "server/discover"];
     match (exchange.tool(), exchange.method()) {
         (Some(tool), _) => {

@@ -14,7 +14,7 @@ use crate::source::duration_text;
 const LIMITS: [u64; 6] = [10, 5, 3, 20, 30, 60];
 
 /// The setting of a suite for the time of a start; `None` where the change is no delay of a handshake.
-pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let exchange = survivor.exchange;
     let is_handshake = matches!(exchange.method(), Some("initialize" | "server/discover"));
     if !exchange.owner.is_empty() || !is_handshake {

@@ -15,7 +15,7 @@ const SECRET: &str = "[redacted]";
 const ADDED: [&str; 3] = ["inputResponses", "requestState", "_meta"];
 
 /// The step that says the same; `None` where no step could, or where it takes a secret.
-pub(super) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Option<Value> {
+pub(crate) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Option<Value> {
     let (id, method, params) = match &exchange.sent {
         ClientMessage::Raw(bytes) => return raw(bytes),
         ClientMessage::Message { id, method, params } => (id, method.as_str(), params),
@@ -108,7 +108,7 @@ fn raw(bytes: &[u8]) -> Option<Value> {
 }
 
 /// Whether a value holds something that the recording does not know.
-pub(super) fn has_secret(value: &Value) -> bool {
+pub(crate) fn has_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(SECRET),
         Value::Array(items) => items.iter().any(has_secret),
@@ -118,11 +118,11 @@ pub(super) fn has_secret(value: &Value) -> bool {
 }
 
 /// A name for a value of the run, and the value that it had in the recording.
-pub(super) type KnownValue = (String, Value);
+pub(crate) type KnownValue = (String, Value);
 
 /// A recorded value as a suite writes it: with names for what differs from run to run, and no template by accident;
 /// `None` where a suite cannot write it.
-pub(super) fn filled(value: &Value, known: &[KnownValue]) -> Option<Value> {
+pub(crate) fn filled(value: &Value, known: &[KnownValue]) -> Option<Value> {
     if let Some((name, _)) = known.iter().find(|(_, recorded)| recorded == value) {
         return Some(format!("{{{{ {name} }}}}").into());
     }
@@ -154,7 +154,7 @@ fn text_filled(text: &str, known: &[KnownValue]) -> Option<String> {
 }
 
 /// Where a text holds a word that is no part of a longer one.
-pub(super) fn whole_word(text: &str, word: &str) -> Option<std::ops::Range<usize>> {
+pub(crate) fn whole_word(text: &str, word: &str) -> Option<std::ops::Range<usize>> {
     let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '-' && c != '_');
     let found = text.match_indices(word).map(|(at, _)| at..at + word.len());
     found

@@ -18,17 +18,17 @@ const LONGEST_NAME: usize = 70;
 
 /// A test that a suite should have.
 #[derive(Debug)]
-pub(super) struct SuggestedTest {
+pub(crate) struct SuggestedTest {
     /// The thing that the server could do, without the end of the sentence.
-    pub(super) could: String,
+    pub(crate) could: String,
     /// A list with a test, or a part of a suite.
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// Notes for the reader.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// The test; `None` where nothing that a suite can say today tells the two apart.
-pub(super) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let exchange = survivor.exchange;
     match exchange.method() {
         Some("notifications/cancelled") => return cancelled(survivor),
@@ -214,7 +214,7 @@ const WAIT: &str = "50ms";
 
 impl SuggestedTest {
     /// The suggestion as YAML; `None` where it would not be read as it is meant.
-    pub(super) fn yaml(&self) -> Option<String> {
+    pub(crate) fn yaml(&self) -> Option<String> {
         let text = yaml::block(&self.value, 0);
         (yaml::read(&text).as_ref() == Some(&self.value)).then(|| {
             let notes = self.notes.iter().flat_map(|note| ["# ", note.as_str(), "\n"]);

@@ -27,7 +27,7 @@ enum Preference {
 }
 
 /// Expectations where two answers differ.
-pub(super) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
+pub(crate) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     if context.healthy.kind() == AnswerKind::Odd {
         return Vec::new();
     }
@@ -195,7 +195,7 @@ fn texts(
 }
 
 /// Matchers of a text that hold for one and not for the other, as far as can be told.
-pub(super) fn text_matchers(context: &SuggestionContext<'_>, one: &str, other: &str) -> Vec<Value> {
+pub(crate) fn text_matchers(context: &SuggestionContext<'_>, one: &str, other: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut push = |matcher: &str, value: Value| {
         found.extend(context.pinned(&value).map(|value| json!({ matcher: value })));

@@ -19,7 +19,7 @@ const WIDTH: usize = 100;
 const EXCHANGE_LIMIT: usize = 1024;
 
 /// Turns a case into an element.
-pub(super) fn test_case(result: &CaseResult, several_servers: bool) -> TestCase {
+pub(crate) fn test_case(result: &CaseResult, several_servers: bool) -> TestCase {
     let info = &result.case;
     let mut element = TestCase::new(text::attribute(&wording::name(info, several_servers)), status(result));
     element.set_classname(text::attribute(&text::classname(&info.file)));

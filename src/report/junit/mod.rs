@@ -27,14 +27,14 @@ use super::fold::{Report, SuiteReport};
 use super::proven::MutantCounts;
 use super::{Format, wording};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "junit",
     about: "JUnit XML for Jenkins, GitLab, GitHub actions and most others",
     render: |report, _| text(&document(report)),
 };
 
 /// The report before it is written.
-pub(super) fn document(report: &Report) -> quick_junit::Report {
+pub(crate) fn document(report: &Report) -> quick_junit::Report {
     let mut document = quick_junit::Report::new("mcprove");
     if let Some(started) = report.started()
         && let Some(timestamp) = i64::try_from(started.started_unix_ms).ok().and_then(DateTime::from_timestamp_millis)
@@ -49,7 +49,7 @@ pub(super) fn document(report: &Report) -> quick_junit::Report {
 }
 
 /// A report as it is written.
-pub(super) fn text(document: &quick_junit::Report) -> String {
+pub(crate) fn text(document: &quick_junit::Report) -> String {
     let written = document.to_string();
     debug_assert!(written.is_ok(), "memory does not refuse: {written:?}");
     text::without_commands(&written.unwrap_or_default())

@@ -11,17 +11,17 @@ use crate::source;
 use super::super::limit;
 
 /// Text of an attribute, on one line.
-pub(super) fn attribute(text: &str) -> XmlString {
+pub(crate) fn attribute(text: &str) -> XmlString {
     XmlString::new(source::visible_line(&limit::cut(text)))
 }
 
 /// Text of an element.
-pub(super) fn element(text: &str) -> XmlString {
+pub(crate) fn element(text: &str) -> XmlString {
     XmlString::new(source::visible(text))
 }
 
 /// The same document, in which the log of a CI service finds no command: `::` at the start of a line, and `##[`.
-pub(super) fn without_commands(document: &str) -> String {
+pub(crate) fn without_commands(document: &str) -> String {
     let line = |line: &str| match line.trim_start().strip_prefix("::") {
         Some(rest) => format!("{}&#58;:{rest}", &line[..line.len() - rest.len() - 2]),
         None => line.to_owned(),
@@ -30,7 +30,7 @@ pub(super) fn without_commands(document: &str) -> String {
 }
 
 /// `examples/users.yml` becomes `examples.users`.
-pub(super) fn classname(file: &str) -> String {
+pub(crate) fn classname(file: &str) -> String {
     let path = Path::new(file).with_extension("");
     let parts: Vec<String> = path
         .components()

@@ -18,7 +18,7 @@ use super::fold::{Report, SuiteReport, Totals};
 use super::terminal::{self, CaseDetail, Groups};
 use super::{Format, limit, wording};
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "markdown",
     about: "a summary for `$GITHUB_STEP_SUMMARY` and for comments on merge requests",
     render: |report, _| render(report),

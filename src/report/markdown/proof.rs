@@ -12,7 +12,7 @@ use super::{LISTED, code, fenced};
 const SURVIVORS: usize = 150 * 1024;
 
 /// The mark and the sentence of a proof that has no run around it.
-pub(super) fn verdict(proof: &Proof) -> (&'static str, String) {
+pub(crate) fn verdict(proof: &Proof) -> (&'static str, String) {
     let mark = match proof.all_gates().all(|gate| gate.met) {
         _ if proof.all_gates().next().is_none() => "➖",
         true => "✅",
@@ -21,7 +21,7 @@ pub(super) fn verdict(proof: &Proof) -> (&'static str, String) {
     (mark, proven::sentence(proof))
 }
 
-pub(super) fn mutants(proof: &Proof) -> String {
+pub(crate) fn mutants(proof: &Proof) -> String {
     let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
     let mut text = format!("### Mutants\n\n{}\n", MutantCounts::of(&proof.mutants).told());
     if let Some(live) = proven::live(&proof.mutants) {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Says what came back: `isError, text "not found"`, `JSON-RPC error -32602, message "no"`, or the JSON itself.
-pub(super) fn answer_text(received: &str) -> String {
+pub(crate) fn answer_text(received: &str) -> String {
     if received.trim().is_empty() {
         return "no answer".to_owned();
     }

@@ -10,14 +10,14 @@ use super::layout::{self, plural};
 const MOST_LINES: usize = 4;
 
 /// A warning to print before the first call.
-pub(in crate::report) fn writing(chosen: &ToolsChosen, style: &Style) -> String {
+pub(crate) fn writing(chosen: &ToolsChosen, style: &Style) -> String {
     let text =
         format!("generated cases may change the data of `{}`: they call {}", chosen.server, list(&chosen.writing));
     layout::indent(&layout::wrap(&text, style.width.saturating_sub(2)).join("\n"), "  ")
 }
 
 /// The tools that no generated case called, and what would include them; each server once.
-pub(super) fn left_alone(report: &Report, style: &Style) -> String {
+pub(crate) fn left_alone(report: &Report, style: &Style) -> String {
     let mut told: Vec<String> = Vec::new();
     for chosen in report.tools_chosen().filter(|chosen| !chosen.left_alone.is_empty()) {
         let count = plural(chosen.left_alone.len(), "tool");

@@ -21,7 +21,7 @@ struct Row {
 }
 
 /// Every comparison of a run.
-pub(super) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
+pub(crate) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
     let parities = report.parities();
     let is_one = parities.len() < 2;
     let mut sections: Vec<String> = parities

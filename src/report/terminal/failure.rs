@@ -77,7 +77,7 @@ pub(crate) fn mark(result: &CaseResult) -> (&'static str, anstyle::Style) {
 }
 
 /// The name of a case with its row.
-pub(super) fn name(info: &CaseInfo) -> String {
+pub(crate) fn name(info: &CaseInfo) -> String {
     let row = info.row.as_ref().map(|row| format!(" [{row}]")).unwrap_or_default();
     layout::crop(&format!("{}{row}", info.name), NAME)
 }

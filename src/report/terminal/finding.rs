@@ -16,7 +16,7 @@ const EVIDENCE: usize = 4;
 const EVIDENCE_NAME: usize = 20;
 
 /// Shows a finding; `answered` is the exchange whose answer stands below it.
-pub(super) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> String {
+pub(crate) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2), ..*style };
     let severity = match finding.level {
         RequirementLevel::Must => Severity::Error,

@@ -6,19 +6,19 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::source::{Color, Style, visible, visible_line};
 
 /// Good news.
-pub(super) const GREEN: anstyle::Style = AnsiColor::Green.on_default().bold();
+pub(crate) const GREEN: anstyle::Style = AnsiColor::Green.on_default().bold();
 /// Findings.
-pub(super) const RED: anstyle::Style = AnsiColor::BrightRed.on_default().bold();
+pub(crate) const RED: anstyle::Style = AnsiColor::BrightRed.on_default().bold();
 /// Doubts.
-pub(super) const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default().bold();
 /// The style of what is read last.
-pub(super) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+pub(crate) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
 /// The style of what is read first.
-pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
+pub(crate) const BOLD: anstyle::Style = anstyle::Style::new().bold();
 
 /// Which lines of a long text stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeepLines {
+pub(crate) enum KeepLines {
     /// The first ones.
     First(usize),
     /// The last ones.
@@ -26,7 +26,7 @@ pub(super) enum KeepLines {
 }
 
 /// The text in a colour, if colours may be used.
-pub(super) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
+pub(crate) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
     match style.color {
         Color::Always if !text.is_empty() => format!("{look}{text}{look:#}"),
         Color::Always | Color::Never => text.to_owned(),
@@ -34,7 +34,7 @@ pub(super) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
 }
 
 /// How many columns a text without colours fills.
-pub(in super::super) fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
@@ -64,7 +64,7 @@ fn crop_frame(line: &str, width: usize) -> String {
 }
 
 /// The space and text after `left` that put `right` at the right edge; on the next line if there is no room.
-pub(super) fn flush_right(left: &str, right: &str, style: &Style) -> String {
+pub(crate) fn flush_right(left: &str, right: &str, style: &Style) -> String {
     if right.is_empty() {
         return String::new();
     }
@@ -82,7 +82,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Like [`wrap`], with a limit on the number of lines.
-pub(super) fn wrap_some(text: &str, width: usize, lines: usize) -> String {
+pub(crate) fn wrap_some(text: &str, width: usize, lines: usize) -> String {
     let mut wrapped = wrap(text, width);
     if wrapped.len() > lines {
         wrapped.truncate(lines);
@@ -94,12 +94,12 @@ pub(super) fn wrap_some(text: &str, width: usize, lines: usize) -> String {
 }
 
 /// How many lines of that width hold as much as so many of an ordinary terminal.
-pub(super) fn lines_in(lines: usize, width: usize) -> usize {
+pub(crate) fn lines_in(lines: usize, width: usize) -> usize {
     lines.max((lines * 60).div_ceil(width.max(1)))
 }
 
 /// Some lines of a text, each cropped, with a word about those left out.
-pub(super) fn block(text: &str, keep: KeepLines, width: usize) -> String {
+pub(crate) fn block(text: &str, keep: KeepLines, width: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (from, to) = match keep {
         KeepLines::First(count) => (0, count.min(lines.len())),
@@ -116,7 +116,7 @@ pub(super) fn block(text: &str, keep: KeepLines, width: usize) -> String {
 }
 
 /// Every line moved to the right.
-pub(super) fn indent(text: &str, by: &str) -> String {
+pub(crate) fn indent(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
 }
 

@@ -17,21 +17,21 @@ mod section;
 mod summary;
 mod view;
 
-pub(super) use self::chosen::writing;
+pub(crate) use self::chosen::writing;
 pub use self::failure::failure;
-pub(super) use self::failure::{further, line, mark, said};
-pub(super) use self::groups::{CaseDetail, Groups};
+pub(crate) use self::failure::{further, line, mark, said};
+pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
 pub(crate) use self::layout::without_commands;
-pub(super) use self::layout::{columns, plural, wrap};
+pub(crate) use self::layout::{columns, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
-pub(super) use self::summary::{counts, hidden_reason, is_trouble, totals_mark};
+pub(crate) use self::summary::{counts, hidden_reason, is_trouble, totals_mark};
 pub use self::view::{Cases, Failures, Families, View};
 
 use super::Format;
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "text",
     about: "the text that the terminal shows at the end of a run",
     render: |report, style| summary(report, View::WHOLE, style),

@@ -16,7 +16,7 @@ fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
 }
 
 /// The suites as they are typed.
-pub(super) fn files(report: &Report) -> String {
+pub(crate) fn files(report: &Report) -> String {
     let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
     let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
     visible_line(&files).into_owned()
@@ -49,7 +49,7 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
 }
 
 /// The command that looks closer at what went wrong.
-pub(super) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>], style: &Style) -> String {
+pub(crate) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>], style: &Style) -> String {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
     if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.rerun_command.is_empty()) {
         return String::new();

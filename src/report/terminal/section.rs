@@ -11,7 +11,7 @@ const FIGURES: usize = 30;
 const LINES: usize = 6;
 
 /// Every section of a run.
-pub(super) fn sections(finished: &RunFinished, style: &Style) -> Vec<String> {
+pub(crate) fn sections(finished: &RunFinished, style: &Style) -> Vec<String> {
     finished.sections.iter().map(|one| section(one, style)).collect()
 }
 

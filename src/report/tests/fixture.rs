@@ -10,11 +10,11 @@ use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally, Taxonomy};
 use crate::transport::TransportKind;
 
 /// What hostile servers say: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
-pub(super) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}gnp.exe\u{2066} <script>alert('x')</script> ]]> \
+pub(crate) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}gnp.exe\u{2066} <script>alert('x')</script> ]]> \
                                   &amp; \0\u{8}\u{c}\u{7f}\u{9b}31m\u{feff}\u{fffe}\u{ffff} | `code` %0A::error::x";
 
 /// The whole run.
-pub(super) fn events() -> Vec<Event> {
+pub(crate) fn events() -> Vec<Event> {
     let mut events = vec![Event::RunStarted(started())];
     events.push(ready("examples/users.yml", "users", "2025-11-25", 340_000));
     events.push(ready("examples/users.yml", "staging", "2026-07-28", 1_250_000));
@@ -47,7 +47,7 @@ fn started() -> RunStarted {
     }
 }
 
-pub(super) fn finished() -> RunFinished {
+pub(crate) fn finished() -> RunFinished {
     let gates = vec![
         Gate { figure: Figure::Plain, threshold: 40.0, met: true },
         Gate { figure: Figure::Weighted, threshold: 62.5, met: false },
@@ -174,7 +174,7 @@ fn info(line: usize, name: &str, row: Option<&str>) -> CaseInfo {
 }
 
 /// A case that passed, which the others are made from.
-pub(in super::super) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
+pub(crate) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
     let again = match row {
         Some(row) => format!("mcprove run examples/users.yml:{line} --row '{row}'"),
         None => format!("mcprove run examples/users.yml:{line}"),
@@ -221,7 +221,7 @@ fn quote(line: usize, text: &str, marked: &str, label: &str) -> Quote {
 }
 
 /// The same case, failed.
-pub(in super::super) fn failed(result: CaseResult, findings: Vec<Finding>) -> CaseResult {
+pub(crate) fn failed(result: CaseResult, findings: Vec<Finding>) -> CaseResult {
     CaseResult { outcome: Outcome::Failed, findings, judged: Vec::new(), ..result }
 }
 

@@ -12,7 +12,7 @@ use super::fixture::{failed, passed};
 use super::rich;
 
 /// What a server says to be obeyed by whoever shows it.
-pub(super) const COMMANDS: [&str; 10] = [
+pub(crate) const COMMANDS: [&str; 10] = [
     "x\n::error::owned",
     "x\r\n  ::set-output name=a::b",
     "::add-mask::x\n##[error]owned ##[group]",
@@ -80,7 +80,7 @@ fn no_server_gives_orders_to_a_runner() {
 }
 
 /// Every line is a command of ours, with the properties that it should have.
-pub(super) fn check_commands(text: &str) {
+pub(crate) fn check_commands(text: &str) {
     for line in text.lines() {
         assert!(["::error ", "::warning ", "::notice "].iter().any(|start| line.starts_with(start)), "{line}");
         let (properties, _) = line[2..].split_once("::").unwrap();
@@ -100,7 +100,7 @@ fn nothing_breaks_out_of_a_summary() {
 }
 
 /// Whatever others wrote stands in code.
-pub(super) fn check_markup(text: &str) {
+pub(crate) fn check_markup(text: &str) {
     let mut fence = None;
     for line in text.lines() {
         let run = line.chars().take_while(|c| *c == '`').count();
@@ -169,7 +169,7 @@ fn test_points() {
 }
 
 /// Reads TAP strictly and returns the number of test points.
-pub(super) fn points(text: &str) -> usize {
+pub(crate) fn points(text: &str) -> usize {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("TAP version 14"));
     let plan: usize = lines.next().and_then(|plan| plan.strip_prefix("1..")).unwrap().parse().unwrap();
@@ -247,7 +247,7 @@ fn code_scanning_refuses_no_run_for_its_size() {
 
 /// What the specification requires of the properties that are written (section 3 of SARIF 2.1.0), and what code scanning
 /// requires beyond it.
-pub(super) fn check_sarif(document: &Value) {
+pub(crate) fn check_sarif(document: &Value) {
     assert_eq!((document["version"].as_str(), document["runs"].as_array().map(Vec::len)), (Some("2.1.0"), Some(1)));
     let run = &document["runs"][0];
     assert_eq!(run["tool"]["driver"]["name"], "mcprove");

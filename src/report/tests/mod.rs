@@ -2,7 +2,7 @@
 
 mod documents;
 mod files;
-pub(super) mod fixture;
+pub(crate) mod fixture;
 mod machines;
 mod parity;
 mod proofs;

@@ -12,7 +12,7 @@ enum AnswerKind {
 }
 
 /// Reports every matcher that does not apply to the answer of its step.
-pub(super) fn check(step: &Node, action: &str, found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(step: &Node, action: &str, found: &mut Vec<Diagnostic>) {
     let kind = match action {
         "http" => AnswerKind::Http,
         _ if step.get("cancel").is_some() => AnswerKind::Cancelled,

@@ -17,9 +17,9 @@ use std::time::Duration;
 use crate::source::{Located, Node, Span, parse_duration};
 
 pub(crate) use self::rule::level;
-pub(super) use self::server::{answers, run_options, servers};
+pub(crate) use self::server::{answers, run_options, servers};
 pub(crate) use self::step::steps;
-pub(super) use self::step::steps_around;
+pub(crate) use self::step::steps_around;
 pub(crate) use self::test::{NamedFaults, injected, named_faults, recovery, skip_reason, test};
 pub(crate) use self::tools::{selected_tools, tool_selection};
 

@@ -9,7 +9,7 @@ use crate::suite::model::{
     Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted, not_base64,
 };
 
-pub(super) fn http(node: &Node, found: &mut Vec<Diagnostic>) -> RawHttp {
+pub(crate) fn http(node: &Node, found: &mut Vec<Diagnostic>) -> RawHttp {
     let headers = node.get("headers").map(Node::entries).unwrap_or_default().to_vec();
     for value in headers.iter().flat_map(|(_, value)| std::iter::once(value).chain(value.items())) {
         payload(value, found);
@@ -73,7 +73,7 @@ fn base64(node: &Node, found: &mut Vec<Diagnostic>) {
     }
 }
 
-pub(super) fn send(node: &Node, found: &mut Vec<Diagnostic>) -> Option<RawSend> {
+pub(crate) fn send(node: &Node, found: &mut Vec<Diagnostic>) -> Option<RawSend> {
     let watch = SEND.duration(node, "for").unwrap_or_default();
     if node.text().is_some() {
         let lines = vec![Payload::Text(node.clone())];
@@ -112,7 +112,7 @@ pub(super) fn send(node: &Node, found: &mut Vec<Diagnostic>) -> Option<RawSend> 
 }
 
 /// When the request of a step is taken back.
-pub(super) fn cancel(step: &Node) -> Option<Cancel> {
+pub(crate) fn cancel(step: &Node) -> Option<Cancel> {
     let node = step.get("cancel")?;
     let when = match CANCEL.duration(node, "after") {
         Some(after) => CancelWhen::After(after),

@@ -10,7 +10,7 @@ use crate::suite::model::{Carrier, Handshake, Level, Need, Rule, Step};
 use crate::wire::Revision;
 
 /// The rule for which a test stands.
-pub(super) fn rule(node: &Node) -> Option<Arc<Rule>> {
+pub(crate) fn rule(node: &Node) -> Option<Arc<Rule>> {
     let rule = node.get("rule")?;
     let text = |key: &str| rule.get(key).and_then(Node::text).map(str::to_owned);
     let named = texts(rule.get("revisions"));
@@ -56,7 +56,7 @@ fn carrier(node: &Node) -> Option<Carrier> {
 }
 
 /// The needs of a test.
-pub(super) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
+pub(crate) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
     node.get("needs").map(Node::items).unwrap_or_default().iter().flat_map(|item| need(item, found)).collect()
 }
 
@@ -86,17 +86,17 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
 }
 
 /// Steps that must go well before the others count.
-pub(super) fn preconditions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+pub(crate) fn preconditions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     steps(node.get("witness"), found)
 }
 
 /// The texts that all frames are searched for.
-pub(super) fn scans(node: &Node) -> Vec<Located<String>> {
+pub(crate) fn scans(node: &Node) -> Vec<Located<String>> {
     let Some(scan) = node.get("scan") else { return Vec::new() };
     scan.located_text().map_or_else(|| texts(Some(scan)), |one| vec![one])
 }
 
 /// Whether the session of a test begins with a handshake.
-pub(super) fn handshake(node: &Node) -> Handshake {
+pub(crate) fn handshake(node: &Node) -> Handshake {
     if node.get("handshake").and_then(Node::flag) == Some(false) { Handshake::Skip } else { Handshake::Perform }
 }

@@ -11,7 +11,7 @@ use crate::suite::model::{
 };
 use crate::wire::{Revision, address};
 
-pub(in crate::suite) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
+pub(crate) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
     let single = root.entries().iter().filter(|(key, _)| key.value == "server");
     let many = root.get("servers").map(Node::entries).unwrap_or_default().iter();
     single.chain(many).filter_map(|(key, node)| Some((key.value.clone(), server(node, folder, found)?))).collect()
@@ -167,7 +167,7 @@ fn protocols(node: Option<&Node>) -> Vec<Protocol> {
     words.map(|word| Revision::parse(word).map_or(Protocol::Auto, Protocol::Fixed)).collect()
 }
 
-pub(in crate::suite) fn run_options(node: Option<&Node>) -> RunOptions {
+pub(crate) fn run_options(node: Option<&Node>) -> RunOptions {
     let Some(node) = node else { return RunOptions::default() };
     RunOptions {
         restart_policy: match node.get("restart_policy").and_then(Node::text) {
@@ -187,7 +187,7 @@ pub(in crate::suite) fn run_options(node: Option<&Node>) -> RunOptions {
     }
 }
 
-pub(in crate::suite) fn answers(node: Option<&Node>) -> Answers {
+pub(crate) fn answers(node: Option<&Node>) -> Answers {
     let get = |key: &str| node.and_then(|node| node.get(key)).cloned();
     Answers { sampling: get("sampling"), elicitation: get("elicitation"), roots: get("roots") }
 }

@@ -12,12 +12,12 @@ use crate::suite::snapshot::{Per, Snapshot};
 const LONGEST: usize = 80;
 
 /// Whether a step asks for a comparison, however badly.
-pub(super) fn is_asked(step: &Node) -> bool {
+pub(crate) fn is_asked(step: &Node) -> bool {
     step.get("snapshot").is_some_and(|settings| settings.flag() != Some(false))
 }
 
 /// Reads the snapshot of a step; `snapshot: false` is none.
-pub(super) fn read(step: &Node, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
+pub(crate) fn read(step: &Node, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
     let settings = step.get("snapshot").filter(|settings| settings.flag() != Some(false))?;
     let fits = matches!(settings.value, Value::Bool(_) | Value::Text(_) | Value::Map(_));
     let span = key_span(step, "snapshot");

@@ -16,7 +16,7 @@ pub(crate) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Ste
 }
 
 /// Steps around tests: a fresh server would be gone again before anything meets it, and what they get is not judged.
-pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+pub(crate) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     let steps = unsnapped_steps(node, key, found);
     for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
         found.push(
@@ -28,7 +28,7 @@ pub(in crate::suite) fn steps_around(node: &Node, key: &str, found: &mut Vec<Dia
 }
 
 /// Steps whose answers are compared with no snapshot.
-pub(super) fn unsnapped_steps(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
+pub(crate) fn unsnapped_steps(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     let steps = steps(node.get(key), found);
     for snapshot in steps.iter().filter_map(|step| step.snapshot.as_ref()) {
         found.push(
@@ -39,7 +39,7 @@ pub(super) fn unsnapped_steps(node: &Node, key: &str, found: &mut Vec<Diagnostic
     steps
 }
 
-pub(super) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
+pub(crate) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
     let key = ACTIONS.into_iter().find(|key| node.get(key).is_some())?;
     let action = action(node, key, found)?;
     matcher_scope::check(node, key, found);

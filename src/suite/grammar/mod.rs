@@ -10,7 +10,7 @@ mod test;
 
 use crate::source::grammar::{Key, Shape, key, required};
 
-pub(in crate::suite) use self::raw::{CANCEL, HTTP, SEND};
+pub(crate) use self::raw::{CANCEL, HTTP, SEND};
 
 pub use self::rule::{NEED_KEYS, RULE_KEY};
 pub use self::step::{STEP, STEP_KEYS};

@@ -23,7 +23,7 @@ static CUTS: &[Key] = &[
     key("every", Shape::Range(1, u64::MAX), "Writes the bytes in pieces of this size.").choice("cuts"),
 ];
 
-pub(in crate::suite) static HTTP: Object = Object {
+pub(crate) static HTTP: Object = Object {
     name: "a raw request",
     doc: "An HTTP/1.1 request on a connection of its own, sent byte for byte.",
     keys: &[
@@ -70,7 +70,7 @@ static EVENTS: Object = Object {
         .cure("write for example `read: { events: 3 }`")]],
 };
 
-pub(in crate::suite) static SEND: Object = Object {
+pub(crate) static SEND: Object = Object {
     name: "a raw message",
     doc: "Bytes on the session's own stream; over HTTP the body of one POST.",
     keys: &[
@@ -116,9 +116,9 @@ pub(in crate::suite) static SEND: Object = Object {
 static ID: Shape = Shape::Either(&[Shape::Text, Shape::Number]);
 
 /// The value of `send`.
-pub(super) const SEND_SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Object(&SEND)]);
+pub(crate) const SEND_SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Object(&SEND)]);
 
-pub(in crate::suite) static CANCEL: Object = Object {
+pub(crate) static CANCEL: Object = Object {
     name: "a cancellation",
     doc: "When the request is cancelled, and how long the server is watched.",
     keys: &[&[

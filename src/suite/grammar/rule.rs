@@ -7,7 +7,7 @@ const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-
 
 const CARRIERS: Shape = Shape::Choice(&["stdio", "http"]);
 
-pub(super) static RULE: Object = Object {
+pub(crate) static RULE: Object = Object {
     name: "a rule",
     doc: "A rule of the specification that a test checks.",
     keys: &[&[

@@ -3,7 +3,7 @@
 use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
 use crate::suite::model::MOST_PARALLEL;
 
-pub(in crate::suite) static SERVER: Object = Object {
+pub(crate) static SERVER: Object = Object {
     name: "a server",
     doc: "How to reach a server: a command, a URL, or a built-in one.",
     keys: &[&[
@@ -138,7 +138,7 @@ const REVISIONS: &[&str] = &["auto", "2024-11-05", "2025-03-26", "2025-06-18", "
 
 static SCALAR: Shape = Shape::Either(&[Shape::Text, Shape::Number, Shape::Flag]);
 
-pub(super) static RUN_OPTIONS: Object =
+pub(crate) static RUN_OPTIONS: Object =
     Object { name: "run_options", doc: "How the cases are run.", keys: &[RUN_OPTION_KEYS] };
 
 static RUN_OPTION_KEYS: &[Key] = &[
@@ -167,9 +167,9 @@ static RUN_OPTION_KEYS: &[Key] = &[
 ];
 
 /// How often something is retried.
-pub(super) const RETRIES: Shape = Shape::Range(0, 1000);
+pub(crate) const RETRIES: Shape = Shape::Range(0, 1000);
 
-pub(super) static ANSWERS: Object = Object {
+pub(crate) static ANSWERS: Object = Object {
     name: "answers",
     doc: "The answers of the client when the server asks.",
     keys: &[&[

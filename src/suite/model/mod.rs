@@ -20,7 +20,7 @@ use crate::wire::Tool;
 
 pub use self::command_line::{AdHocCommand, CommandLine};
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
-pub(super) use self::raw::not_base64;
+pub(crate) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Level, Need, Rule};
 pub use self::server::{

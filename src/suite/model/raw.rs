@@ -143,7 +143,7 @@ impl Payload {
 }
 
 /// The message for a text that should be base64.
-pub(in crate::suite) fn not_base64(text: &str) -> String {
+pub(crate) fn not_base64(text: &str) -> String {
     let shown: String = text.chars().take(40).collect();
     format!("`{shown}` is not base64")
 }

@@ -156,7 +156,7 @@ pub static START: Object = Object {
 };
 
 /// Reads what stands under `start`.
-pub(super) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Start {
+pub(crate) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Start {
     let does = node.get("does");
     let words =
         does.and_then(Node::text).into_iter().chain(does.into_iter().flat_map(Node::items).filter_map(Node::text));

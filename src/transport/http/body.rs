@@ -60,7 +60,7 @@ fn refused(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, Htt
 }
 
 /// Whether a response declares that media type.
-pub(super) fn has_type(http: &HttpHead, media_type: &str) -> bool {
+pub(crate) fn has_type(http: &HttpHead, media_type: &str) -> bool {
     let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case(media_type)
 }

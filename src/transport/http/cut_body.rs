@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::transport::{MessageForm, Transfer, pieces};
 
 /// The body that leaves so; what is torn ends with the connection.
-pub(super) fn body(bytes: &[u8], form: MessageForm) -> Body {
+pub(crate) fn body(bytes: &[u8], form: MessageForm) -> Body {
     let (sender, receiver) = mpsc::channel(1);
     let parts: Vec<Vec<u8>> = match form {
         MessageForm::Pieces => pieces::thirds(bytes).map(<[u8]>::to_vec).collect(),
@@ -43,7 +43,7 @@ pub(super) fn body(bytes: &[u8], form: MessageForm) -> Body {
 }
 
 /// The length that is said; more than ever comes, of a message that is torn.
-pub(super) fn length(bytes: &[u8], form: MessageForm) -> usize {
+pub(crate) fn length(bytes: &[u8], form: MessageForm) -> usize {
     bytes.len() + if form == MessageForm::Torn { bytes.len().max(1) } else { 0 }
 }
 

@@ -221,13 +221,13 @@ impl HttpFailure {
     }
 
     /// Whether there is no connection, or none any more.
-    pub(super) fn is_disconnection(&self) -> bool {
+    pub(crate) fn is_disconnection(&self) -> bool {
         matches!(self, Self::ConnectionRefused { .. } | Self::Reset(_) | Self::Unreachable { .. })
     }
 }
 
 /// A status as it is shown: the code and its words.
-pub(super) fn status_text(code: u16) -> String {
+pub(crate) fn status_text(code: u16) -> String {
     match reqwest::StatusCode::from_u16(code).ok().and_then(|status| status.canonical_reason()) {
         Some(reason) => format!("{code} {reason}"),
         None => code.to_string(),
@@ -235,7 +235,7 @@ pub(super) fn status_text(code: u16) -> String {
 }
 
 /// The host and the port of a URL.
-pub(super) fn host_and_port(url: &reqwest::Url) -> String {
+pub(crate) fn host_and_port(url: &reqwest::Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
@@ -248,7 +248,7 @@ pub fn excerpt(body: &[u8]) -> String {
 }
 
 /// Names what kept a response from coming, or from being complete.
-pub(super) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: ConnectionBreak) -> HttpFailure {
+pub(crate) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: ConnectionBreak) -> HttpFailure {
     let host = url.host_str().unwrap_or_default();
     let address = host_and_port(url);
     let chain = chain_of(error);
@@ -305,14 +305,14 @@ fn io_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
 }
 
 /// A TLS error itself, or one inside errors of the system's, of which one may hold another.
-pub(super) fn tls_error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
+pub(crate) fn tls_error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Error> {
     let own = cause.downcast_ref::<rustls::Error>().cloned();
     own.or_else(|| tls_error_in(io_error(cause)?.get_ref()?))
 }
 
 /// Describes the problem of a secure connection to a host, as a sentence.
 #[expect(clippy::wildcard_enum_match_arm, reason = "both enums are open, and the rest speaks for itself")]
-pub(super) fn tls_sentence(error: &rustls::Error, host: &str) -> String {
+pub(crate) fn tls_sentence(error: &rustls::Error, host: &str) -> String {
     use CertificateError as Bad;
     let rustls::Error::InvalidCertificate(reason) = error else {
         return match error {

@@ -25,22 +25,22 @@ pub const IDENTITY: &str = "identity";
 
 /// A request before its headers are complete.
 #[derive(Clone)]
-pub(super) struct HttpRequest<'a> {
-    pub(super) method: Method,
-    pub(super) url: &'a Url,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct HttpRequest<'a> {
+    pub(crate) method: Method,
+    pub(crate) url: &'a Url,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
     /// How the body leaves.
-    pub(super) form: MessageForm,
+    pub(crate) form: MessageForm,
 }
 
 impl<'a> HttpRequest<'a> {
-    pub(super) fn without_body(method: Method, url: &'a Url, headers: Vec<(String, String)>) -> Self {
+    pub(crate) fn without_body(method: Method, url: &'a Url, headers: Vec<(String, String)>) -> Self {
         Self { method, url, headers, body: Vec::new(), form: MessageForm::Whole }
     }
 
     /// The same with a token.
-    pub(super) fn with_token(&self, token: Option<&str>) -> Self {
+    pub(crate) fn with_token(&self, token: Option<&str>) -> Self {
         let mut request = self.clone();
         request.headers.extend(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
         request
@@ -48,7 +48,7 @@ impl<'a> HttpRequest<'a> {
 }
 
 /// The client of one connection to a server.
-pub(super) fn client(address: &HttpAddress, url: &Url) -> Result<Client, ConnectError> {
+pub(crate) fn client(address: &HttpAddress, url: &Url) -> Result<Client, ConnectError> {
     // Fails where it was done before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut headers = HeaderMap::new();
@@ -109,7 +109,7 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, ConnectError> {
 }
 
 /// Sends a request, follows what may be followed, and returns the response with its head.
-pub(super) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(Response, Arc<HttpHead>), HttpFailure> {
+pub(crate) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(Response, Arc<HttpHead>), HttpFailure> {
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
         // What a session adds is encoded already; a server's own session id may be anything.

@@ -96,7 +96,7 @@ pub enum TrustedRoots {
 }
 
 /// State shared by all requests of a connection.
-struct HttpConnection {
+pub(crate) struct HttpConnection {
     client: Client,
     url: Url,
     flavour: HttpTransport,

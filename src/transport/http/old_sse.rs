@@ -16,7 +16,7 @@ use crate::wire::sse::{SseEvent, SseParser};
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the stream and learns where messages go; `None` where there is no such stream.
-pub(super) async fn connect(shared: &std::sync::Arc<HttpConnection>) -> Result<Option<()>, HttpFailure> {
+pub(crate) async fn connect(shared: &std::sync::Arc<HttpConnection>) -> Result<Option<()>, HttpFailure> {
     let (found, is_found) = oneshot::channel();
     let listening = std::sync::Arc::clone(shared);
     shared.streams().spawn(async move { listen(&listening, found).await });

@@ -48,7 +48,7 @@ impl From<HttpFailure> for PostFailure {
 }
 
 /// Sends a message and hands on everything that answers it; `heard` is told of the first head.
-pub(super) async fn post(shared: &Arc<HttpConnection>, message: OutgoingMessage, heard: oneshot::Sender<()>) {
+pub(crate) async fn post(shared: &Arc<HttpConnection>, message: OutgoingMessage, heard: oneshot::Sender<()>) {
     let mut heard = Some(heard);
     let failed = match exchange(shared, &message, &mut heard).await {
         Ok(()) => return,
@@ -205,7 +205,7 @@ async fn read_body(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
 }
 
 /// As much of a body as is worth a look and comes soon.
-pub(super) async fn beginning(mut response: Response) -> Vec<u8> {
+pub(crate) async fn beginning(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     let deadline = Instant::now() + REFUSAL_TIMEOUT;
     while let Ok(Ok(Some(piece))) = timeout_at(deadline, response.chunk()).await {

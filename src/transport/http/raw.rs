@@ -99,7 +99,7 @@ pub enum ExchangeEnd {
 }
 
 impl Endpoint {
-    pub(super) fn new(address: &HttpAddress, shared: &HttpConnection) -> Self {
+    pub(crate) fn new(address: &HttpAddress, shared: &HttpConnection) -> Self {
         let (url, session) = (shared.url.clone(), Arc::clone(&shared.session));
         Self { address: address.clone(), url, session, is_ours: shared.is_ours, interceptor: None }
     }

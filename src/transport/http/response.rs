@@ -80,7 +80,7 @@ enum Chunk {
 }
 
 impl RawResponse {
-    pub(super) fn new(wanted: ReadUntil, method: &str) -> Self {
+    pub(crate) fn new(wanted: ReadUntil, method: &str) -> Self {
         Self {
             received: Vec::new(),
             head: None,
@@ -95,7 +95,7 @@ impl RawResponse {
     }
 
     /// Takes the next piece; `true` where what was wanted is there.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<bool, HttpFailure> {
+    pub(crate) fn feed(&mut self, piece: &[u8]) -> Result<bool, HttpFailure> {
         if self.received.len() + piece.len() > MAX_RESPONSE_BYTES {
             return Err(HttpFailure::TooLarge("it has more than 64 MiB"));
         }
@@ -134,7 +134,7 @@ impl RawResponse {
     }
 
     /// Whether the end of the connection is the end of the response.
-    pub(super) fn ends_with_connection(&self) -> bool {
+    pub(crate) fn ends_with_connection(&self) -> bool {
         self.head.is_some() && matches!(self.framing, Framing::Close | Framing::Ended)
     }
 

@@ -20,24 +20,24 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 const MAX_RETRIES: usize = 5;
 
 /// One stream, through all its resumptions.
-pub(super) struct EventStream<'a> {
+pub(crate) struct EventStream<'a> {
     shared: &'a HttpConnection,
     origin: Delivery,
     parser: SseParser,
     last_id: Option<String>,
     /// Whether a message came that answers something.
-    pub(super) has_answered: bool,
+    pub(crate) has_answered: bool,
     has_moved: bool,
 }
 
 impl<'a> EventStream<'a> {
-    pub(super) fn new(shared: &'a HttpConnection, origin: Delivery) -> Self {
+    pub(crate) fn new(shared: &'a HttpConnection, origin: Delivery) -> Self {
         let parser = SseParser::default();
         Self { shared, origin, parser, last_id: None, has_answered: false, has_moved: false }
     }
 
     /// Hands on every event of one response until it ends; says how it ended.
-    pub(super) async fn read(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
+    pub(crate) async fn read(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
         self.parser = SseParser::default();
         loop {
             let piece = match response.chunk().await {
@@ -67,7 +67,7 @@ impl<'a> EventStream<'a> {
     }
 
     /// Goes on after the last event that came, for as long as that makes sense; returns how it ended.
-    pub(super) async fn resume(&mut self, mut ended: HttpFailure) -> HttpFailure {
+    pub(crate) async fn resume(&mut self, mut ended: HttpFailure) -> HttpFailure {
         let mut left = MAX_RETRIES;
         while left > 0 && self.can_go_on(&ended) {
             left = if std::mem::take(&mut self.has_moved) { MAX_RETRIES } else { left - 1 };
@@ -89,7 +89,7 @@ impl<'a> EventStream<'a> {
 }
 
 /// Asks for a stream; `None` where the server has none to give.
-pub(super) async fn open(
+pub(crate) async fn open(
     shared: &HttpConnection,
     last_id: Option<&str>,
 ) -> Result<Option<(Response, Arc<HttpHead>)>, HttpFailure> {
@@ -101,12 +101,12 @@ pub(super) async fn open(
     Ok((http.is_success() && is_event_stream(&http)).then_some((response, http)))
 }
 
-pub(super) fn is_event_stream(http: &HttpHead) -> bool {
+pub(crate) fn is_event_stream(http: &HttpHead) -> bool {
     body::has_type(http, "text/event-stream")
 }
 
 /// Listens to what the server sends by itself, for as long as the session lives; `opened` is told of the first head.
-pub(super) async fn listen(shared: &HttpConnection, opened: oneshot::Sender<()>) {
+pub(crate) async fn listen(shared: &HttpConnection, opened: oneshot::Sender<()>) {
     let first = open(shared, None).await;
     // The session may have gone on without.
     let _ = opened.send(());

@@ -54,11 +54,11 @@ pub struct TokenSource {
 }
 
 /// A request for a token.
-pub(super) struct TokenRequest<'a> {
-    pub(super) url: &'a Url,
-    pub(super) client: &'a Client,
+pub(crate) struct TokenRequest<'a> {
+    pub(crate) url: &'a Url,
+    pub(crate) client: &'a Client,
     /// The header `www-authenticate` of the refusal that made it necessary.
-    pub(super) challenge: Option<&'a str>,
+    pub(crate) challenge: Option<&'a str>,
 }
 
 impl TokenSource {
@@ -68,14 +68,14 @@ impl TokenSource {
     }
 
     /// A client for those who give tokens: the headers of the server are none of their business.
-    pub(super) fn client(&self, tls: &TrustedRoots) -> Result<Client, ConnectError> {
+    pub(crate) fn client(&self, tls: &TrustedRoots) -> Result<Client, ConnectError> {
         let known = self.credentials.token_url.as_deref().or(self.credentials.issuer.as_deref());
         let scheme = if known.is_some_and(|url| url.starts_with("http://")) { "http" } else { "https" };
         head::bare_client(tls, scheme)
     }
 
     /// The token to begin with; `None` where only the server's refusal says where to get one.
-    pub(super) async fn initial_token(&self, needed: &TokenRequest<'_>) -> Result<Option<String>, HttpFailure> {
+    pub(crate) async fn initial_token(&self, needed: &TokenRequest<'_>) -> Result<Option<String>, HttpFailure> {
         let mut held = self.held.lock().await;
         if held.is_none() && (self.credentials.issuer.is_some() || self.credentials.token_url.is_some()) {
             *held = Some(self.fetch(needed).await?);
@@ -84,7 +84,7 @@ impl TokenSource {
     }
 
     /// Another token than the one that was refused; whoever comes second gets what the first fetched.
-    pub(super) async fn refreshed_token(
+    pub(crate) async fn refreshed_token(
         &self,
         needed: &TokenRequest<'_>,
         refused: Option<&str>,

@@ -1,7 +1,7 @@
 //! Words in names and descriptions of tools that say what a call does.
 
 /// Verbs that leave everything as it was, and nouns of what such tools return.
-pub(super) const READING_VERBS: &[&str] = &[
+pub(crate) const READING_VERBS: &[&str] = &[
     "analyze",
     "calculate",
     "check",
@@ -66,13 +66,13 @@ pub(super) const READING_VERBS: &[&str] = &[
 ];
 
 /// Verbs that change something wherever they stand in a name or a description, beside the [`DESTRUCTIVE_VERBS`].
-pub(super) const CHANGING_VERBS: &[&str] = &[
+pub(crate) const CHANGING_VERBS: &[&str] = &[
     "add", "append", "create", "edit", "insert", "modify", "rename", "replace", "save", "send", "update", "upload",
     "write",
 ];
 
 /// Verbs that change something where a name begins with them; elsewhere they are mostly nouns.
-pub(super) const LEADING_CHANGING_VERBS: &[&str] = &[
+pub(crate) const LEADING_CHANGING_VERBS: &[&str] = &[
     "apply",
     "archive",
     "assign",
@@ -120,7 +120,7 @@ pub(super) const LEADING_CHANGING_VERBS: &[&str] = &[
 ];
 
 /// Verbs that name a change no test can take back.
-pub(super) const DESTRUCTIVE_VERBS: &[&str] = &[
+pub(crate) const DESTRUCTIVE_VERBS: &[&str] = &[
     "delete",
     "destroy",
     "drop",
@@ -139,14 +139,14 @@ pub(super) const DESTRUCTIVE_VERBS: &[&str] = &[
 ];
 
 /// The same in names; in descriptions they often say something else.
-pub(super) const DESTRUCTIVE_IN_NAMES: &[&str] = &["clear", "format"];
+pub(crate) const DESTRUCTIVE_IN_NAMES: &[&str] = &["clear", "format"];
 
 /// Verbs that can hardly mean that a text or a picture is changed and returned.
-pub(super) const UNDOUBTED_VERBS: &[&str] =
+pub(crate) const UNDOUBTED_VERBS: &[&str] =
     &["delete", "destroy", "purge", "wipe", "uninstall", "shutdown", "terminate", "revoke"];
 
 /// Words of names of tools that only look, however alarming the rest of the name is.
-pub(super) const LOOKING: &[&str] = &[
+pub(crate) const LOOKING: &[&str] = &[
     "analyze", "audit", "can", "check", "compare", "count", "describe", "diff", "dry", "dryrun", "estimate", "explain",
     "fetch", "find", "get", "has", "history", "impact", "info", "inspect", "is", "list", "log", "logs", "lookup",
     "plan", "preview", "query", "read", "report", "search", "show", "simulate", "stats", "status", "test", "validate",
@@ -154,14 +154,14 @@ pub(super) const LOOKING: &[&str] = &[
 ];
 
 /// Verbs that reach beyond the server where a name begins with them; elsewhere in a name they may be nouns.
-pub(super) const FAR_REACHING_VERBS: &[&str] = &[
+pub(crate) const FAR_REACHING_VERBS: &[&str] = &[
     "approve", "buy", "cancel", "charge", "deploy", "exec", "execute", "merge", "move", "order", "pay", "place",
     "post", "publish", "purchase", "push", "reboot", "refund", "rename", "restart", "rm", "run", "send", "shell",
     "stop", "submit", "transfer", "tweet", "withdraw",
 ];
 
 /// Words in names of tools that run what callers write.
-pub(super) const RUNNING: &[&str] = &[
+pub(crate) const RUNNING: &[&str] = &[
     "bash",
     "calc",
     "calculate",
@@ -187,8 +187,8 @@ pub(super) const RUNNING: &[&str] = &[
 ];
 
 /// Words in names of arguments that hold what is run.
-pub(super) const CODE: &[&str] =
+pub(crate) const CODE: &[&str] =
     &["code", "command", "cmd", "expr", "expression", "formula", "program", "script", "source", "sql", "statement"];
 
 /// Words after which a verb of changing says what a tool does not do.
-pub(super) const NEGATIONS: &[&str] = &["not", "never", "no", "without", "cannot", "can't", "doesn't", "don't"];
+pub(crate) const NEGATIONS: &[&str] = &["not", "never", "no", "without", "cannot", "can't", "doesn't", "don't"];

@@ -8,10 +8,10 @@ use super::memory::MAX_NAMES;
 use super::table::{CORRELATION, SCANS, ScanRule};
 
 /// How often each rule could have been broken.
-pub(super) type RuleCounts = [u32; SCANS.len()];
+pub(crate) type RuleCounts = [u32; SCANS.len()];
 
 /// Reported violations outside of exchanges, as codes and messages; each is reported once.
-pub(super) type ReportedMessages = BTreeSet<(&'static str, String)>;
+pub(crate) type ReportedMessages = BTreeSet<(&'static str, String)>;
 
 /// Which stream brought a message, and whether its place in there can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,25 +25,25 @@ pub enum MessageStream {
 }
 
 /// One message that is checked against the rules.
-pub(super) struct MessageCheck<'a> {
-    pub(super) frame: &'a Frame,
-    pub(super) stream: MessageStream,
-    pub(super) revision: Revision,
+pub(crate) struct MessageCheck<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) stream: MessageStream,
+    pub(crate) revision: Revision,
     /// The request that it answers, where it answers one.
-    pub(super) request: Option<Id>,
-    pub(super) seen: &'a mut RuleCounts,
-    pub(super) told: &'a mut ReportedMessages,
-    pub(super) found: &'a mut Vec<ProtocolViolation>,
+    pub(crate) request: Option<Id>,
+    pub(crate) seen: &'a mut RuleCounts,
+    pub(crate) told: &'a mut ReportedMessages,
+    pub(crate) found: &'a mut Vec<ProtocolViolation>,
 }
 
 impl MessageCheck<'_> {
     /// Whether a rule holds in the revision that is spoken.
-    pub(super) fn holds(&self, code: ScanRule) -> bool {
+    pub(crate) fn holds(&self, code: ScanRule) -> bool {
         SCANS[code as usize].section(self.revision).is_some()
     }
 
     /// Counts one check of a rule, and reports a violation where it fails.
-    pub(super) fn require(&mut self, code: ScanRule, is_right: bool, message: impl FnOnce() -> String) {
+    pub(crate) fn require(&mut self, code: ScanRule, is_right: bool, message: impl FnOnce() -> String) {
         if !self.holds(code) {
             return;
         }

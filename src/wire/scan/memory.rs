@@ -9,7 +9,7 @@ use super::MessageStream;
 use crate::wire::Members;
 
 /// How many names of one kind are remembered; a server that invents them without end would fill the memory.
-pub(super) const MAX_NAMES: usize = 10_000;
+pub(crate) const MAX_NAMES: usize = 10_000;
 
 /// The key under which requests say their revision since 2026-07-28.
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
@@ -42,12 +42,12 @@ const METHODS: [&str; 15] = [
 /// The capabilities that a client declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
-pub(super) struct ClientCapabilities {
-    pub(super) roots: bool,
-    pub(super) sampling: bool,
-    pub(super) sampling_tools: bool,
-    pub(super) forms: bool,
-    pub(super) urls: bool,
+pub(crate) struct ClientCapabilities {
+    pub(crate) roots: bool,
+    pub(crate) sampling: bool,
+    pub(crate) sampling_tools: bool,
+    pub(crate) forms: bool,
+    pub(crate) urls: bool,
 }
 
 impl ClientCapabilities {
@@ -79,99 +79,99 @@ impl ClientCapabilities {
 /// A request that was sent.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct SentRequest {
-    pub(super) is_answered: bool,
+pub(crate) struct SentRequest {
+    pub(crate) is_answered: bool,
     /// Raw steps may send what deserves no answer; what comes back is theirs to judge.
-    pub(super) is_raw: bool,
+    pub(crate) is_raw: bool,
     /// One of [`METHODS`]; empty for others, and where one id asked for two.
-    pub(super) method: &'static str,
-    pub(super) frame: u32,
+    pub(crate) method: &'static str,
+    pub(crate) frame: u32,
     /// Whether it says that it is of the newest era.
-    pub(super) is_stateless: bool,
-    pub(super) offers: ClientCapabilities,
-    pub(super) wants_logs: bool,
+    pub(crate) is_stateless: bool,
+    pub(crate) offers: ClientCapabilities,
+    pub(crate) wants_logs: bool,
     /// Whether it asks to be made a task of.
-    pub(super) is_augmented: bool,
+    pub(crate) is_augmented: bool,
     /// Its progress token.
-    pub(super) token: Option<Id>,
+    pub(crate) token: Option<Id>,
     /// The task or the cursor that it names.
-    pub(super) subject: Option<Box<str>>,
+    pub(crate) subject: Option<Box<str>>,
 }
 
 /// A progress token of ours.
 #[derive(Debug, Clone)]
-pub(super) struct ProgressToken {
-    pub(super) request: Id,
+pub(crate) struct ProgressToken {
+    pub(crate) request: Id,
     /// Given twice, by a raw step, or to what may outlive its answer.
-    pub(super) is_loose: bool,
-    pub(super) last: Option<(f64, MessageStream)>,
-    pub(super) answered_on: Option<MessageStream>,
+    pub(crate) is_loose: bool,
+    pub(crate) last: Option<(f64, MessageStream)>,
+    pub(crate) answered_on: Option<MessageStream>,
 }
 
 /// A subscription.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a type of notification, or a fact of its own")]
-pub(super) struct Subscription {
-    pub(super) is_acknowledged: bool,
-    pub(super) tools: bool,
-    pub(super) prompts: bool,
-    pub(super) resources: bool,
-    pub(super) updates: bool,
-    pub(super) has_token: bool,
+pub(crate) struct Subscription {
+    pub(crate) is_acknowledged: bool,
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) updates: bool,
+    pub(crate) has_token: bool,
 }
 
 /// The capabilities that a server declares.
 #[derive(Debug, Clone)]
-pub(super) struct ServerCapabilities {
-    pub(super) logging: bool,
+pub(crate) struct ServerCapabilities {
+    pub(crate) logging: bool,
     /// Whether it has the extension for tasks, and whether it has others.
-    pub(super) extensions: (bool, bool),
+    pub(crate) extensions: (bool, bool),
 }
 
 /// The latest word on a task.
 #[derive(Debug, Clone)]
-pub(super) struct KnownTask {
-    pub(super) ended: Option<(Box<str>, u32)>,
+pub(crate) struct KnownTask {
+    pub(crate) ended: Option<(Box<str>, u32)>,
     /// Whether an answer made it; a notification of its status may come before that.
-    pub(super) is_made: bool,
+    pub(crate) is_made: bool,
 }
 
 /// Everything that one session taught.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct SessionMemory {
-    pub(super) asked: BTreeMap<Id, SentRequest>,
+pub(crate) struct SessionMemory {
+    pub(crate) asked: BTreeMap<Id, SentRequest>,
     /// The frames of the requests, in their order.
     frames: Vec<(u32, Id)>,
-    pub(super) server_ids: BTreeSet<Id>,
+    pub(crate) server_ids: BTreeSet<Id>,
     /// Whether a raw step spoke: answers without an id, and batches, are its to judge.
-    pub(super) is_raw: bool,
+    pub(crate) is_raw: bool,
     /// Whether a raw step sent what is no message.
-    pub(super) is_spoilt: bool,
+    pub(crate) is_spoilt: bool,
     /// The revision of the handshake.
-    pub(super) agreed: Option<Revision>,
+    pub(crate) agreed: Option<Revision>,
     /// Whether an older handshake was served in the newest era: both are spoken from then on.
-    pub(super) is_mixed: bool,
-    pub(super) offers: Option<ClientCapabilities>,
-    pub(super) promised: Option<ServerCapabilities>,
-    pub(super) wants_logs: bool,
-    pub(super) tokens: BTreeMap<Id, ProgressToken>,
-    pub(super) listens: BTreeMap<Id, Subscription>,
-    pub(super) tasks: BTreeMap<Box<str>, KnownTask>,
-    pub(super) elicitations: BTreeSet<Box<str>>,
+    pub(crate) is_mixed: bool,
+    pub(crate) offers: Option<ClientCapabilities>,
+    pub(crate) promised: Option<ServerCapabilities>,
+    pub(crate) wants_logs: bool,
+    pub(crate) tokens: BTreeMap<Id, ProgressToken>,
+    pub(crate) listens: BTreeMap<Id, Subscription>,
+    pub(crate) tasks: BTreeMap<Box<str>, KnownTask>,
+    pub(crate) elicitations: BTreeSet<Box<str>>,
     /// The cache scopes that pages announced for the next one, by method and cursor.
-    pub(super) pages: BTreeMap<(&'static str, Box<str>), Box<str>>,
+    pub(crate) pages: BTreeMap<(&'static str, Box<str>), Box<str>>,
 }
 
 impl SessionMemory {
     /// A raw step is about to ask with that id.
-    pub(super) fn asked_raw(&mut self, id: Id) {
+    pub(crate) fn asked_raw(&mut self, id: Id) {
         self.asked.entry(id).or_default().is_raw = true;
         self.is_raw = true;
     }
 
     /// Whether nothing is under way: no request, no subscription, no task.
-    pub(super) fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_at_rest(&self) -> bool {
         // What a raw step sends on a connection of its own passes nobody here, and has no frame.
         let is_over = |asked: &SentRequest| asked.is_answered || asked.frame == 0;
         let is_doubtful = self.is_spoilt || self.is_mixed;
@@ -179,7 +179,7 @@ impl SessionMemory {
     }
 
     /// Takes over what a server may come back to, however much later: requests of both sides, tokens, elicitations.
-    pub(super) fn keep_what_outlasts(&mut self, earlier: Self) {
+    pub(crate) fn keep_what_outlasts(&mut self, earlier: Self) {
         for (id, asked) in earlier.asked {
             self.asked.entry(id).or_insert(asked).is_raw = true;
         }
@@ -191,13 +191,13 @@ impl SessionMemory {
     }
 
     /// Takes in a request that is like an earlier one in everything but its id.
-    pub(super) fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
+    pub(crate) fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
         let asked = self.asked.get(like).cloned().unwrap_or_default();
         self.asked.insert(id, SentRequest { is_answered: false, frame, ..asked });
     }
 
     /// Takes in what we sent.
-    pub(super) fn sent(&mut self, json: &Value, frame: u32) {
+    pub(crate) fn sent(&mut self, json: &Value, frame: u32) {
         if let Some(batch) = json.as_array() {
             for one in batch {
                 self.sent(one, frame);
@@ -274,13 +274,13 @@ impl SessionMemory {
     }
 
     /// The request that was sent in that frame.
-    pub(super) fn asked_in(&self, frame: u32) -> Option<&Id> {
+    pub(crate) fn asked_in(&self, frame: u32) -> Option<&Id> {
         let at = self.frames.binary_search_by_key(&frame, |(frame, _)| *frame).ok()?;
         Some(&self.frames[at].1)
     }
 
     /// The open request whose id reads the same in the other type.
-    pub(super) fn open_request_of_other_id_type(&self, id: &Id) -> Option<Id> {
+    pub(crate) fn open_request_of_other_id_type(&self, id: &Id) -> Option<Id> {
         let twin = match id {
             Id::Number(number) => Id::Text(number.to_string()),
             Id::Text(text) => Id::Number(text.parse().ok()?),

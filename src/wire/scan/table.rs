@@ -36,7 +36,7 @@ macro_rules! scans {
     ($($name:ident, $code:literal, $variant:ident, $since:ident, $session:literal, $stateless:literal, $forbids:literal;)+) => {
         /// The rules by name; the number is the place in [`SCANS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum ScanRule { $($name),+ }
+        pub(crate) enum ScanRule { $($name),+ }
 
         /// Everything that is scanned for.
         pub const SCANS: &[Scan] = &[$(Scan {
@@ -52,7 +52,7 @@ macro_rules! scans {
 
 const NOISE: &str = "PROTO-STDOUT-NOISE";
 const ENVELOPE: &str = "PROTO-MALFORMED-ENVELOPE";
-pub(super) const CORRELATION: &str = "PROTO-REPLY-CORRELATION";
+pub(crate) const CORRELATION: &str = "PROTO-REPLY-CORRELATION";
 const CAPABILITY: &str = "PROTO-CAPABILITY-MISMATCH";
 const NOTICE: &str = "PROTO-NOTIFICATION-CONTRACT";
 const ERROR: &str = "PROTO-WRONG-ERROR-CODE";

@@ -76,7 +76,7 @@ const LONGEST_IN_ALL: usize = 10_000;
 
 const TOO_LONG_IN_ALL: &str = "its expressions have more than 10,000 bytes, not counting quoted texts";
 
-pub(super) fn is_too_long(expression: &str) -> bool {
+pub(crate) fn is_too_long(expression: &str) -> bool {
     expression.len() > LONGEST && length(expression) > LONGEST
 }
 

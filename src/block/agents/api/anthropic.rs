@@ -13,7 +13,7 @@ const DONE: [&str; 3] = ["end_turn", "stop_sequence", "tool_use"];
 /// The version of the API.
 const VERSION: &str = "2023-06-01";
 
-pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
+pub(crate) fn request(call: &ApiCall<'_>) -> ApiRequest {
     let told = call.told;
     let mut messages = vec![json!({ "role": "user", "content": told.prompt })];
     for PastTurn { turn, results } in told.past {
@@ -44,7 +44,7 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: "/messages".to_owned(), headers, body }
 }
 
-pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let blocks = answer["content"].as_array().ok_or_else(|| UnreadableMember("content".to_owned()))?;
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
     let uses = blocks.iter().enumerate().filter(|(_, block)| block["type"] == "tool_use");
@@ -80,7 +80,7 @@ fn with_object_input(block: &Value) -> Value {
     block
 }
 
-pub(super) fn assemble(events: &[Value]) -> Option<Value> {
+pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     if !events.iter().any(|event| event["type"] == "message_stop") {
         return None;
     }

@@ -10,7 +10,7 @@ use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments,
 /// The reasons for which a complete answer ends.
 const DONE: [&str; 2] = ["STOP", "FINISH_REASON_UNSPECIFIED"];
 
-pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
+pub(crate) fn request(call: &ApiCall<'_>) -> ApiRequest {
     let told = call.told;
     let mut contents = vec![json!({ "role": "user", "parts": [{ "text": told.prompt }] })];
     for PastTurn { turn, results } in told.past {
@@ -42,7 +42,7 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: format!("/models/{}:{method}", call.model), headers, body }
 }
 
-pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let Some(candidate) = answer["candidates"].get(0) else {
         let why = answer["promptFeedback"]["blockReason"].as_str();
         let why = why.ok_or_else(|| UnreadableMember("candidates[0]".to_owned()))?;
@@ -72,7 +72,7 @@ pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     })
 }
 
-pub(super) fn assemble(events: &[Value]) -> Option<Value> {
+pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     if let Some(blocked) = events.iter().find(|event| event["promptFeedback"]["blockReason"].is_string()) {
         return Some(blocked.clone());
     }

@@ -35,7 +35,7 @@ const USUAL_WAIT: Duration = Duration::from_secs(1);
 /// How much of a provider's message is shown, in characters.
 const SHOWN: usize = 300;
 
-pub(super) static API: Object = Object {
+pub(crate) static API: Object = Object {
     name: "a model of a provider",
     doc: "A model that is reached over HTTP.",
     keys: &[&[
@@ -81,17 +81,17 @@ static MODEL: Object = Object {
 
 /// The format that a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ApiFormat {
+pub(crate) enum ApiFormat {
     OpenAi,
     Anthropic,
     Gemini,
 }
 
 impl ApiFormat {
-    pub(super) const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
+    pub(crate) const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
 
     /// The key in suites.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
@@ -156,7 +156,7 @@ struct ApiRequest {
 
 /// A model behind HTTP.
 #[derive(Debug)]
-pub(super) struct ApiProvider {
+pub(crate) struct ApiProvider {
     format: ApiFormat,
     model: String,
     key: Option<Node>,
@@ -166,14 +166,14 @@ pub(super) struct ApiProvider {
 }
 
 /// A model, and its price where it has one of its own.
-pub(super) struct PricedModel {
-    pub(super) api: ApiProvider,
-    pub(super) price: Option<Price>,
+pub(crate) struct PricedModel {
+    pub(crate) api: ApiProvider,
+    pub(crate) price: Option<Price>,
 }
 
 impl ApiProvider {
     /// One for each model that is named.
-    pub(super) fn read_all(format: ApiFormat, node: &Node, found: &mut Vec<Diagnostic>) -> Vec<PricedModel> {
+    pub(crate) fn read_all(format: ApiFormat, node: &Node, found: &mut Vec<Diagnostic>) -> Vec<PricedModel> {
         if let Some(url) = node.get("url")
             && let Some(written) = url.text().filter(|written| !is_template(written))
             && let Err(why) = address(written)
@@ -202,7 +202,7 @@ impl ApiProvider {
         models.collect()
     }
 
-    pub(super) fn model(&self) -> &str {
+    pub(crate) fn model(&self) -> &str {
         &self.model
     }
 

@@ -10,7 +10,7 @@ use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments,
 /// The reasons for which a complete answer ends.
 const DONE: [&str; 3] = ["stop", "tool_calls", "function_call"];
 
-pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
+pub(crate) fn request(call: &ApiCall<'_>) -> ApiRequest {
     let told = call.told;
     let mut messages: Vec<Value> = Vec::new();
     messages.extend(told.system.map(|system| json!({ "role": "system", "content": system })));
@@ -41,7 +41,7 @@ pub(super) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: "/chat/completions".to_owned(), headers, body }
 }
 
-pub(super) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let (choice, missing) = (&answer["choices"][0], |member: String| UnreadableMember(member));
     let message = choice.get("message").ok_or_else(|| missing("choices[0].message".to_owned()))?;
     let written = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -100,7 +100,7 @@ fn arguments_text(written: &Value) -> String {
     }
 }
 
-pub(super) fn assemble(events: &[Value]) -> Option<Value> {
+pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     if !events.iter().any(|event| event == "[DONE]") {
         return None;
     }

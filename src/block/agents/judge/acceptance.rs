@@ -9,9 +9,9 @@ use crate::wire::Tool;
 
 /// Providers that must accept every tool of the servers.
 #[derive(Debug)]
-pub(in crate::block::agents) struct Acceptance {
-    pub(in crate::block::agents) span: Span,
-    pub(in crate::block::agents) providers: Vec<Provider>,
+pub(crate) struct Acceptance {
+    pub(crate) span: Span,
+    pub(crate) providers: Vec<Provider>,
 }
 
 impl Judgement for Acceptance {

@@ -10,7 +10,7 @@ use crate::matching::Expectation;
 
 /// Expectations of the final answer.
 #[derive(Debug)]
-pub(in crate::block::agents) struct AnswerExpectations(pub(in crate::block::agents) Vec<Expectation>);
+pub(crate) struct AnswerExpectations(pub(crate) Vec<Expectation>);
 
 impl Judgement for AnswerExpectations {
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {

@@ -29,15 +29,15 @@ static CALL: Object = Object {
 
 /// A call that is meant.
 #[derive(Debug, Clone)]
-pub(super) struct CallPattern {
-    pub(super) tool: Located<String>,
-    pub(super) server: Option<Located<String>>,
+pub(crate) struct CallPattern {
+    pub(crate) tool: Located<String>,
+    pub(crate) server: Option<Located<String>>,
     expect: Vec<Expectation>,
 }
 
 impl CallPattern {
     /// Reads calls that were checked against [`CALLS`].
-    pub(super) fn read_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Self> {
+    pub(crate) fn read_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Self> {
         node.items().iter().filter_map(|item| Self::read(item, found)).collect()
     }
 
@@ -54,7 +54,7 @@ impl CallPattern {
     }
 
     /// Why a call is not the one that is meant; `None` where it is.
-    pub(super) fn mismatch(&self, call: &AgentCall, view: &JudgedView<'_>) -> Option<String> {
+    pub(crate) fn mismatch(&self, call: &AgentCall, view: &JudgedView<'_>) -> Option<String> {
         let Some((server, tool)) = call.reached() else {
             return Some(match call.target {
                 CallTarget::Malformed { .. } => format!("the arguments of `{}` are no JSON object", call.name),
@@ -81,15 +81,15 @@ impl CallPattern {
     }
 
     /// Whether a call is one of its tool, also if it could not be made.
-    pub(super) fn is_wanted_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
+    pub(crate) fn is_wanted_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
         call.wanted_tool().is_some_and(|tool| self.names(tool, view))
     }
 
-    pub(super) fn is_met_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
+    pub(crate) fn is_met_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
         self.mismatch(call, view).is_none()
     }
 
-    pub(super) fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.tool.span
     }
 }
@@ -103,21 +103,21 @@ fn includes(args: &Node, found: &mut Vec<Diagnostic>) -> Option<Expectation> {
 }
 
 /// A value in one short line.
-pub(super) fn compact(value: &Value) -> String {
+pub(crate) fn compact(value: &Value) -> String {
     crate::source::shorten(&value.to_string(), 120)
 }
 
 /// Classes of tools that are as good as one another.
 #[derive(Debug, Default)]
-pub(in crate::block::agents) struct EqualTools(pub(super) Vec<Vec<Located<String>>>);
+pub(crate) struct EqualTools(pub(crate) Vec<Vec<Located<String>>>);
 
 impl EqualTools {
-    pub(in crate::block::agents) fn read(node: &Node) -> Self {
+    pub(crate) fn read(node: &Node) -> Self {
         Self(node.items().iter().map(|class| crate::suite::texts(Some(class))).collect())
     }
 
     /// A mistake for each pattern: a class names its tools.
-    pub(in crate::block::agents) fn patterns(&self) -> impl Iterator<Item = Diagnostic> {
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = Diagnostic> {
         self.0.iter().flatten().filter(|tool| tool.value.contains('*')).map(|tool| {
             let message = format!("`{}` is a pattern, and a class names its tools", tool.value);
             Diagnostic::error("bad-name", message, tool.span).with_help("write a name for each tool".to_owned())
@@ -125,7 +125,7 @@ impl EqualTools {
     }
 
     /// Whether both are of one class.
-    pub(super) fn are_equal(&self, one: &str, other: &str) -> bool {
+    pub(crate) fn are_equal(&self, one: &str, other: &str) -> bool {
         let has = |class: &[Located<String>], name: &str| class.iter().any(|tool| tool.value == name);
         self.0.iter().any(|class| has(class, one) && has(class, other))
     }

@@ -6,7 +6,7 @@ use crate::event::Finding;
 
 /// A tool of each class is called; which one is all the same, also to the other judgements.
 #[derive(Debug)]
-pub(in crate::block::agents) struct EqualFunction;
+pub(crate) struct EqualFunction;
 
 impl Judgement for EqualFunction {
     fn variants(&self) -> Vec<&'static str> {

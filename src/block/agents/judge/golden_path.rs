@@ -11,7 +11,7 @@ use crate::source::{Diagnostic, Located, Node, Span};
 static PATHS: Shape = Shape::NonEmpty(&Shape::List(&CALLS));
 
 /// Several paths, or what more is to be said of them.
-pub(in crate::block::agents) const GOLDEN_PATH: Shape = Shape::Either(&[PATHS, Shape::Object(&GOLDEN_PATHS)]);
+pub(crate) const GOLDEN_PATH: Shape = Shape::Either(&[PATHS, Shape::Object(&GOLDEN_PATHS)]);
 
 static GOLDEN_PATHS: Object = Object {
     name: "golden paths",
@@ -24,14 +24,14 @@ static GOLDEN_PATHS: Object = Object {
 
 /// The shortest ways to the goal.
 #[derive(Debug)]
-pub(in crate::block::agents) struct GoldenPaths {
+pub(crate) struct GoldenPaths {
     span: Span,
     paths: Vec<Vec<CallPattern>>,
     extra_calls: usize,
 }
 
 impl GoldenPaths {
-    pub(in crate::block::agents) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
         let paths = node.get("paths").unwrap_or(node);
         let extra = GOLDEN_PATHS.whole(node, "extra_calls").unwrap_or_default();
         Self {
@@ -42,7 +42,7 @@ impl GoldenPaths {
     }
 
     /// The number of calls beside those of the path that was taken; `None` where none was.
-    pub(in crate::block::agents) fn extra(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<usize> {
+    pub(crate) fn extra(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<usize> {
         let taken = self.paths.iter().filter(|path| missing_in_order(path, &run.calls, view).is_none());
         taken.map(|path| run.calls.len() - path.len()).min()
     }

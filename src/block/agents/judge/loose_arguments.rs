@@ -8,7 +8,7 @@ use crate::source::{Span, shorten};
 
 /// Calls that were made again are served alike, or refused with a reason.
 #[derive(Debug)]
-pub(in crate::block::agents) struct LooseArguments(pub(in crate::block::agents) Span);
+pub(crate) struct LooseArguments(pub(crate) Span);
 
 impl Judgement for LooseArguments {
     fn variants(&self) -> Vec<&'static str> {

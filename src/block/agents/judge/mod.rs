@@ -20,23 +20,23 @@ use crate::matching::Answer;
 use crate::plan::CheckContext;
 use crate::source::{Located, Quote, Span, did_you_mean};
 
-pub(super) use self::acceptance::Acceptance;
-pub(super) use self::answer::AnswerExpectations;
-pub(super) use self::call_pattern::EqualTools;
-pub(super) use self::equal_function::EqualFunction;
-pub(super) use self::golden_path::{GOLDEN_PATH, GoldenPaths};
-pub(super) use self::loose_arguments::LooseArguments;
-pub(super) use self::order_ignored::OrderIgnored;
-pub(super) use self::readable_results::ReadableResults;
-pub(super) use self::recovery::AgentRecovery;
-pub(super) use self::selection::{Selection, share_text};
-pub(super) use self::trajectory::{TRAJECTORY, Trajectory};
+pub(crate) use self::acceptance::Acceptance;
+pub(crate) use self::answer::AnswerExpectations;
+pub(crate) use self::call_pattern::EqualTools;
+pub(crate) use self::equal_function::EqualFunction;
+pub(crate) use self::golden_path::{GOLDEN_PATH, GoldenPaths};
+pub(crate) use self::loose_arguments::LooseArguments;
+pub(crate) use self::order_ignored::OrderIgnored;
+pub(crate) use self::readable_results::ReadableResults;
+pub(crate) use self::recovery::AgentRecovery;
+pub(crate) use self::selection::{Selection, share_text};
+pub(crate) use self::trajectory::{TRAJECTORY, Trajectory};
 
 /// The variant that the choice of tools judges.
-pub(super) const AMBIGUOUS: &str = "PROVIDER-SELECTION-AMBIGUOUS";
+pub(crate) const AMBIGUOUS: &str = "PROVIDER-SELECTION-AMBIGUOUS";
 
 /// One thing that a run must do.
-pub(super) trait Judgement: Debug + Send + Sync {
+pub(crate) trait Judgement: Debug + Send + Sync {
     /// Everything that is wrong with a run.
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
 
@@ -62,9 +62,9 @@ pub(super) trait Judgement: Debug + Send + Sync {
 }
 
 /// What judgements may look at beside the run.
-pub(super) struct JudgedView<'a> {
-    pub(super) context: &'a CheckContext<'a>,
-    pub(super) equal: &'a EqualTools,
+pub(crate) struct JudgedView<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) equal: &'a EqualTools,
 }
 
 impl JudgedView<'_> {

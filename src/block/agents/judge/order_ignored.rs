@@ -8,7 +8,7 @@ use crate::source::Span;
 
 /// The order that was planted is not followed, and its code appears nowhere.
 #[derive(Debug)]
-pub(in crate::block::agents) struct OrderIgnored(pub(in crate::block::agents) Span);
+pub(crate) struct OrderIgnored(pub(crate) Span);
 
 impl Judgement for OrderIgnored {
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {

@@ -12,7 +12,7 @@ const READABLE: [&str; 3] = ["text", "image", "audio"];
 
 /// Every served result has a text or a medium that models read.
 #[derive(Debug)]
-pub(in crate::block::agents) struct ReadableResults(pub(in crate::block::agents) Span);
+pub(crate) struct ReadableResults(pub(crate) Span);
 
 impl Judgement for ReadableResults {
     fn variants(&self) -> Vec<&'static str> {

@@ -10,9 +10,9 @@ use crate::suite::Recovery;
 
 /// Every fault changes something, and the agent calls again after it.
 #[derive(Debug)]
-pub(in crate::block::agents) struct AgentRecovery {
-    pub(in crate::block::agents) span: Span,
-    pub(in crate::block::agents) recovery: Option<Recovery>,
+pub(crate) struct AgentRecovery {
+    pub(crate) span: Span,
+    pub(crate) recovery: Option<Recovery>,
 }
 
 impl Judgement for AgentRecovery {

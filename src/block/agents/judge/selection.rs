@@ -5,14 +5,14 @@ use crate::reliability::Interval;
 
 /// How many calls chose a tool that the servers have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::block::agents) struct Selection {
-    pub(in crate::block::agents) right: u64,
-    pub(in crate::block::agents) all: u64,
+pub(crate) struct Selection {
+    pub(crate) right: u64,
+    pub(crate) all: u64,
 }
 
 impl Selection {
     /// Adds the calls of a run.
-    pub(in crate::block::agents) fn add(&mut self, run: &AgentRun) {
+    pub(crate) fn add(&mut self, run: &AgentRun) {
         for call in &run.calls {
             self.all += 1;
             self.right += u64::from(matches!(call.target, CallTarget::Tool { .. } | CallTarget::Malformed { .. }));
@@ -20,13 +20,13 @@ impl Selection {
     }
 
     /// The share of right choices, with its interval.
-    pub(in crate::block::agents) fn interval(self) -> Interval {
+    pub(crate) fn interval(self) -> Interval {
         Interval::wilson(self.right, self.all)
     }
 }
 
 /// A share with its interval: `67% (21% to 94%)`.
-pub(in crate::block::agents) fn share_text(interval: Interval) -> String {
+pub(crate) fn share_text(interval: Interval) -> String {
     let percent = |share: f64| format!("{:.0}%", share * 100.0);
     format!("{} ({} to {})", percent(interval.share), percent(interval.low), percent(interval.high))
 }

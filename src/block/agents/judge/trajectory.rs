@@ -7,7 +7,7 @@ use crate::event::Finding;
 use crate::source::grammar::{Object, Shape, alternative};
 use crate::source::{Diagnostic, Located, Node, Span};
 
-pub(in crate::block::agents) static TRAJECTORY: Object = Object {
+pub(crate) static TRAJECTORY: Object = Object {
     name: "a trajectory",
     doc: "The calls that a run makes, in one or several of these senses.",
     keys: &[&[
@@ -21,7 +21,7 @@ pub(in crate::block::agents) static TRAJECTORY: Object = Object {
 
 /// The calls that a run must make.
 #[derive(Debug)]
-pub(in crate::block::agents) struct Trajectory {
+pub(crate) struct Trajectory {
     wanted: Vec<WantedCalls>,
 }
 
@@ -53,7 +53,7 @@ impl TrajectorySense {
 }
 
 impl Trajectory {
-    pub(in crate::block::agents) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
         let mut wanted = Vec::new();
         for (key, sense) in TrajectorySense::ALL {
             if let Some(calls) = node.get(key) {
@@ -171,14 +171,14 @@ fn claim(pattern: usize, fitting: &[Vec<usize>], owners: &mut [Option<usize>], t
 }
 
 /// The first pattern that no call after those of the patterns before it meets.
-pub(super) struct MissingCall {
-    pub(super) pattern: usize,
+pub(crate) struct MissingCall {
+    pub(crate) pattern: usize,
     /// The first call that could have met it.
     from: usize,
 }
 
 /// The first of these calls that is missing, in order.
-pub(super) fn missing_in_order(
+pub(crate) fn missing_in_order(
     wanted: &[CallPattern],
     made: &[AgentCall],
     view: &JudgedView<'_>,

@@ -9,36 +9,36 @@ use super::super::refused::Refused;
 use super::{READ, WRITE, metadata};
 
 /// A refusal that says where the metadata are.
-pub(super) struct Challenge {
+pub(crate) struct Challenge {
     metadata: String,
 }
 
 impl Challenge {
     /// For a request with these headers.
-    pub(super) fn at(headers: &HeaderMap) -> Self {
+    pub(crate) fn at(headers: &HeaderMap) -> Self {
         Self { metadata: metadata::url(headers) }
     }
 
     /// There is no token; which error that would be is not said (RFC 6750, 3.1).
-    pub(super) fn missing(&self) -> Refused {
+    pub(crate) fn missing(&self) -> Refused {
         let message = "the header `Authorization` must be `Bearer` and a token of this server";
         Refused::new(StatusCode::UNAUTHORIZED, message).challenging(self.parameters(None, READ))
     }
 
     /// The header has no token in the right form.
-    pub(super) fn malformed(&self) -> Refused {
+    pub(crate) fn malformed(&self) -> Refused {
         let message = "the header `Authorization` must come once, as `Bearer` and one token";
         Refused::new(StatusCode::BAD_REQUEST, message).challenging(self.parameters(Some("invalid_request"), READ))
     }
 
     /// It is nobody's token here.
-    pub(super) fn foreign(&self) -> Refused {
+    pub(crate) fn foreign(&self) -> Refused {
         let message = "the header `Authorization` has a token that was not issued for this server";
         Refused::new(StatusCode::UNAUTHORIZED, message).challenging(self.parameters(Some("invalid_token"), READ))
     }
 
     /// The token does not allow what the message `id` asks for.
-    pub(super) fn narrow(&self, id: Option<&Value>) -> Refused {
+    pub(crate) fn narrow(&self, id: Option<&Value>) -> Refused {
         let message = format!("the token allows no changes; use one with the scope `{WRITE}`");
         let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
         let parameters = self.parameters(Some("insufficient_scope"), &format!("{READ} {WRITE}"));

@@ -18,7 +18,7 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 const ISSUER: &str = "https://127.0.0.1:1";
 
 /// The metadata, if they are what the request is about and there are any.
-pub(in crate::demo::http) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Response, Refused>> {
+pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Response, Refused>> {
     conduct.rules.token()?;
     let suffix = request.uri().path().strip_prefix(WELL_KNOWN)?;
     if !["", PATH].contains(&suffix) {
@@ -38,7 +38,7 @@ pub(in crate::demo::http) fn answer(request: &Request, conduct: &Conduct) -> Opt
 }
 
 /// Where the metadata are.
-pub(super) fn url(headers: &HeaderMap) -> String {
+pub(crate) fn url(headers: &HeaderMap) -> String {
     format!("{}{WELL_KNOWN}{PATH}", origin(headers))
 }
 

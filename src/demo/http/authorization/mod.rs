@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use serde_json::Value;
 
 use self::challenge::Challenge;
-pub(super) use self::metadata::answer as metadata;
+pub(crate) use self::metadata::answer as metadata;
 use super::super::server::Conduct;
 use super::super::settings::{Rules, User, is_token};
 use super::super::tools;
@@ -26,8 +26,8 @@ const WRITE: &str = "users:write";
 
 /// Who asks, and what for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Caller {
-    pub(super) user: User,
+pub(crate) struct Caller {
+    pub(crate) user: User,
     scope: TokenScope,
 }
 
@@ -42,7 +42,7 @@ enum TokenScope {
 }
 
 /// The caller whose token the request carries; without tokens of the server's own, everybody is one.
-pub(super) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<Caller, Refused> {
+pub(crate) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<Caller, Refused> {
     if conduct.rules.token().is_none() || !conduct.fault.hooks().checks_tokens {
         return Ok(Caller::default());
     }
@@ -55,7 +55,7 @@ pub(super) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<Caller, Re
 }
 
 /// Refuses a message, or an array of them, that takes more than the caller's token allows.
-pub(super) fn permit(caller: Caller, headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
+pub(crate) fn permit(caller: Caller, headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
     let messages = message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice);
     if messages.iter().any(changes) && caller.scope == TokenScope::Reading {
         return Err(Challenge::at(headers).narrow(message.get("id")));

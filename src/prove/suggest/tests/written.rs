@@ -12,7 +12,7 @@ tests:
 ";
 
 /// A proof with survivors and their suggested tests.
-pub(super) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
+pub(crate) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
     let mutants = survivors.into_iter().map(|(id, missing)| MutantResult {
         id: id.to_owned(),
         meaning: "the answer is another".to_owned(),

@@ -45,7 +45,7 @@ pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
 }
 
 /// The lines below the levels of coverage: the mutants by verdict, and those that take no part.
-pub(super) fn figures(proof: &Proof, style: &Style) -> String {
+pub(crate) fn figures(proof: &Proof, style: &Style) -> String {
     let mutants = format!("mutants: {}", MutantCounts::of(&proof.mutants).told());
     let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
     let live = proven::live(&proof.mutants).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(super) fn figures(proof: &Proof, style: &Style) -> String {
 }
 
 /// Everything about single mutants.
-pub(super) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
+pub(crate) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
     let mut parts = vec![table::table(proof, view.survivors, style)];
     parts.extend(survivors::survivors(proof, view, style));
     parts.push(open::mutants(proof, view, style) + &open::variants(&proof.left_out, style));

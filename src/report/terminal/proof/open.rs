@@ -18,7 +18,7 @@ const REASONS: usize = 8;
 const NAMES: usize = 12;
 
 /// Who can kill, and which cases take no part.
-pub(super) fn control(proof: &Proof, style: &Style) -> String {
+pub(crate) fn control(proof: &Proof, style: &Style) -> String {
     let Control { cases, green, left_out } = &proof.control;
     let cases = layout::plural(*cases, "recorded case");
     let passed = "passed, in the run and again from its recording";
@@ -36,7 +36,7 @@ pub(super) fn control(proof: &Proof, style: &Style) -> String {
 }
 
 /// Who passes in front of the real servers, and which cases do not.
-pub(super) fn live(control: Option<&Control>, style: &Style) -> String {
+pub(crate) fn live(control: Option<&Control>, style: &Style) -> String {
     let Some(Control { cases, green, left_out }) = control else { return String::new() };
     let told = format!("{green} of {} passed again in front of the real servers", layout::plural(*cases, "case"));
     let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
@@ -44,7 +44,7 @@ pub(super) fn live(control: Option<&Control>, style: &Style) -> String {
 }
 
 /// How many variants cannot be planted; nothing if all can.
-pub(super) fn left_out(left_out: &[LeftOut], more: &str, style: &Style) -> String {
+pub(crate) fn left_out(left_out: &[LeftOut], more: &str, style: &Style) -> String {
     let stay = match left_out.len() {
         0 => return String::new(),
         1 => "stays",
@@ -54,12 +54,12 @@ pub(super) fn left_out(left_out: &[LeftOut], more: &str, style: &Style) -> Strin
 }
 
 /// The variants that cannot be planted, with the reasons.
-pub(super) fn variants(variants: &[LeftOut], style: &Style) -> String {
+pub(crate) fn variants(variants: &[LeftOut], style: &Style) -> String {
     left_out(variants, "", style) + &names(variants.iter().map(|one| (one.reason.clone(), one.id.as_str())), style)
 }
 
 /// The mutants that are neither killed nor survivors.
-pub(super) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
+pub(crate) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
     let of = |verdict, live: Option<bool>| {
         let is_one =
             move |mutant: &&MutantResult| mutant.verdict == verdict && live.is_none_or(|live| live == mutant.live);
@@ -145,7 +145,7 @@ fn suggested_test(proof: &Proof, mutant: &MutantResult) -> String {
 }
 
 /// The key that plans the first probe of a leaf that the suite does not have yet.
-pub(super) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
+pub(crate) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
     let mut leaves = proof.proven.families.iter().flat_map(|family| &family.by_leaf);
     let leaf = leaves.find(|one| one.id == leaf)?;
     let missing = leaf.probes.iter().filter(|id| !leaf.planned.contains(id));

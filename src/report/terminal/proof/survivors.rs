@@ -23,7 +23,7 @@ const TOOLS: usize = 6;
 const CHANGES: usize = 3;
 
 /// The survivors, a section each for those in full; then what to type next.
-pub(super) fn survivors(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
+pub(crate) fn survivors(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<String> {
     let found = proven::survivors(proof);
     let in_full = match view.survivors {
         Survivors::Worst => IN_FULL,

@@ -33,7 +33,7 @@ struct TableRow<'a> {
 }
 
 /// Shows what was killed of what was planted; nothing where no fault can occur.
-pub(super) fn table(proof: &Proof, survivors: Survivors, style: &Style) -> String {
+pub(crate) fn table(proof: &Proof, survivors: Survivors, style: &Style) -> String {
     let rows = rows(proof);
     let leaves = leaves(proof, &rows);
     if leaves.is_empty() {

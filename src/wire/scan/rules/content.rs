@@ -9,7 +9,7 @@ use crate::wire::Members;
 use crate::wire::format::{is_base64, is_media_type, is_uri, is_uri_template};
 
 /// Judges the content of a result.
-pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
+pub(crate) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     match asked.method {
         "tools/call" | "tasks/result" => items(result, "content").for_each(|block| judge_block(look, block)),
         "prompts/get" => {
@@ -65,7 +65,7 @@ fn judge_address(look: &mut MessageCheck<'_>, uri: Option<&Value>) {
 }
 
 /// Judges the addresses of a list.
-pub(super) fn judge_addresses(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
+pub(crate) fn judge_addresses(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     match asked.method {
         "resources/list" => items(result, "resources").for_each(|resource| judge_address(look, resource.member("uri"))),
         "resources/templates/list" => {
@@ -81,7 +81,7 @@ pub(super) fn judge_addresses(look: &mut MessageCheck<'_>, AnsweredRequest { ask
 }
 
 /// Judges the `_meta` of an object.
-pub(super) fn judge_meta(look: &mut MessageCheck<'_>, holder: &Value) {
+pub(crate) fn judge_meta(look: &mut MessageCheck<'_>, holder: &Value) {
     let Some(meta) = holder.member("_meta").and_then(Value::as_object) else { return };
     for key in meta.keys() {
         look.require(ScanRule::BadMetaKey, is_key(key), || {
@@ -91,7 +91,7 @@ pub(super) fn judge_meta(look: &mut MessageCheck<'_>, holder: &Value) {
 }
 
 /// Judges a result and whatever in it may have `_meta` of its own.
-pub(super) fn judge_result_meta(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
+pub(crate) fn judge_result_meta(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     judge_meta(look, result);
     let list = match asked.method {
         "tools/list" => "tools",
@@ -112,7 +112,7 @@ pub(super) fn judge_result_meta(look: &mut MessageCheck<'_>, AnsweredRequest { a
 }
 
 /// Judges the extensions among the capabilities of a server.
-pub(super) fn judge_extensions(look: &mut MessageCheck<'_>, capabilities: &Value) {
+pub(crate) fn judge_extensions(look: &mut MessageCheck<'_>, capabilities: &Value) {
     for id in capabilities["extensions"].as_object().into_iter().flat_map(|extensions| extensions.keys()) {
         look.require(ScanRule::BadExtensionId, id.contains('/') && is_key(id), || {
             format!("the extension {} must be named by a prefix, a slash and a name", shown(Some(&id.as_str().into())))

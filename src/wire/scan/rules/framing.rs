@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Lines that may be parts of one message.
 #[derive(Debug, Default)]
-pub(in super::super) struct Fragments {
+pub(crate) struct Fragments {
     text: String,
     /// The lines after the first one, that nothing is said of yet: what would be.
     held: Vec<String>,
@@ -26,7 +26,7 @@ pub(in super::super) struct Fragments {
 impl Fragments {
     /// Takes a line where it belongs to a message broken over several; the first one is told of at once, since nobody knows
     /// whether others follow.
-    pub(in super::super) fn take(&mut self, look: &mut MessageCheck<'_>, json: Result<&Value, &String>) -> bool {
+    pub(crate) fn take(&mut self, look: &mut MessageCheck<'_>, json: Result<&Value, &String>) -> bool {
         if self.text.is_empty() {
             if let (Err(_), MessageStream::Only) = (json, look.stream) {
                 self.begin(&look.frame.bytes);
@@ -84,7 +84,7 @@ impl Fragments {
 }
 
 /// Judges what holds no JSON.
-pub(in super::super) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
+pub(crate) fn unreadable(look: &mut MessageCheck<'_>, reason: &str) {
     if look.frame.bytes.iter().all(u8::is_ascii_whitespace) {
         return;
     }
@@ -104,7 +104,7 @@ fn stray(look: &mut MessageCheck<'_>, reason: &str) {
 }
 
 /// Judges what makes a message one.
-pub(super) fn judge_envelope(look: &mut MessageCheck<'_>, json: &Value) {
+pub(crate) fn judge_envelope(look: &mut MessageCheck<'_>, json: &Value) {
     let is_stdio = look.frame.http.is_none();
     if is_stdio {
         look.require(ScanRule::SplitMessage, true, String::new);
@@ -149,7 +149,7 @@ fn no_object(look: &mut MessageCheck<'_>, json: &Value) {
 }
 
 /// Judges the members of a response.
-pub(super) fn judge_outcome(look: &mut MessageCheck<'_>, json: &Value) {
+pub(crate) fn judge_outcome(look: &mut MessageCheck<'_>, json: &Value) {
     let (result, error) = (json.member("result"), json.member("error"));
     look.require(ScanRule::MalformedEnvelope, result.is_none() || error.is_none(), || {
         "an answer has both `result` and `error`; it must have one of them".to_owned()
@@ -173,6 +173,6 @@ pub(super) fn judge_outcome(look: &mut MessageCheck<'_>, json: &Value) {
 }
 
 /// Whether a value is a whole number; `1.0` is one.
-pub(super) fn is_whole(value: &Value) -> bool {
+pub(crate) fn is_whole(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }

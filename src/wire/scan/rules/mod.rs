@@ -1,10 +1,10 @@
 //! The rules, by subject. Each looks at one message and at what is remembered; none looks at another.
 
 mod content;
-pub(super) mod framing;
+pub(crate) mod framing;
 mod notifications;
 mod requests;
-pub(super) mod results;
+pub(crate) mod results;
 mod schemas;
 mod tasks;
 
@@ -18,13 +18,13 @@ use crate::wire::{Id, Members, Revision, RpcMessage, classify};
 
 /// An answer to a request that is known.
 #[derive(Clone, Copy)]
-struct AnsweredRequest<'a> {
+pub(crate) struct AnsweredRequest<'a> {
     asked: &'a SentRequest,
     result: &'a Value,
 }
 
 /// Judges a message that could be read.
-pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
+pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
     if let Some(batch) = json.as_array() {
         // What raw steps get is theirs to judge, and one revision had batches.
         if look.revision == Revision::V2025_03_26 {

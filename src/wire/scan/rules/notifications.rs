@@ -9,7 +9,7 @@ use super::shown;
 use crate::wire::{Id, Members, Revision};
 
 /// Judges what the server cancels.
-pub(super) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
+pub(crate) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
     let named = params.member("requestId");
     let id = named.and_then(Id::from_json);
     let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
@@ -27,7 +27,7 @@ pub(super) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, par
 }
 
 /// Judges a log message.
-pub(super) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
+pub(crate) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
     if let Some(promised) = &memory.promised {
         look.require(ScanRule::UndeclaredLog, promised.logging, || {
             "the server sent `notifications/message`, though it does not declare the capability `logging`".to_owned()
@@ -51,7 +51,7 @@ pub(super) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
 }
 
 /// Judges a notification of progress.
-pub(super) fn progressed(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
+pub(crate) fn progressed(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
     let named = params.member("progressToken");
     let id = named.and_then(Id::from_json);
     let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
@@ -79,7 +79,7 @@ pub(super) fn progressed(look: &mut MessageCheck<'_>, memory: &mut SessionMemory
 }
 
 /// Notes that a request is answered, so that its progress is over.
-pub(super) fn end_progress(memory: &mut SessionMemory, asked: &SentRequest, stream: MessageStream) {
+pub(crate) fn end_progress(memory: &mut SessionMemory, asked: &SentRequest, stream: MessageStream) {
     if let Some(token) = asked.token.as_ref().and_then(|token| memory.tokens.get_mut(token)) {
         token.answered_on = Some(stream);
     }
@@ -91,7 +91,7 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const TAG: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Judges a notification as part of a subscription.
-pub(super) fn on_subscription(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
+pub(crate) fn on_subscription(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
     if look.revision < Revision::V2026_07_28 || memory.is_mixed {
         return;
     }

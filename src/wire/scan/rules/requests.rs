@@ -12,7 +12,7 @@ use crate::wire::format::is_uri;
 use crate::wire::{Id, Members, Revision};
 
 /// Judges a request of the server; one whose id is none comes without it.
-pub(super) fn judge(
+pub(crate) fn judge(
     look: &mut MessageCheck<'_>,
     memory: &mut SessionMemory,
     id: Option<Id>,
@@ -57,15 +57,15 @@ fn has_huge_id(look: &MessageCheck<'_>) -> bool {
 }
 
 /// The client capability that a request needs.
-pub(super) struct CapabilityNeed {
-    pub(super) is_offered: bool,
+pub(crate) struct CapabilityNeed {
+    pub(crate) is_offered: bool,
     /// The manner of the request, where only that is not declared.
-    pub(super) manner: &'static str,
+    pub(crate) manner: &'static str,
 }
 
 impl CapabilityNeed {
     /// Judges whether the client offers what a request needs, by the rule of its manner or by that of all requests.
-    pub(super) fn judge(
+    pub(crate) fn judge(
         &self,
         look: &mut MessageCheck<'_>,
         method: &str,
@@ -89,7 +89,7 @@ impl CapabilityNeed {
 }
 
 /// The capability that a request needs; `None` where it needs none.
-pub(super) fn need(
+pub(crate) fn need(
     offers: ClientCapabilities,
     method: &str,
     params: &Value,
@@ -113,7 +113,7 @@ pub(super) fn need(
 }
 
 /// Judges the messages of a request for sampling: results of tools stand alone.
-pub(super) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
+pub(crate) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
     for message in items(params, "messages") {
         let blocks = || items(message, "content");
         let is_result = |block: &Value| block["type"] == "tool_result";
@@ -126,10 +126,10 @@ pub(super) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
 }
 
 /// The error that asks for elicitations by URL.
-pub(super) const URL_REQUIRED: i64 = -32042;
+pub(crate) const URL_REQUIRED: i64 = -32042;
 
 /// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
-pub(super) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
+pub(crate) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let message = params.member("message");
     look.require(ScanRule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
         format!("an elicitation must have a `message`, this one has {}", shown(message))
@@ -210,7 +210,7 @@ fn remember_elicitation(memory: &mut SessionMemory, id: Option<&Value>) {
 }
 
 /// Judges an error that asks for elicitations by URL.
-pub(super) fn url_required(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, error: &Value) {
+pub(crate) fn url_required(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, error: &Value) {
     let list = error.pointer("/data/elicitations").and_then(Value::as_array);
     let is_right = |one: &Value| one["mode"] == "url" && one["elicitationId"].is_string();
     let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
@@ -222,7 +222,7 @@ pub(super) fn url_required(look: &mut MessageCheck<'_>, memory: &mut SessionMemo
 }
 
 /// Judges the news that an elicitation is complete.
-pub(super) fn elicitation_completed(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
+pub(crate) fn elicitation_completed(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
     let id = params.member("elicitationId");
     let is_full = memory.elicitations.len() >= MAX_NAMES;
     let is_known = id.and_then(Value::as_str).is_some_and(|id| is_full || memory.elicitations.contains(id));

@@ -10,7 +10,7 @@ use super::{AnsweredRequest, content, notifications, requests, shown};
 use crate::wire::{Era, Id, Members, Revision};
 
 /// Judges whose answer it is; returns the request, where this is the answer that it was to get.
-pub(super) fn match_request(
+pub(crate) fn match_request(
     look: &mut MessageCheck<'_>,
     memory: &mut SessionMemory,
     json: &Value,
@@ -57,7 +57,7 @@ pub(super) fn match_request(
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Whether a message is the answer of a server of the newest era to `server/discover`.
-pub(in super::super) fn is_discovery(json: &Value) -> bool {
+pub(crate) fn is_discovery(json: &Value) -> bool {
     let versions =
         json.member("result").and_then(|result| result.member("supportedVersions")).and_then(Value::as_array);
     let is_newest = |version: &Value| version.as_str().is_some_and(|version| version == Revision::NEWEST.as_str());
@@ -65,7 +65,7 @@ pub(in super::super) fn is_discovery(json: &Value) -> bool {
 }
 
 /// Judges a result by its type, and learns from those that tell about the server.
-pub(super) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
+pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
     let AnsweredRequest { asked, result } = exchange;
     learn(look, memory, exchange);
     let kind = result.member("resultType");
@@ -138,7 +138,7 @@ fn promised(capabilities: &Value) -> ServerCapabilities {
 }
 
 /// Judges an error by its code.
-pub(super) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, asked: &SentRequest, error: &Value) {
+pub(crate) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, asked: &SentRequest, error: &Value) {
     notifications::end_progress(memory, asked, look.stream);
     let Some(code) = error.member("code").and_then(Value::as_i64) else { return };
     if code == requests::URL_REQUIRED && !asked.is_raw {

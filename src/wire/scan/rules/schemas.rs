@@ -9,7 +9,7 @@ use crate::wire::Members;
 use crate::wire::format::{SchemaError, flaw, is_token};
 
 /// Judges the tools of a list.
-pub(super) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
+pub(crate) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result }: AnsweredRequest<'_>) {
     if asked.method != "tools/list" {
         return;
     }

@@ -24,7 +24,7 @@ enum TaskSource {
 }
 
 /// Judges a result as one of tasks.
-pub(super) fn judge(
+pub(crate) fn judge(
     look: &mut MessageCheck<'_>,
     memory: &mut SessionMemory,
     AnsweredRequest { asked, result }: AnsweredRequest<'_>,
@@ -50,7 +50,7 @@ pub(super) fn judge(
 }
 
 /// Judges a notification of a task's status.
-pub(super) fn told(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
+pub(crate) fn told(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
     if look.revision == Revision::V2025_11_25 {
         judge_task(look, memory, params, TaskSource::Notified);
     }

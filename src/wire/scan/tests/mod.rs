@@ -12,7 +12,7 @@ use super::super::{Channel, Frame, HttpHead, Id, Transcript};
 use super::*;
 
 /// Plays `>` lines as sent and `<` lines as received; `%` stands for the members that begin a message.
-pub(super) fn play(scanner: &mut Scanner, lines: &[&str]) -> Vec<ProtocolViolation> {
+pub(crate) fn play(scanner: &mut Scanner, lines: &[&str]) -> Vec<ProtocolViolation> {
     let mut transcript = Transcript::default();
     let mut found = Vec::new();
     for line in lines {
@@ -25,21 +25,21 @@ pub(super) fn play(scanner: &mut Scanner, lines: &[&str]) -> Vec<ProtocolViolati
 }
 
 /// Compares the codes of what is found.
-pub(super) fn check(era: Era, lines: &[&str], expected: &[&str]) {
+pub(crate) fn check(era: Era, lines: &[&str], expected: &[&str]) {
     let found = play(&mut Scanner::new(era), lines);
     let codes: Vec<&str> = found.iter().map(|violation| violation.code).collect();
     assert_eq!(codes, expected, "{lines:?}: {found:#?}");
 }
 
 /// A healthy and a broken case of one rule: the first must be counted and the second told.
-pub(super) struct Dialog {
+pub(crate) struct Dialog {
     code: &'static str,
     before: &'static [&'static str],
     healthy: &'static [&'static str],
     broken: &'static [&'static str],
 }
 
-pub(super) const fn pair(
+pub(crate) const fn pair(
     code: &'static str,
     before: &'static [&'static str],
     healthy: &'static [&'static str],

@@ -28,7 +28,7 @@ const LISTED: &str = r#"<{%,"id":2,"result":{"resultType":"complete","tools":[],
 const FORM: &str = r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}}}}"#;
 const HEADER: &str = r#"<{%,"id":2,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},"x-mcp-header":{"type":"object","properties":{"c":{"type":"integer","x-mcp-header":"C"}}}}}}]}}"#;
 
-pub(super) const PAIRS: &[Dialog] = &[
+pub(crate) const PAIRS: &[Dialog] = &[
     pair(
         "bad-extension-id",
         &[OPEN[0]],

@@ -27,7 +27,7 @@ const ENDED: [&str; 7] =
     [TASK[0], TASK[1], TASK[2], CREATED, GET[4], GOT, r#">{%,"id":4,"method":"tasks/get","params":{"taskId":"t"}}"#];
 const RESULT: [&str; 3] = [OPEN[0], OPEN[1], r#">{%,"id":4,"method":"tasks/result","params":{"taskId":"t"}}"#];
 
-pub(super) const PAIRS: &[Dialog] = &[
+pub(crate) const PAIRS: &[Dialog] = &[
     pair("stray-output", &PING, &PONG, &["<Listening on stdio"]),
     pair("stray-output", &PING, &["<", "<  ", PONG[0]], &["<42", PONG[0]]),
     pair("malformed-envelope", &PING, &PONG, &[r#"<{"id":7,"result":{}}"#]),

@@ -14,7 +14,7 @@ use minijinja::{AutoEscape, Environment, Error, Expression, Template};
 use super::{MOST_MADE, Size, shallow, texts};
 
 /// Operators under names that no template can write, what computes them, and how much they make.
-pub(super) static OPERATORS: &[(&str, &str, Size)] = &[
+pub(crate) static OPERATORS: &[(&str, &str, Size)] = &[
     (" ~", "a ~ b", texts),
     (" +", "a + b", |arguments| arguments.iter().map(shallow).sum()),
     (" *", "a * b", |arguments| {
@@ -25,10 +25,10 @@ pub(super) static OPERATORS: &[(&str, &str, Size)] = &[
 ];
 
 /// A factor that is one, and no constant.
-pub(super) const ONE: &str = "__one";
+pub(crate) const ONE: &str = "__one";
 
 /// A text whose products of constants are not computed while it is compiled, when nothing bounds them.
-pub(in super::super) fn without_constant_products(text: &str, is_expression: bool) -> Cow<'_, str> {
+pub(crate) fn without_constant_products(text: &str, is_expression: bool) -> Cow<'_, str> {
     if !text.contains('*') {
         return Cow::Borrowed(text);
     }
@@ -48,7 +48,7 @@ pub(in super::super) fn without_constant_products(text: &str, is_expression: boo
 }
 
 /// A template filled in.
-pub(in super::super) fn render(
+pub(crate) fn render(
     environment: &Environment<'_>,
     template: &Template<'_, '_>,
     root: Value,
@@ -69,7 +69,7 @@ pub(in super::super) fn render(
 }
 
 /// The value of an expression with that text.
-pub(in super::super) fn value(
+pub(crate) fn value(
     environment: &Environment<'_>,
     expression: &Expression<'_, '_>,
     text: &str,

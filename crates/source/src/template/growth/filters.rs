@@ -10,7 +10,7 @@ use super::{Counter, ITEM, MOST_MADE, Size, count, shallow, size_of_text, text_s
 /// How deep values are indented at most, for a guess.
 const DEEPEST: usize = 128;
 
-pub(super) fn growing_filters() -> Vec<(&'static str, Value, Size)> {
+pub(crate) fn growing_filters() -> Vec<(&'static str, Value, Size)> {
     macro_rules! filters {
         ($($name:literal $filter:ident $size:expr;)*) => {
             vec![$(($name, Value::from_function(filters::$filter), $size)),*]

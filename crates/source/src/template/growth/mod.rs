@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 use self::engine::{ONE, OPERATORS};
 use self::filters::growing_filters;
 
-pub(super) use self::engine::{render, value, without_constant_products};
+pub(crate) use self::engine::{render, value, without_constant_products};
 
 /// How many bytes everything that is filled in at once may make.
 const MOST_MADE: usize = 32 << 20;
@@ -29,7 +29,7 @@ const MOST_MADE: usize = 32 << 20;
 const ITEM: usize = 32;
 
 /// Why a template is given up.
-pub(super) const TOO_LARGE: &str = "its output would exceed 32 MiB";
+pub(crate) const TOO_LARGE: &str = "its output would exceed 32 MiB";
 
 thread_local! {
     /// What is left for what is filled in on this thread, which ends before anything else begins.
@@ -37,7 +37,7 @@ thread_local! {
 }
 
 /// Gives what is filled in next all the room.
-pub(super) fn begin() {
+pub(crate) fn begin() {
     ROOM.set(MOST_MADE);
 }
 
@@ -48,7 +48,7 @@ fn take(bytes: usize) -> Result<(), Error> {
 }
 
 /// Takes room for a copy of a value.
-pub(super) fn take_json(value: &Json) -> Result<(), Error> {
+pub(crate) fn take_json(value: &Json) -> Result<(), Error> {
     match value {
         Json::Null | Json::Bool(_) | Json::Number(_) => Ok(()),
         Json::String(text) => take(text.len()),
@@ -60,7 +60,7 @@ pub(super) fn take_json(value: &Json) -> Result<(), Error> {
 }
 
 /// Takes room for a value of the engine, whose parts may be one and the same.
-pub(super) fn take_value(value: &Value) -> Result<(), Error> {
+pub(crate) fn take_value(value: &Value) -> Result<(), Error> {
     let kind = value.kind();
     if matches!(kind, ValueKind::Seq | ValueKind::Iterable) {
         return value.try_iter()?.try_for_each(|item| take(ITEM).and_then(|()| take_value(&item)));
@@ -75,7 +75,7 @@ pub(super) fn take_value(value: &Value) -> Result<(), Error> {
 }
 
 /// Makes everything that can grow take room first.
-pub(super) fn bound(environment: &mut Environment<'static>) {
+pub(crate) fn bound(environment: &mut Environment<'static>) {
     let plain = Arc::new(environment.clone());
     for (name, computes, size) in OPERATORS {
         let plain = Arc::clone(&plain);
