@@ -271,8 +271,16 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// All of it in one text, without what differs from run to run.
+    /// All of it in one text, without what differs from run to run, and without the line about coverage that ends most
+    /// runs: few tests are about it, and every new probe changes it.
     pub(crate) fn text(&self) -> String {
+        static COVERAGE: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"(?m)^  coverage[:,](.|\n  )*?`--coverage`\s+shows\s+where\n\n?").unwrap());
+        COVERAGE.replace_all(&self.text_with_coverage(), "").into_owned()
+    }
+
+    /// All of it in one text, without what differs from run to run.
+    pub(crate) fn text_with_coverage(&self) -> String {
         let mut text = format!("$ {}\n", self.line);
         for (name, output) in [("", &self.stdout), ("stderr", &self.stderr)] {
             let bare = redact(output.trim_end());
@@ -290,8 +298,13 @@ impl Seen {
 
 /// Compares with the snapshot of that name in `tests/snapshots`.
 pub(crate) fn snapshot(name: &str, text: &str) {
+    snapshot_in("tests/snapshots", name, text);
+}
+
+/// Compares with the snapshot of that name in a folder of the repository.
+pub(crate) fn snapshot_in(folder: &str, name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(root().join("tests/snapshots"));
+    settings.set_snapshot_path(root().join(folder));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name, text));
