@@ -128,7 +128,7 @@ fn unexpected_pass(entry: &BaselineEntry, ids: &[String]) -> Finding {
     Finding { help: Some(help.to_owned()), ..found }.with_evidence("cases", listed)
 }
 
-fn finding(entry: &BaselineEntry, code: &str, message: &str, label: &str) -> Finding {
+fn finding(entry: &BaselineEntry, code: &'static str, message: &str, label: &str) -> Finding {
     let mut quote = entry.quote.clone();
     label.clone_into(&mut quote.label);
     Finding { quote: Some(quote), ..Finding::new(code, message) }

@@ -46,7 +46,7 @@ impl BaselineEntry {
     }
 
     fn covers(&self, finding: &Finding) -> bool {
-        self.check.as_ref().is_none_or(|check| *check == finding.code)
+        self.check.as_ref().is_none_or(|check| check == finding.code.as_str())
     }
 }
 

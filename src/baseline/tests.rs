@@ -17,7 +17,7 @@ fn read(text: &str) -> Result<Baseline, String> {
 }
 
 /// A case with findings of these codes, as the runner would report it under a baseline.
-fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&str]) -> CaseResult {
+fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&'static str]) -> CaseResult {
     let entry = read("- { case: 'a.yml::x', reason: r }").unwrap();
     let mut result = BaselineMatches::new(&entry).close(BaselineScope::Whole, &["a.yml".to_owned()]).broken.remove(0);
     result.case.id = format!("a.yml::{name}@s/auto");
@@ -28,14 +28,14 @@ fn case(baseline: &Baseline, name: &str, outcome: Outcome, codes: &[&str]) -> Ca
 }
 
 /// The codes of what is wrong with the baseline after these cases.
-fn verdict(text: &str, cases: &[(&str, Outcome, &[&str])], scope: BaselineScope) -> Vec<String> {
+fn verdict(text: &str, cases: &[(&str, Outcome, &[&'static str])], scope: BaselineScope) -> Vec<String> {
     let baseline = read(text).unwrap();
     let mut matches = BaselineMatches::new(&baseline);
     for (name, outcome, codes) in cases {
         matches.case(&case(&baseline, name, *outcome, codes));
     }
     let verdict = matches.close(scope, &["a.yml".to_owned()]);
-    let broken = verdict.broken.iter().map(|case| case.findings[0].code.clone());
+    let broken = verdict.broken.iter().map(|case| case.findings[0].code.to_string());
     broken.chain((0..verdict.unmatched).map(|_| "unmatched".to_owned())).collect()
 }
 

@@ -33,7 +33,7 @@ impl BaselineWriter {
     fn findings(&mut self, id: &str, findings: &[Finding]) {
         for finding in findings.iter().filter(|finding| finding.level == RequirementLevel::Must) {
             let reason = finding.baseline_reason.clone().unwrap_or_else(|| TO_BE_EXPLAINED.to_owned());
-            self.reasons.entry((id.to_owned(), finding.code.clone())).or_insert(reason);
+            self.reasons.entry((id.to_owned(), finding.code.to_string())).or_insert(reason);
         }
     }
 

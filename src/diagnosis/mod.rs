@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub use self::injected::{of_idle_fault, strikes_text, unrecovered};
 pub use self::mismatch::{MISSING, of_mismatch};
-use crate::event::{EXIT, FailureClass, Finding, StepProblem};
+use crate::event::{Code, EXIT, FailureClass, Finding, StepProblem};
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
 use crate::wire::{Frame, ProtocolViolation};
@@ -103,7 +103,7 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
     };
     let mut finding = Finding::failure(class, failure.message(method));
     if let HttpFailure::NoToken(none) = failure {
-        "no-token".clone_into(&mut finding.code);
+        finding.code = Code::new("no-token");
         finding = finding.with_problem(StepProblem::NoToken).with_evidence("asked", none.asked.join("\n"));
     }
     if let Some(HttpRefusal { retry_after, www_authenticate, .. }) = failure.refusal() {

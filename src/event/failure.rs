@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reproduction, Severity};
+use super::{Code, FindingKind, Reproduction, Severity};
 use crate::source::Quote;
 
 /// The name of the evidence that says how a server ended.
@@ -75,6 +75,21 @@ impl FailureClass {
         }
     }
 
+    /// The kind of a finding of this class.
+    pub fn kind(self) -> FindingKind {
+        match self {
+            Self::ProcessExited | Self::ConnectionLost => FindingKind::Crash,
+            Self::Timeout => FindingKind::Hang,
+            Self::CommandNotFound
+            | Self::ProtocolError
+            | Self::ConnectionRefused
+            | Self::TlsError
+            | Self::HttpStatus
+            | Self::AuthRequired
+            | Self::Internal => FindingKind::ProtocolError,
+        }
+    }
+
     /// Whether the server is gone, or its connection.
     pub fn is_the_end(self) -> bool {
         matches!(self, Self::ProcessExited | Self::ConnectionRefused | Self::ConnectionLost)
@@ -91,7 +106,7 @@ impl fmt::Display for FailureClass {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// A stable name: the matcher's, the scan's or the failure class's, kebab-case.
-    pub code: String,
+    pub code: Code,
     /// How binding the broken rule is.
     pub level: RequirementLevel,
     /// The failure class; `None` for a failed expectation.
@@ -160,7 +175,7 @@ pub enum StepProblem {
 
 impl Finding {
     /// A finding with a code and a sentence, everything else to be added.
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(code: impl Into<Code>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
             level: RequirementLevel::Must,
@@ -185,7 +200,7 @@ impl Finding {
 
     /// A failure of the conversation itself.
     pub fn failure(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class: Some(class), ..Self::new(class.as_str().replace('_', "-"), message) }
+        Self { class: Some(class), ..Self::new(class, message) }
     }
 
     /// Says that the step could not be judged.

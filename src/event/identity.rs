@@ -1,26 +1,9 @@
 //! The kind and severity of a finding, and the name by which it is recognised from run to run.
 
-use super::{CaseResult, Exchange, FailureClass, Finding, FindingKind, RequirementLevel, SessionJudged, Severity};
+use super::{
+    CaseResult, Code, Exchange, FailureClass, Finding, FindingKind, RequirementLevel, SessionJudged, Severity,
+};
 use crate::source::{FNV, fnv};
-
-/// Codes of findings about what a schema declares, or forbids.
-const OF_SCHEMAS: [&str; 5] =
-    ["forbidden-served", "output-schema", "input-schema", "missing-structured-content", "schema"];
-
-/// The code of a finding about cases that depend on one another.
-pub const NOT_ISOLATED: &str = "not-isolated";
-
-/// The code of a finding about a text that reached a session or run that it does not belong to.
-pub const STATE_LEAK: &str = "state-leak";
-
-/// The code of a finding about a text of a server that is not trusted, which another server accepted.
-pub const UNTRUSTED_TEXT: &str = "untrusted-text";
-
-/// The code of a finding about a tool that takes the name of another server's tool.
-pub const SHADOWED_TOOL: &str = "shadowed-tool";
-
-/// The code of a finding about a text that tells how to use another server's tool.
-pub const STEERED_TOOL: &str = "steered-tool";
 
 /// The properties of a finding that do not change from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,14 +32,7 @@ impl Finding {
         if let Some(reproduction) = &self.reproduction {
             return reproduction.kind;
         }
-        match self.class {
-            Some(FailureClass::ProcessExited | FailureClass::ConnectionLost) => FindingKind::Crash,
-            Some(FailureClass::Timeout) => FindingKind::Hang,
-            Some(_) => FindingKind::ProtocolError,
-            None if [NOT_ISOLATED, STATE_LEAK].contains(&self.code.as_str()) => FindingKind::StateLeak,
-            None if OF_SCHEMAS.contains(&self.code.as_str()) => FindingKind::SchemaViolation,
-            None => FindingKind::PropertyFailure,
-        }
+        self.class.map_or_else(|| self.code.info().kind, FailureClass::kind)
     }
 
     /// How bad it is: what it says itself, or else what its kind says.
@@ -73,7 +49,7 @@ impl Finding {
             FindingKind::Crash => self.exit().unwrap_or_default().to_owned(),
             FindingKind::Hang | FindingKind::StateLeak => String::new(),
             FindingKind::ProtocolError | FindingKind::SchemaViolation | FindingKind::PropertyFailure => {
-                self.code.clone()
+                self.code.to_string()
             }
         }
     }
@@ -114,7 +90,7 @@ impl CaseResult {
             FindingKind::PropertyFailure if finding.reproduction.is_some() => kind,
             FindingKind::PropertyFailure if self.case.rule.is_some() => FindingKind::ProtocolError,
             FindingKind::PropertyFailure if is_probe("output-schema") => FindingKind::SchemaViolation,
-            FindingKind::PropertyFailure if is_probe("negative-path") && finding.code == "refused" => {
+            FindingKind::PropertyFailure if is_probe("negative-path") && finding.code == Code::REFUSED => {
                 FindingKind::SchemaViolation
             }
             FindingKind::Crash
@@ -163,7 +139,7 @@ mod tests {
         let told = Finding { severity: Some(Severity::Critical), ..Finding::new("schema", "it is wrong") };
         assert_eq!((told.kind(), told.how_bad()), (FindingKind::SchemaViolation, Severity::Critical));
         assert_eq!(Finding::new("forbidden-served", "it is served").kind(), FindingKind::SchemaViolation);
-        assert_eq!(Finding::new(NOT_ISOLATED, "it leaks").kind(), FindingKind::StateLeak);
+        assert_eq!(Finding::new(Code::NOT_ISOLATED, "it leaks").kind(), FindingKind::StateLeak);
     }
 
     #[test]

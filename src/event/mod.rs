@@ -6,6 +6,7 @@
 
 mod case;
 mod check;
+mod code;
 mod coverage;
 mod failure;
 mod identity;
@@ -25,9 +26,10 @@ use crate::transport::TransportKind;
 
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
+pub use self::code::{Code, CodeInfo, manual};
 pub use self::coverage::{Coverage, Figure, Gate, SuiteScore};
 pub use self::failure::{EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
-pub use self::identity::{FindingIdentity, NOT_ISOLATED, SHADOWED_TOOL, STATE_LEAK, STEERED_TOOL, UNTRUSTED_TEXT};
+pub use self::identity::FindingIdentity;
 pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{
     By, Control, FaultAtSubject, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant,

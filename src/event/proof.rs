@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Gate, SuiteScore};
+use super::{Code, Gate, SuiteScore};
 use crate::taxonomy::score::Score;
 
 /// The verdict on every mutant.
@@ -201,7 +201,7 @@ pub struct Kill {
     /// The reason why a case turned red.
     pub by: By,
     /// The code of the finding.
-    pub code: String,
+    pub code: Code,
     /// The sentence of the finding.
     pub message: String,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Code;
 use crate::source::map_texts;
 
 /// The kind of a finding: what a server did, whatever brought it about.
@@ -171,7 +172,7 @@ pub enum ReproductionCheck {
     /// The last request is not answered within so many milliseconds.
     Silent(u64),
     /// A scan of this code finds something.
-    Scan(String),
+    Scan(Code),
     /// One of these expectations about the last answer, as a suite writes them, does not hold.
     Broken(Vec<Value>),
     /// The last answer holds this text, which the last request does not.
@@ -186,7 +187,7 @@ pub enum ReproductionCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockReproduction {
     /// The code of the finding.
-    pub code: String,
+    pub code: Code,
     /// The members of a suite beside its server: the block, and what it needs.
     pub suite: Value,
     /// How many calls it makes at a time.

@@ -6,7 +6,7 @@ use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, cut};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
-    CaseInfo, CaseResult, EXIT, Event, Finding, FindingIdentity, FindingKind, IsolationReport, NOT_ISOLATED, Outcome,
+    CaseInfo, CaseResult, Code, EXIT, Event, Finding, FindingIdentity, FindingKind, IsolationReport, Outcome,
     Reproduction, RequirementLevel, SessionJudged,
 };
 use crate::plan::Plan;
@@ -248,8 +248,9 @@ impl Keeper {
 
 /// Whether a case that never began failed for a mistake in the suite: nothing was asked of a server.
 fn is_mistake(result: &CaseResult) -> bool {
-    let is_of_suite =
-        |finding: &Finding| finding.class.is_none() && finding.reproduction.is_none() && finding.code != NOT_ISOLATED;
+    let is_of_suite = |finding: &Finding| {
+        finding.class.is_none() && finding.reproduction.is_none() && finding.code != Code::NOT_ISOLATED
+    };
     result.exchanges.is_empty() && result.frames.is_empty() && result.findings.iter().all(is_of_suite)
 }
 
@@ -259,7 +260,7 @@ fn failing_findings(result: &CaseResult) -> Vec<(&Finding, FindingIdentity)> {
     for finding in result.findings.iter().filter(|_| !result.case.server.is_empty()) {
         let identity = result.identity(finding);
         // A missing recording is no fault of the server.
-        let is_of_server = finding.code != "snapshot-missing";
+        let is_of_server = !finding.code.info().is_of_suite;
         let is_new = is_of_server && finding.level == RequirementLevel::Must && finding.baseline_reason.is_none();
         // Later failures of one kind in a case follow from the first; checks report each finding once.
         if is_new && (kinds.insert(identity.kind) || finding.reproduction.is_some()) {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Stored;
 use super::replay::ANSWER;
-use crate::event::{Finding, Reproduction, ReproductionCall};
+use crate::event::{Code, Finding, Reproduction, ReproductionCall};
 use crate::redact::RESTORED_FROM;
 use crate::reproduce::{ddmin, shrink};
 use crate::source::map_texts;
@@ -27,7 +27,7 @@ pub struct Minimised {
 }
 
 /// The identity that must not change from attempt to attempt.
-type FindingKey = (String, String, Option<String>, Option<String>);
+type FindingKey = (String, Code, Option<String>, Option<String>);
 
 /// The smallest sequence that still shows the same finding, with at most so many attempts; `None` where it does not show
 /// at all. `attempt` plays a sequence to fresh servers and returns the finding where it shows.

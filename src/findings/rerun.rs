@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::replay::ReplayResult;
-use crate::event::{BlockReproduction, CaseResult, Event, Finding, Outcome};
+use crate::event::{BlockReproduction, CaseResult, Code, Event, Finding, Outcome};
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::{Observer, Options, SessionFrames, run};
@@ -33,9 +33,9 @@ impl Observer for FinishedCases {
 }
 
 impl FinishedCases {
-    fn verdict(&self, code: &str) -> ReplayResult {
+    fn verdict(&self, code: &Code) -> ReplayResult {
         let findings = || self.0.iter().flat_map(|case| case.findings.iter());
-        if let Some(found) = findings().find(|found| found.code == code) {
+        if let Some(found) = findings().find(|found| found.code == *code) {
             return ReplayResult::Again(Box::new(found.clone()));
         }
         let failed = self.0.iter().filter(|case| case.outcome == Outcome::Failed).flat_map(|case| case.findings.iter());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::recording::RunRecording;
 use super::run::RunResults;
-use crate::event::{CaseResult, Control, LeftOut, Outcome, SessionJudged};
+use crate::event::{CaseResult, Code, Control, LeftOut, Outcome, SessionJudged};
 use crate::plan::Plan;
 
 /// The cases that take part in mutation testing.
@@ -13,12 +13,12 @@ pub(crate) struct BaselineRun {
     /// The ids of the cases that can kill.
     pub(crate) green: BTreeSet<String>,
     /// Violations that occur without any mutant, as session and code.
-    pub(crate) known: BTreeSet<(String, String)>,
+    pub(crate) known: BTreeSet<(String, Code)>,
     pub(crate) control: Control,
 }
 
 impl BaselineRun {
-    fn new(known: BTreeSet<(String, String)>) -> Self {
+    fn new(known: BTreeSet<(String, Code)>) -> Self {
         Self { green: BTreeSet::new(), known, control: Control { cases: 0, green: 0, left_out: Vec::new() } }
     }
 
@@ -67,7 +67,7 @@ pub(crate) fn check_live_baseline(before: &BaselineRun, plan: &Plan, results: &R
 }
 
 /// The violations of a session, as session and code.
-pub(crate) fn broken(judged: &SessionJudged) -> Vec<(String, String)> {
+pub(crate) fn broken(judged: &SessionJudged) -> Vec<(String, Code)> {
     judged.findings.iter().map(|finding| (judged.id(), finding.code.clone())).collect()
 }
 

@@ -155,5 +155,5 @@ fn kill(result: &CaseResult, finding: &Finding) -> Kill {
 
 fn by(finding: &Finding) -> By {
     let is_garbled = finding.class == Some(FailureClass::ProtocolError);
-    if is_garbled || Scan::of(&finding.code).is_some() { By::Scan } else { By::Expectation }
+    if is_garbled || Scan::of(finding.code.as_str()).is_some() { By::Scan } else { By::Expectation }
 }

@@ -1,13 +1,14 @@
 //! Which failures have one cause: what is mended once is shown once, with the first place and the number of the others.
 
-use crate::event::{CaseResult, FailureClass, Finding, Outcome};
+use crate::event::{CaseResult, Code, FailureClass, Finding, Outcome};
 
 /// The common traits of failures that have one cause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cause {
     outcome: Outcome,
     is_flaky: bool,
-    code: String,
+    /// The code of its findings; `None` for cases without any.
+    pub(crate) code: Option<Code>,
     class: Option<FailureClass>,
     /// The expectation of a built-in rule, as file, line and column: what another rule says in the same words is
     /// another cause.
@@ -16,13 +17,6 @@ pub(crate) struct Cause {
     says: String,
     /// Whether it is the same wherever it is met, so that one place shows all there is to see.
     pub(crate) is_general: bool,
-}
-
-impl Cause {
-    /// The code of its findings; empty for cases without any.
-    pub(crate) fn code(&self) -> &str {
-        &self.code
-    }
 }
 
 /// The causes of a case, each once, in the order of its findings.
@@ -50,7 +44,7 @@ pub(crate) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
     Cause {
         outcome: result.outcome,
         is_flaky: result.is_flaky(),
-        code: finding.code.clone(),
+        code: Some(finding.code.clone()),
         class: finding.class,
         expectation: finding
             .quote
@@ -70,7 +64,7 @@ fn of_reason(result: &CaseResult) -> Cause {
     let is_general = result.outcome == Outcome::Inconclusive;
     let says = if is_general { without_names(&without_repeats(says)) } else { says.to_owned() };
     let (outcome, is_flaky) = (result.outcome, result.is_flaky());
-    Cause { outcome, is_flaky, code: String::new(), class: None, expectation: None, says, is_general }
+    Cause { outcome, is_flaky, code: None, class: None, expectation: None, says, is_general }
 }
 
 /// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are

@@ -8,9 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{
-    CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity, UNTRUSTED_TEXT,
-};
+use crate::event::{CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity};
 use crate::source::visible;
 use crate::source::{FNV, fnv};
 
@@ -25,8 +23,6 @@ pub(crate) const FORMAT: Format = Format {
     render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",
 };
 
-/// The rule of a case that could not be judged.
-const INCONCLUSIVE: &str = "inconclusive";
 /// The path of a finding without a file; code scanning wants one.
 const NO_FILE: &str = "no-file";
 /// The most results that code scanning takes of a run:
@@ -92,7 +88,7 @@ fn of_case(report: &Report, case: &CaseResult, rules: &mut SarifRules, fingerpri
         Outcome::Failed | Outcome::Warned | Outcome::Errored | Outcome::Inconclusive => {}
     }
     if case.findings.is_empty() {
-        let code = if case.outcome == Outcome::Inconclusive { INCONCLUSIVE } else { "errored" };
+        let code = if case.outcome == Outcome::Inconclusive { "inconclusive" } else { "errored" };
         let reason = case.reason.as_ref().map(ToString::to_string).unwrap_or_default();
         return vec![result(report, case, &Finding::new(code, reason), rules, fingerprints)];
     }
@@ -234,7 +230,7 @@ impl SarifSeverity {
         let variants = &case.case.variants;
         let has_only = !variants.is_empty() && variants.iter().all(|variant| variant.starts_with("SECURITY-"));
         // A flow between servers is no variant of one server.
-        let is_of_security = has_only || finding.code == UNTRUSTED_TEXT;
+        let is_of_security = has_only || finding.code.info().is_of_security;
         Self { kind: case.kind_of(finding), severity: finding.how_bad(), is_of_security }
     }
 
@@ -271,8 +267,9 @@ struct ReportedRule {
 impl SarifRules {
     fn index(&mut self, case: &CaseResult, finding: &Finding) -> usize {
         let rule = case.case.rule.as_deref();
-        let at = self
-            .place(&rule_id(case, finding), || rule.map_or_else(|| help(finding), |rule| format!("“{}”", rule.quote)));
+        let at = self.place(&rule_id(case, finding), || {
+            rule.map_or_else(|| help(case, finding), |rule| format!("“{}”", rule.quote))
+        });
         self.codes[at].link = rule.map(|rule| rule.link.clone());
         if case.outcome == Outcome::Failed {
             let (weight, new) = (&mut self.codes[at].weight, SarifSeverity::of(case, finding));
@@ -320,23 +317,23 @@ fn score(severity: Severity) -> &'static str {
 /// The rule of the specification that a case stands for, or the code of what was found.
 fn rule_id(case: &CaseResult, finding: &Finding) -> String {
     let rule = case.case.rule.as_deref();
-    rule.map_or_else(|| finding.code.clone(), |rule| format!("{}/{}", rule.revision, rule.id))
+    rule.map_or_else(|| finding.code.to_string(), |rule| format!("{}/{}", rule.revision, rule.id))
 }
 
 /// The description of a code, in one sentence.
-fn help(finding: &Finding) -> String {
-    if let Some(class) = finding.class {
-        return format!("The conversation with the server broke: {class}.");
-    }
-    match finding.code.as_str() {
-        INCONCLUSIVE => "The case ran and could not be judged.".to_owned(),
-        "errored" => "The environment broke the case.".to_owned(),
-        "unexpected-pass" => "A known failure did not fail; its entry in the baseline has to go.".to_owned(),
-        "stale-entry" => "An entry of the baseline names no case.".to_owned(),
-        code if finding.quote.is_none() || finding.level == RequirementLevel::Should => {
+fn help(case: &CaseResult, finding: &Finding) -> String {
+    let code = &finding.code;
+    match (finding.class, case.outcome) {
+        (Some(class), _) => format!("The conversation with the server broke: {class}."),
+        (None, Outcome::Inconclusive) if case.findings.is_empty() => "The case ran and could not be judged.".to_owned(),
+        (None, _) if case.findings.is_empty() => "The environment broke the case.".to_owned(),
+        (None, _) if code.info().is_of_suite => {
+            format!("The suite or its baseline is out of date: {}.", code.info().meaning)
+        }
+        (None, _) if finding.quote.is_none() || finding.level == RequirementLevel::Should => {
             format!("The server breaks a rule of the protocol: {code}.")
         }
-        code => format!("The server does not answer as the suite expects: {code}."),
+        (None, _) => format!("The server does not answer as the suite expects: {code}."),
     }
 }
 

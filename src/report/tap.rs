@@ -101,7 +101,7 @@ fn diagnostics(case: &CaseResult) -> String {
     for (key, value) in [
         ("message", wording::message(findings, case.reason.as_ref())),
         ("severity", severity.to_owned()),
-        ("code", findings.first().map(|finding| finding.code.clone()).unwrap_or_default()),
+        ("code", findings.first().map(|finding| finding.code.to_string()).unwrap_or_default()),
         ("file", if info.from_command_line { String::new() } else { info.file.clone() }),
         ("id", info.id.clone()),
         ("again", case.rerun_command.clone()),

@@ -24,7 +24,7 @@ pub(crate) fn target(info: &CaseInfo) -> Option<String> {
 pub(crate) fn kind(findings: &[Finding], outcome: Outcome) -> String {
     match findings.first() {
         Some(Finding { class: Some(class), .. }) => class.as_str().to_owned(),
-        Some(finding) => finding.code.clone(),
+        Some(finding) => finding.code.to_string(),
         None if outcome == Outcome::Errored => "errored".to_owned(),
         None => "failed".to_owned(),
     }

@@ -13,7 +13,7 @@ use super::snapshot::SnapshotRecorder;
 use super::target::TargetSessions;
 use super::{injected, precondition, raw_http, rounds};
 use crate::diagnosis::{self, MISSING};
-use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::event::{Code, Exchange, FailureClass, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::matching::{Answer, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
@@ -369,7 +369,9 @@ pub(crate) fn is_served(message: &Value) -> bool {
 pub(crate) fn joined(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
     for violation in violations {
         let is_same = |found: &&mut Finding| {
-            found.code == "protocol-error" && found.message == violation.message && found.class == violation.class
+            found.code == Code::from(FailureClass::ProtocolError)
+                && found.message == violation.message
+                && found.class == violation.class
         };
         match found.iter_mut().find(is_same) {
             Some(found) => {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Options, RunCollector, RunMessage, case_result, run_suites};
-use crate::event::{CaseResult, CheckResult, Event, Finding, IsolationReport, NOT_ISOLATED, Outcome, Verdicts};
+use crate::event::{CaseResult, CheckResult, Code, Event, Finding, IsolationReport, Outcome, Verdicts};
 use crate::plan::{Plan, replanned};
 use crate::suite::{Order, RestartPolicy};
 
@@ -185,7 +185,7 @@ fn finding(row: &Verdicts, seed: u32, file: &str) -> Finding {
         "prepare the case's data in its own `setup`, or give every case a fresh server with `restart_policy: per_test`; `mcprove run {} --repeat 10` shows whether the case is flaky by itself",
         shell_words::quote(file)
     );
-    Finding { help: Some(help), ..Finding::new(NOT_ISOLATED, message) }
+    Finding { help: Some(help), ..Finding::new(Code::NOT_ISOLATED, message) }
         .with_evidence("shared", shared)
         .with_evidence("isolated", isolated)
         .with_evidence("shuffled", format!("{shuffled} (seed {seed})"))

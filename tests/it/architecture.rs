@@ -141,6 +141,42 @@ fn only_the_command_line_reads_the_environment() {
     assert!(broken.is_empty(), "the environment is read outside of `cli`:\n{}", broken.join("\n"));
 }
 
+/// What code decides rests on types; what is made for people is only shown.
+#[test]
+fn no_code_reads_what_people_read() {
+    let reads = Regex::new(concat!(
+        r#"(?:finding|found|violation_of|first|cause)\.code(?:\.as_str\(\))? *[!=]= *""#,
+        r#"|match \w+\.code\.as_str\(\)"#,
+        r#"|\.(?:title|reason)\.(?:starts_with|strip_prefix|contains|split\w*)\("#,
+        r#"|title\.strip_prefix\("#,
+    ))
+    .unwrap();
+    let broken: Vec<String> = sources()
+        .filter(|(path, text)| !is_test(path) && reads.is_match(product_code(text)))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert!(broken.is_empty(), "a text is read to decide something:\n{}", broken.join("\n"));
+}
+
+/// A code that is in no table has no meaning in the documentation, and no kind.
+#[test]
+fn every_code_of_a_finding_is_in_a_table() {
+    let named = Regex::new(r#"(?:Finding|Code)::new\(\s*"([a-z-]+)""#).unwrap();
+    let row = Regex::new(r"(?m)^\| (`[a-z_-]+`(?:, `[a-z-]+`)*)").unwrap();
+    let pages = ["src/event/codes.md", "docs/reference/scans.md", "docs/reference/matchers.md"];
+    let tables = pages.map(|page| fs::read_to_string(root().join(page)).unwrap()).concat();
+    let known: BTreeSet<String> = row
+        .captures_iter(&tables)
+        .flat_map(|row| row[1].split(", ").map(|code| code.trim_matches('`').replace('_', "-")).collect::<Vec<_>>())
+        .collect();
+    let mut unknown = BTreeSet::new();
+    for (path, text) in sources().filter(|(path, _)| !is_test(path)) {
+        let codes = named.captures_iter(product_code(&text)).map(|code| code[1].to_owned());
+        unknown.extend(codes.filter(|code| !known.contains(code)).map(|code| format!("{code} ({})", path.display())));
+    }
+    assert!(unknown.is_empty(), "write a row in src/event/codes.md for {unknown:?}");
+}
+
 /// Every Rust file under `src/` and in `crates/` with its path from the repository, in order.
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
     static SOURCES: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(|| {

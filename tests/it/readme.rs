@@ -25,6 +25,7 @@ const PARTS: &[Part] = &[
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/reports.md", "formats", formats),
+    ("docs/reference/errors.md", "codes of failures", mcprove::event::manual),
     ("docs/reference/blocks.md", "reference", || mcprove::block::manual("blocks.md")),
     ("docs/reference/matchers.md", "reference", || mcprove::block::manual("matchers.md")),
     ("docs/reference/steps.md", "reference", || mcprove::block::manual("steps.md")),

@@ -376,6 +376,6 @@ pub(crate) fn is_process(suite: &Suite, server: &str) -> bool {
     })
 }
 
-pub(crate) fn explained(code: &str, message: String, help: &str) -> Finding {
+pub(crate) fn explained(code: &'static str, message: String, help: &str) -> Finding {
     Finding { help: Some(help.to_owned()), ..Finding::new(code, message) }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::KEY;
 use super::clean::EffectCount;
 use crate::block::performance::measurement::{latency_text, nearest_rank};
-use crate::event::{Cell, CheckResult, Outcome, Section, SectionPart, SectionTable, Tone};
+use crate::event::{Cell, CheckResult, Code, Outcome, Section, SectionPart, SectionTable, Tone};
 use crate::source::yaml_writer;
 
 /// How many tests are shown.
@@ -46,7 +46,7 @@ pub(crate) struct CampaignRow {
 pub(crate) struct CampaignVerdict {
     outcome: Outcome,
     /// The code of the finding.
-    code: Option<String>,
+    code: Option<Code>,
 }
 
 impl CampaignVerdict {
@@ -59,7 +59,7 @@ impl CampaignVerdict {
             Outcome::Passed => ("holds", Tone::Good),
             Outcome::Failed | Outcome::Errored | Outcome::Warned => {
                 let tone = if self.outcome == Outcome::Warned { Tone::Doubtful } else { Tone::Bad };
-                return Cell::new(self.code.as_deref().unwrap_or("error"), tone);
+                return Cell::new(self.code.as_ref().map_or("error", Code::as_str), tone);
             }
             Outcome::Skipped => ("skipped", Tone::Doubtful),
             Outcome::Inconclusive => ("not judged", Tone::Doubtful),

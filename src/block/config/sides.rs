@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::ConfigSetting;
-use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, StepProblem};
+use crate::event::{CheckResult, Code, Exchange, FailureClass, Finding, Outcome, Reason, StepProblem};
 use crate::plan::CheckContext;
 use crate::session::Session;
 use crate::source::template::Names;
@@ -161,7 +161,7 @@ impl<'a> Sides<'a> {
     }
 
     /// A finding about an answer.
-    pub(crate) fn finding(&self, code: &str, message: String, answer: &SideAnswer) -> Finding {
+    pub(crate) fn finding(&self, code: &'static str, message: String, answer: &SideAnswer) -> Finding {
         let frame = self.exchanges[answer.exchange].answer_frame;
         Finding { exchange: Some(answer.exchange), frame, ..Finding::new(code, message) }
     }
@@ -204,7 +204,7 @@ impl<'a> Sides<'a> {
     fn not_started(&self, found: Finding) -> Finding {
         let message = format!("the server does not start with {}: {}", self.setting_text(), found.message);
         let help = "without the setting it starts; if it must not start with it, say `starts: false`".to_owned();
-        Finding { message, help: Some(help), class: None, code: "setting-not-started".to_owned(), ..found }
+        Finding { message, help: Some(help), class: None, code: Code::new("setting-not-started"), ..found }
     }
 }
 

@@ -110,15 +110,15 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<FuzzProblem> {
 fn broken(calls: &Calls, made: &GeneratedCall, text: &str, holds: &dyn Fn(&str) -> Value) -> Option<FuzzProblem> {
     let callee = &calls.callees[made.tool];
     let (tool, shown) = (&callee.name, visible_line(text).chars().take(2 * SHOWN).collect::<String>());
-    let (code, mark, message) = if let Some(mark) = breaks_own_schema(text) {
+    let (kind, mark, message) = if let Some(mark) = breaks_own_schema(text) {
         let message = format!("the server says that a result of `{tool}` violates its output schema: {shown}");
-        ("output-schema", mark, message)
+        (FindingKind::SchemaViolation, mark, message)
     } else {
         let mark = interpreter_message(text).filter(|_| !callee.runs_code)?;
-        ("interpreter-message", mark, format!("`{tool}` answered with a message of the interpreter: {shown}"))
+        (FindingKind::PropertyFailure, mark, format!("`{tool}` answered with a message of the interpreter: {shown}"))
     };
-    let is_own_schema = code == "output-schema";
-    let kind = if is_own_schema { FindingKind::SchemaViolation } else { FindingKind::PropertyFailure };
+    let is_own_schema = kind == FindingKind::SchemaViolation;
+    let code = if is_own_schema { "output-schema" } else { "interpreter-message" };
     let help = "catch what goes wrong in the tool, and say in words what was wrong with the call".to_owned();
     let found = Finding { help: Some(help).filter(|_| !is_own_schema), ..Finding::new(code, message) };
     let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
@@ -153,7 +153,7 @@ fn unflagged(tool: &str, words: &str) -> FuzzProblem {
 fn output(calls: &Calls, made: &GeneratedCall, result: &Value) -> Result<Option<FuzzProblem>, TooLong> {
     let callee = &calls.callees[made.tool];
     let Some(judge) = &callee.output else { return Ok(None) };
-    let problem = |code: &str, message: String, signature: String| {
+    let problem = |code: &'static str, message: String, signature: String| {
         let found = Finding { path: Some("result.structuredContent".to_owned()), ..Finding::new(code, message) };
         let check = ReproductionCheck::Broken(vec![json!({"output_schema": true})]);
         FuzzProblem::new(FindingKind::SchemaViolation, signature, check, found)

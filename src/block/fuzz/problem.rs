@@ -33,7 +33,7 @@ impl FuzzProblem {
 
     /// A violation of the protocol.
     pub(crate) fn violation(found: Finding) -> Self {
-        let (signature, check) = (found.code.clone(), ReproductionCheck::Scan(found.code.clone()));
+        let (signature, check) = (found.code.to_string(), ReproductionCheck::Scan(found.code.clone()));
         Self::new(FindingKind::ProtocolError, signature, check, found)
     }
 
@@ -78,7 +78,7 @@ pub(crate) fn failed(failure: &CallFailure) -> FuzzProblem {
         FailureReason::NotRead(_) | FailureReason::RefusedWhole(_) | FailureReason::Http(_) => match found.class {
             // A server without a process of ours has ended where nothing answers at its address.
             Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
-                (FindingKind::Crash, found.code.clone(), ReproductionCheck::Ends)
+                (FindingKind::Crash, found.code.to_string(), ReproductionCheck::Ends)
             }
             _ => (
                 FindingKind::ProtocolError,

@@ -15,7 +15,7 @@ use super::drive::{Driver, SessionLog, SessionOutcome};
 use super::problem_list::ProblemStage;
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
-use crate::event::{CheckResult, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
+use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::session::Session;
@@ -184,7 +184,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     if vanished > 0 {
         reason = format!("{reason}; a call got no answer, and did when it was tried again");
     }
-    let tells_of_input = |found: &Finding| found.code == problem::NOT_VALIDATED;
+    let tells_of_input = |found: &Finding| found.code == Code::NOT_VALIDATED;
     if counts.served > 0 && counts.invalid > 0 && counts.invalid_refused == 0 && !findings.iter().any(tells_of_input) {
         findings.push(not_validated(&calls.callees[0], counts.invalid));
     }

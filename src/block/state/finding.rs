@@ -7,9 +7,7 @@ use super::caller::CanaryCaller;
 use super::check::{ForeignRequest, Seen};
 use super::verdict::names;
 use super::visit::ShownText;
-use crate::event::{
-    Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, STATE_LEAK, Severity,
-};
+use crate::event::{Code, Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, Severity};
 
 /// How many bytes of an answer are shown on both sides of a canary.
 const AROUND: usize = 20;
@@ -101,7 +99,7 @@ impl ToldLeaks<'_> {
             help: Some(self.help(shown)),
             severity: Some(severity),
             reproduction: self.reproduction(written, shown, canary).map(Box::new),
-            ..Finding::new(STATE_LEAK, message)
+            ..Finding::new(Code::STATE_LEAK, message)
         };
         found = found
             .with_evidence(

@@ -153,7 +153,7 @@ async fn end(
 
 fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[EndedServer]) -> CheckResult {
     let mut evidence = CallEvidence::new();
-    let found = |code: &str, message: String, help: &str| Finding {
+    let found = |code: &'static str, message: String, help: &str| Finding {
         level: settings.level(SlowCallAspect::Shutdown),
         severity: Some(Severity::Medium),
         help: Some(help.to_owned()),

@@ -17,7 +17,7 @@ use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::transport::http::{AfterRequest, ReadUntil};
 
@@ -128,12 +128,12 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// Tries so many calls with fresh servers; the finding where it shows again.
-    async fn again(&self, callee: &mut Callee<'_>, calls: usize, code: &str) -> Option<Finding> {
+    async fn again(&self, callee: &mut Callee<'_>, calls: usize, code: &Code) -> Option<Finding> {
         for _ in 0..TRIES {
             let fresh = Clients::single(self.context, self.deadline).await.ok()?;
             let (_, again) = self.end_input(&fresh, callee, calls).await;
             fresh.end().await;
-            if let Some(again) = again.filter(|again| again.code == code) {
+            if let Some(again) = again.filter(|again| again.code == *code) {
                 return Some(again);
             }
         }
@@ -261,7 +261,7 @@ impl<'a> HalfClosedTrial<'a> {
         let load = ReproducedLoad::of_its_own(calls);
         let code = found.code.clone();
         let check = TortureCheck::HalfClosed;
-        let replay = reproduction(self.context, self.settings, Some(tool), &code, check, load);
+        let replay = reproduction(self.context, self.settings, Some(tool), code, check, load);
         found.reproduction = Some(Box::new(replay));
         if repeated == 0 {
             found.level = RequirementLevel::Should;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::clients::Clients;
 use super::{Torture, TortureCheck};
-use crate::event::{BlockReproduction, FindingKind, Reproduction, ReproductionCheck};
+use crate::event::{BlockReproduction, Code, FindingKind, Reproduction, ReproductionCheck};
 use crate::plan::CheckContext;
 
 /// How many times the smallest number of calls a replay makes: what happened once with so few need not happen again.
@@ -46,7 +46,7 @@ pub(crate) fn reproduction(
     context: &CheckContext<'_>,
     settings: &Torture,
     tool: Option<&str>,
-    code: &str,
+    code: impl Into<Code>,
     check: TortureCheck,
     load: ReproducedLoad,
 ) -> Reproduction {
@@ -79,7 +79,7 @@ pub(crate) fn reproduction(
         kind: FindingKind::PropertyFailure,
         tool: tool.map(str::to_owned),
         sessions: Vec::new(),
-        check: ReproductionCheck::Block(BlockReproduction { code: code.to_owned(), suite: suite.into(), calls }),
+        check: ReproductionCheck::Block(BlockReproduction { code: code.into(), suite: suite.into(), calls }),
         doubt: None,
     }
 }

@@ -212,7 +212,7 @@ impl<'a> SlowReaderTrial<'a> {
         let load = ReproducedLoad::of_its_own(fault.calls);
         let code = found.code.clone();
         let check = TortureCheck::SlowReader;
-        let replay = reproduction(self.context, self.settings, Some(tool), &code, check, load);
+        let replay = reproduction(self.context, self.settings, Some(tool), code, check, load);
         found.reproduction = Some(Box::new(replay));
         if repeated == 0 {
             found.level = RequirementLevel::Should;

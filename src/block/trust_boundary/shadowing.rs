@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::TrustBoundary;
 use super::verdict::not_selected;
-use crate::event::{CheckResult, Finding, Outcome, RequirementLevel, SHADOWED_TOOL, STEERED_TOOL, Severity};
+use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel, Severity};
 use crate::injection::{self, NameLikeness, likeness};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::wire::{Catalog, Tool};
@@ -109,7 +109,7 @@ fn shadows(check: &ShadowingCheck, catalog: &Catalog, protected: &[Tool]) -> Vec
                  servers prefixes in the client"
                     .to_owned(),
             ),
-            ..Finding::new(SHADOWED_TOOL, message)
+            ..Finding::new(Code::SHADOWED_TOOL, message)
         })
         .map(|found| found.with_evidence("names", format!("{} and {}", escaped(&tool.name), escaped(&own.name))))
     });
@@ -145,7 +145,7 @@ fn steers(boundary: &TrustBoundary, catalog: &Catalog, instructions: &str, prote
                 path: Some(place),
                 severity: Some(Severity::High),
                 help: Some("take out what the text says of tools of other servers".to_owned()),
-                ..Finding::new(STEERED_TOOL, message)
+                ..Finding::new(Code::STEERED_TOOL, message)
             }
             .with_evidence("text", told.quote),
         )

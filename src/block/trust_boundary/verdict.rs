@@ -6,7 +6,7 @@ use super::TrustBoundary;
 use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
 use crate::block::canary::RandomCanaries;
 use crate::block::evidence::exchange;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity, UNTRUSTED_TEXT};
+use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning_of_json;
 
@@ -117,7 +117,7 @@ fn finding(boundary: &TrustBoundary, run: &FlowRun, at: usize, crossed: &FlowExc
              hold any text, name it in `allow`"
                 .to_owned(),
         ),
-        ..Finding::new(UNTRUSTED_TEXT, message)
+        ..Finding::new(Code::UNTRUSTED_TEXT, message)
     }
     .with_evidence("arrived", format!("{}, frame {} of its session", arrival.form, crossed.reply.frame))
     .with_evidence("sent as", &*arrival.quote);
@@ -142,7 +142,7 @@ fn prompted(boundary: &TrustBoundary, at: usize, prompting: &FlowExchange) -> Op
             path: Some(arrival.path.clone()),
             severity: Some(Severity::High),
             help: Some("keep `systemPrompt` free of texts of others; a message can hold them".to_owned()),
-            ..Finding::new(UNTRUSTED_TEXT, message)
+            ..Finding::new(Code::UNTRUSTED_TEXT, message)
         }
         .with_evidence("arrived", arrival.form)
         .with_evidence("sent as", &*arrival.quote),

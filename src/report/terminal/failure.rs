@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
 
-use crate::event::{Attempt, CaseInfo, CaseResult, Exchange, Finding, Outcome, Phase};
+use crate::event::{Attempt, CaseInfo, CaseResult, Code, Exchange, Finding, Outcome, Phase};
 use crate::report::cause::{self, Cause};
 use crate::report::wording;
 use crate::source::{Style, duration_text, visible_line};
@@ -117,9 +117,9 @@ fn reason(result: &CaseResult, style: &Style) -> String {
 struct Selected<'a> {
     findings: Vec<&'a Finding>,
     /// How often each code was found beside these, within this case.
-    repeated: IndexMap<&'a str, usize>,
+    repeated: IndexMap<&'a Code, usize>,
     /// The codes of what was shown with an earlier case.
-    shown_before: IndexSet<&'a str>,
+    shown_before: IndexSet<&'a Code>,
 }
 
 impl<'a> Selected<'a> {

@@ -22,8 +22,8 @@ pub(crate) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &St
         RequirementLevel::Must => Severity::Error,
         RequirementLevel::Should => Severity::Warning,
     };
-    let room = inner.width.saturating_sub(finding.code.len() + 11).max(24);
-    let code = layout::crop(&finding.code, 60);
+    let room = inner.width.saturating_sub(finding.code.as_str().len() + 11).max(24);
+    let code = layout::crop(finding.code.as_str(), 60);
     let message = layout::wrap_some(&finding.message, room, layout::lines_in(6, room));
     let quote = finding.quote.as_ref().map(|quote| with_short_label(quote, &inner));
     let notes = notes(finding, answered, &inner);

@@ -125,7 +125,8 @@ impl Groups {
         let causes = cause::causes(result);
         let of = |cause: &Cause| {
             let group = self.causes.get(cause).filter(is_last)?;
-            let what = if causes.len() == 1 { "the same cause".to_owned() } else { format!("`{}`", cause.code()) };
+            let code = cause.code.as_ref().filter(|_| causes.len() > 1);
+            let what = code.map_or_else(|| "the same cause".to_owned(), |code| format!("`{code}`"));
             more_of(group, &what, style)
         };
         causes.iter().filter_map(of).collect()

@@ -1,6 +1,6 @@
 //! The next command to type.
 
-use crate::event::{CaseResult, NOT_ISOLATED, Outcome};
+use crate::event::{CaseResult, Code, Outcome};
 use crate::source::{Style, visible_line};
 use crate::suite::AdHocCommand;
 
@@ -11,7 +11,7 @@ use super::layout::{self, DIM};
 fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
     let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
     let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
-    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == NOT_ISOLATED);
+    let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == Code::NOT_ISOLATED);
     broken.peek().is_none() || !broken.all(is_of_order)
 }
 
@@ -39,9 +39,11 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
     let explained = match command {
         AdHocCommand::Chaos | AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
         AdHocCommand::Snapshot => return None,
-        AdHocCommand::Lint => broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", &found.code)),
+        AdHocCommand::Lint => {
+            broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", found.code.as_str()))
+        }
         AdHocCommand::Compliance => {
-            broken.next().and_then(|case| case.case.rule.as_ref()).map(|rule| ("compliance", &rule.id))
+            broken.next().and_then(|case| case.case.rule.as_ref()).map(|rule| ("compliance", rule.id.as_str()))
         }
     };
     let explain = |(command, id)| Suggestion::Explain(format!("mcprove {command} --explain {id}"));

@@ -208,7 +208,7 @@ fn results_for_code_scanning() {
 
 #[test]
 fn only_what_is_about_security_weighs_so() {
-    let found = |code: &str, variants: &[&str]| {
+    let found = |code: &'static str, variants: &[&str]| {
         let mut case = failed(passed(1, code, None), vec![Finding::new(code, "it is wrong")]);
         case.case.variants = variants.iter().map(|variant| (*variant).to_owned()).collect();
         Event::CaseFinished(Box::new(case))

@@ -304,7 +304,7 @@ struct FailedAttempt {
 }
 
 impl FailedAttempt {
-    fn final_one(code: &str, message: String, help: &str) -> Self {
+    fn final_one(code: &'static str, message: String, help: &str) -> Self {
         let found = Finding { help: Some(help.to_owned()), ..Finding::new(code, message) };
         Self { found, wait: None }
     }

@@ -3,7 +3,7 @@
 use super::{JudgedView, Judgement};
 use crate::block::agents::loose::{LooseCall, LooseVerdict};
 use crate::block::agents::run::AgentRun;
-use crate::event::Finding;
+use crate::event::{Code, Finding};
 use crate::source::{Span, shorten};
 
 /// Calls that were made again are served alike, or refused with a reason.
@@ -31,17 +31,17 @@ impl LooseArguments {
         let (code, message, help) = match verdict {
             LooseVerdict::Understood => return None,
             LooseVerdict::Misunderstood => (
-                "loose-arguments-misunderstood",
+                Code::new("loose-arguments-misunderstood"),
                 format!("`{tool}` serves {form}, and answers something else than before"),
                 "convert such arguments to their type, or refuse them",
             ),
             LooseVerdict::Unexplained => (
-                "loose-arguments-unexplained",
+                Code::new("loose-arguments-unexplained"),
                 format!("`{tool}` refuses {form} without saying which argument is wrong"),
                 "name the argument and its type, so that a model can correct the call",
             ),
             LooseVerdict::Unanswered(found) => (
-                found.code.as_str(),
+                found.code.clone(),
                 format!("`{tool}` with {form}: {}", found.message),
                 "answer such calls with an error",
             ),

@@ -15,7 +15,7 @@ mod trajectory;
 use std::fmt::Debug;
 
 use super::run::AgentRun;
-use crate::event::Finding;
+use crate::event::{Code, Finding};
 use crate::matching::Answer;
 use crate::plan::CheckContext;
 use crate::source::{Located, Quote, Span, did_you_mean};
@@ -69,7 +69,7 @@ pub(crate) struct JudgedView<'a> {
 
 impl JudgedView<'_> {
     /// A finding that points at a place of the suite.
-    fn finding(&self, code: &str, message: impl Into<String>, span: Span, label: &str) -> Finding {
+    fn finding(&self, code: impl Into<Code>, message: impl Into<String>, span: Span, label: &str) -> Finding {
         Finding { quote: Some(Quote::new(self.context.sources, span, label)), ..Finding::new(code, message) }
     }
 
