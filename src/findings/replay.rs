@@ -11,7 +11,7 @@ use super::Stored;
 use crate::diagnosis::of_violations;
 use crate::event::{Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::matching::{Answer, Expectation};
-use crate::plan::FreshServers;
+use crate::plan::{FreshServers, OpenServer};
 use crate::reproduce::{Player, WATCH};
 use crate::session::{Session, SessionReply};
 use crate::source::template::{Names, from_json};
@@ -120,7 +120,7 @@ async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Op
     else {
         return Ok(None);
     };
-    let session = stage.servers.open().await.map_err(Box::new)?;
+    let session = stage.servers.open(OpenServer::FRESH).await.map_err(Box::new)?;
     let player = Player { session: &session, owner: OWNER, timeout: stage.patience };
     for call in first {
         // The finding shows in the second session.
@@ -137,12 +137,12 @@ async fn play(
     stage: &ReplayStage<'_>,
 ) -> Result<PlayedCalls, Box<Finding>> {
     let beside = match host {
-        Some(host) => stage.servers.beside(host).await,
+        Some(host) => stage.servers.open(OpenServer::of(host)).await.ok(),
         None => None,
     };
     let session = match beside {
         Some(session) => session,
-        None => stage.servers.open().await.map_err(Box::new)?,
+        None => stage.servers.open(OpenServer::FRESH).await.map_err(Box::new)?,
     };
     let mut played = PlayedCalls::default();
     if calls.is_empty()

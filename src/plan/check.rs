@@ -22,49 +22,107 @@ use crate::wire::Catalog;
 /// A boxed future, as in the crate `futures`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A way to fresh servers.
+/// The servers of one target, for a check.
 pub trait FreshServers: Send + Sync {
-    /// Starts a server and shakes hands; the finding says why not.
-    fn open(&self) -> BoxFuture<'_, Result<Session, Finding>>;
+    /// Opens a session; the finding is the reason why there is none.
+    fn open<'a>(&'a self, request: OpenServer<'a>) -> BoxFuture<'a, Result<Session, Finding>>;
 
-    /// The same with faults between client and server.
-    fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>>;
+    /// Ends a session, and its server if it has one of its own.
+    fn close<'a>(&'a self, session: &'a Session, way: CloseServer) -> BoxFuture<'a, ClosedServer>;
 
-    /// The same with more settings at the server's start.
-    fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>>;
-
-    /// Opens a second session with the server of another one; `None` where a server has one session only.
-    fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>>;
-
-    /// Opens a session with the server of another one, as one of the users that the suite names; the finding says why not.
-    fn beside_as<'a>(&'a self, session: &'a Session, user: &'a str) -> BoxFuture<'a, Result<Session, Finding>>;
-
-    /// Ends a session and its server; the finding tells of a server that had ended by itself.
-    fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
-
-    /// Ends the server of a session in that way, without the suite's teardown, while requests may be under way; `None`
-    /// where it is no process of ours, or had ended by itself.
-    fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>>;
-
-    /// The way to fresh servers of another server of the suite; `None` if the run does not use it.
+    /// The servers of another name in the suite; `None` if the run does not use it.
     fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>>;
 
+    /// The server processes of this run that are alive at the moment, whichever case started them.
+    fn running(&self) -> Vec<RunningServer>;
+
     /// Waits for the wish to stop.
-    fn stopped(&self) -> BoxFuture<'_, ()>;
+    fn wait_for_stop(&self) -> BoxFuture<'_, ()>;
 }
 
-/// Servers with settings of their own, and steps of the suite that are done in their sessions.
-///
-/// The suite's setup and teardown are left out there: a server that refuses writes would refuse them, too.
-pub trait ConfiguredServers: Send + Sync {
-    /// Starts a server with more settings and shakes hands; the finding says why not.
-    fn start<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>>;
+/// A request for a session.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenServer<'a> {
+    /// The server of the session.
+    pub server: ServerChoice<'a>,
+    /// The faults between client and server.
+    pub faults: Option<&'a Arc<FaultPlayer>>,
+    /// The part of the suite's setup in a server that is started for the session.
+    pub setup: SuiteSetup,
+}
 
-    /// Does a step in a session; `names` are there beside those of the suite.
-    fn step<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome>;
+/// The server that a session is opened with.
+#[derive(Debug, Clone, Copy)]
+pub enum ServerChoice<'a> {
+    /// A server that no other session has.
+    Fresh,
+    /// The same, started with more settings.
+    Configured(&'a AddedSettings),
+    /// The server of another session; an error if that server can have one session only.
+    Of(&'a Session),
+    /// The same, in the name of a user of the suite.
+    AsUser {
+        /// The other session.
+        session: &'a Session,
+        /// The user's name.
+        user: &'a str,
+    },
+}
 
-    /// Ends such a session and its server; the finding tells of a server that had ended by itself.
-    fn end(&self, session: Session) -> BoxFuture<'_, Option<Finding>>;
+/// The suite's setup in a server that is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuiteSetup {
+    /// It runs where the suite asks for it.
+    Run,
+    /// It is left out: a server that refuses writes would refuse it, too.
+    Skip,
+}
+
+impl<'a> OpenServer<'a> {
+    /// A fresh server with the suite's setup and without faults.
+    pub const FRESH: Self = Self { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run };
+
+    /// Another session with the server of `session`.
+    pub fn of(session: &'a Session) -> Self {
+        Self { server: ServerChoice::Of(session), ..Self::FRESH }
+    }
+}
+
+/// The way in which a session ends.
+#[derive(Debug, Clone, Copy)]
+pub enum CloseServer {
+    /// After the suite's teardown, if the suite's setup ran in it.
+    AfterTeardown,
+    /// Without the teardown.
+    WithoutTeardown,
+    /// By this order, without the teardown; requests may be under way.
+    Shutdown(ShutdownOrder),
+}
+
+/// The end of a session.
+#[derive(Debug)]
+pub struct ClosedServer {
+    /// The exit of a server that had ended by itself.
+    pub exit: Option<Finding>,
+    /// The end of a process of ours by an order; `None` if there was none, or it had ended by itself.
+    pub shutdown: Option<Shutdown>,
+}
+
+/// A server process that this run started and that is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningServer {
+    /// The name of the server in its suite.
+    pub name: String,
+    /// The revision that its suite asks for, or `auto`.
+    pub revision: &'static str,
+    /// The id of its process.
+    pub pid: u32,
+}
+
+/// Runs steps of the suite in the sessions of a check.
+pub trait StepRunner: Send + Sync {
+    /// Runs one step; `names` are known there beside those of the suite.
+    fn run<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome>;
 }
 
 /// The outcome of a step.
@@ -99,10 +157,10 @@ pub struct CheckContext<'a> {
     pub filled: &'a (dyn Fn(&Node) -> Option<Value> + Sync),
     /// Takes out what is secret or belongs to this machine: recordings have neither.
     pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
-    /// The way to fresh servers.
+    /// The target's servers.
     pub servers: &'a dyn FreshServers,
-    /// The way to servers with settings of their own.
-    pub configured: &'a dyn ConfiguredServers,
+    /// Runs steps of the suite.
+    pub steps: &'a dyn StepRunner,
     /// The time for one request.
     pub request_timeout: Duration,
     /// The time for a case, where the command line says it.

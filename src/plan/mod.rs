@@ -32,7 +32,10 @@ pub(crate) mod witness;
 pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
 pub use self::build::{Declaration, build, declared};
 pub use self::case::{Body, Case, Lane, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
-pub use self::check::{BoxFuture, Check, CheckContext, ConfiguredServers, FreshServers, StepOutcome};
+pub use self::check::{
+    BoxFuture, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer, ServerChoice,
+    StepOutcome, StepRunner, SuiteSetup,
+};
 pub use self::chosen::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;

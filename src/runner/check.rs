@@ -14,12 +14,13 @@ use super::snapshot::Purpose;
 use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Options, Stop, finding, snapshot};
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
-use crate::fault::FaultPlayer;
-use crate::plan::{BoxFuture, Case, Check, CheckContext, ConfiguredServers, FreshServers, StepOutcome};
+use crate::plan::{
+    BoxFuture, Case, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer,
+    ServerChoice, StepOutcome, StepRunner, SuiteSetup,
+};
 use crate::session::Session;
 use crate::source::template::{Names, fill};
-use crate::suite::{AddedSettings, Step};
-use crate::transport::{Shutdown, ShutdownOrder};
+use crate::suite::Step;
 
 /// Runs the check of a case, which keeps its own time.
 pub(crate) async fn run_check(
@@ -48,7 +49,7 @@ pub(crate) async fn run_check(
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| target.neutral(value),
         servers: &servers,
-        configured: &servers,
+        steps: &servers,
         request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
         case_timeout: options.timeout,
         sources: &target.plan.sources,
@@ -85,70 +86,47 @@ impl<'a> TargetServers<'a> {
         Self { target: Arc::clone(target), case, options, learned: Mutex::default() }
     }
 
-    /// Runs the suite's setup in a session that needs it.
-    async fn set_up(&self, opened: Result<Session, SessionError>) -> Result<Session, Finding> {
+    async fn open(&self, request: OpenServer<'_>) -> Result<Session, Finding> {
+        if matches!(request, OpenServer { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run })
+            && let Some(session) = self.target.take_untouched(self.case).await
+        {
+            return Ok(session);
+        }
+        let opened = self.target.open_requested(&request, Opening::with(&self.case.answers)).await;
         let session = opened.map_err(SessionError::into_finding)?;
-        session.learn(&self.target.known_catalog());
-        if !self.target.sets_up_probes() {
+        let is_started = matches!(request.server, ServerChoice::Fresh | ServerChoice::Configured(_));
+        if !is_started || request.setup == SuiteSetup::Skip || !self.target.sets_up_probes() {
             return Ok(session);
         }
         let OpenSession { session, names } = self.target.set_up(session).await?;
         *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
         Ok(session)
     }
+
+    async fn close(&self, session: &Session, way: CloseServer) -> ClosedServer {
+        match way {
+            CloseServer::Shutdown(order) => {
+                let shutdown = self.target.shut_down_own(session, self.case, order).await;
+                return ClosedServer { exit: None, shutdown };
+            }
+            CloseServer::AfterTeardown if self.target.sets_up_probes() => {
+                let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                // The server ends with it; calls that were made up may have taken away what it looks for.
+                self.target.run_teardown(session, names).await;
+            }
+            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => {}
+        }
+        ClosedServer { exit: self.target.close_own(session, self.case).await.exit, shutdown: None }
+    }
 }
 
 impl FreshServers for TargetServers<'_> {
-    fn open(&self) -> BoxFuture<'_, Result<Session, Finding>> {
-        Box::pin(async {
-            if let Some(session) = self.target.take_untouched(self.case).await {
-                return Ok(session);
-            }
-            let answers = Opening::with(&self.case.answers);
-            self.set_up(self.target.open(self.target.known_revision(), answers).await).await
-        })
+    fn open<'a>(&'a self, request: OpenServer<'a>) -> BoxFuture<'a, Result<Session, Finding>> {
+        Box::pin(self.open(request))
     }
 
-    fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async {
-            faults.learn(&self.target.known_catalog());
-            let opening = Opening { faults: Some(faults), ..Opening::with(&self.case.answers) };
-            self.set_up(self.target.open(self.target.known_revision(), opening).await).await
-        })
-    }
-
-    fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async { self.set_up(self.target.open_with(added, Opening::with(&self.case.answers)).await).await })
-    }
-
-    fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>> {
-        Box::pin(async {
-            session.endpoint()?;
-            self.target.beside(session, Opening::with(&self.case.answers)).await.ok()
-        })
-    }
-
-    fn beside_as<'a>(&'a self, session: &'a Session, user: &'a str) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async move {
-            let opened = self.target.beside_as(session, user, Opening::with(&self.case.answers)).await;
-            opened.map_err(SessionError::into_finding)
-        })
-    }
-
-    fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
-        Box::pin(async move {
-            let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let opened = OpenSession { session, names };
-            if self.target.sets_up_probes() {
-                // The server ends with it; calls that were made up may have taken away what it looks for.
-                self.target.run_teardown(&opened).await;
-            }
-            self.target.close_own(&opened.session, self.case).await.exit
-        })
-    }
-
-    fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>> {
-        Box::pin(self.target.shut_down_own(session, self.case, order))
+    fn close<'a>(&'a self, session: &'a Session, way: CloseServer) -> BoxFuture<'a, ClosedServer> {
+        Box::pin(self.close(session, way))
     }
 
     fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>> {
@@ -156,22 +134,17 @@ impl FreshServers for TargetServers<'_> {
         Some(Box::new(Self::new(&target, self.case, self.options)))
     }
 
-    fn stopped(&self) -> BoxFuture<'_, ()> {
+    fn running(&self) -> Vec<RunningServer> {
+        self.target.emitter().running.list()
+    }
+
+    fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.options.stop.wait())
     }
 }
 
-impl ConfiguredServers for TargetServers<'_> {
-    fn start<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async {
-            let opened = self.target.open_with(added, Opening::with(&self.case.answers)).await;
-            let session = opened.map_err(SessionError::into_finding)?;
-            session.learn(&self.target.known_catalog());
-            Ok(session)
-        })
-    }
-
-    fn step<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome> {
+impl StepRunner for TargetServers<'_> {
+    fn run<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome> {
         Box::pin(async {
             let mut known = self.target.known_names().await;
             known.extend(self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone());
@@ -193,9 +166,5 @@ impl ConfiguredServers for TargetServers<'_> {
             let names = conversation.learned();
             StepOutcome { exchange: conversation.exchanges.swap_remove(index), answer, unmet, names }
         })
-    }
-
-    fn end(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
-        Box::pin(async move { self.target.close_own(&session, self.case).await.exit })
     }
 }

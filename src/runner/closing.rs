@@ -12,6 +12,7 @@ use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, Phase, Se
 use crate::plan::Case;
 use crate::session::{ClosedSession, OwnedViolation, Session, UnreportedExit};
 use crate::source::duration_text;
+use crate::source::template::Names;
 use crate::transport::{Shutdown, ShutdownOrder};
 
 /// How long a shared server is watched after its last message, so that a crash right after it is seen.
@@ -42,7 +43,7 @@ impl TargetSessions {
 
     /// Runs the suite's teardown in one session and reports its failure, which hides nothing.
     pub(crate) async fn tear_down(&self, opened: &OpenSession) {
-        let check = self.run_teardown(opened).await;
+        let check = self.run_teardown(&opened.session, opened.names.clone()).await;
         if !check.findings.is_empty() {
             let result = case_result::of_suite_teardown(self, check);
             self.emitter().event(Event::CaseFinished(Box::new(result)));
@@ -50,13 +51,13 @@ impl TargetSessions {
     }
 
     /// Runs the suite's teardown in one session.
-    pub(crate) async fn run_teardown(&self, opened: &OpenSession) -> CheckResult {
+    pub(crate) async fn run_teardown(&self, session: &Session, names: Names) -> CheckResult {
         let steps = &self.planned().suite.teardown;
-        if steps.is_empty() || !opened.session.is_open() {
+        if steps.is_empty() || !session.is_open() {
             return CheckResult::new(Outcome::Passed);
         }
-        let speaker = CaseSpeaker { session: &opened.session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, opened.names.clone(), self);
+        let speaker = CaseSpeaker { session, owner: "", catalog: self.known_catalog() };
+        let mut conversation = Conversation::new(speaker, names, self);
         let torn_down = self.stop.bound(case::CASE_TIMEOUT, conversation.every(Phase::SuiteTeardown, steps)).await;
         let mut found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]

@@ -1,6 +1,7 @@
 //! A way to fresh servers of one target, for whoever speaks to them without cases.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -9,13 +10,9 @@ use super::snapshot::Recordings;
 use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
-use crate::fault::FaultPlayer;
-use crate::plan::Plan;
-use crate::plan::{BoxFuture, FreshServers};
+use crate::plan::{BoxFuture, CloseServer, ClosedServer, FreshServers, OpenServer, Plan, RunningServer};
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::suite::AddedSettings;
-use crate::transport::{Shutdown, ShutdownOrder};
 use crate::wire::Catalog;
 
 /// Fresh servers of the first target of a plan.
@@ -44,13 +41,6 @@ impl Fresh {
         catalog.unwrap_or_default()
     }
 
-    /// A session that knows what the server listed.
-    fn learned(&self, opened: Result<Session, SessionError>) -> Result<Session, Finding> {
-        let session = opened.map_err(SessionError::into_finding)?;
-        session.learn(&self.target.known_catalog());
-        Ok(session)
-    }
-
     /// Takes secrets out of what servers say.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -58,58 +48,34 @@ impl Fresh {
 }
 
 impl FreshServers for Fresh {
-    fn open(&self) -> BoxFuture<'_, Result<Session, Finding>> {
-        Box::pin(async {
-            let answers = Opening::with(&self.target.planned().suite.answers);
-            self.learned(self.target.open(self.target.known_revision(), answers).await)
-        })
-    }
-
-    fn open_with_faults<'a>(&'a self, faults: &'a Arc<FaultPlayer>) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async {
-            faults.learn(&self.target.known_catalog());
-            let opening = Opening { faults: Some(faults), ..Opening::with(&self.target.planned().suite.answers) };
-            self.learned(self.target.open(self.target.known_revision(), opening).await)
-        })
-    }
-
-    fn open_with<'a>(&'a self, added: &'a AddedSettings) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async {
-            let answers = Opening::with(&self.target.planned().suite.answers);
-            self.learned(self.target.open_with(added, answers).await)
-        })
-    }
-
-    fn beside<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Option<Session>> {
-        Box::pin(async {
-            session.endpoint()?;
-            let answers = Opening::with(&self.target.planned().suite.answers);
-            self.target.beside(session, answers).await.ok()
-        })
-    }
-
-    fn beside_as<'a>(&'a self, session: &'a Session, user: &'a str) -> BoxFuture<'a, Result<Session, Finding>> {
+    fn open<'a>(&'a self, request: OpenServer<'a>) -> BoxFuture<'a, Result<Session, Finding>> {
         Box::pin(async move {
-            let answers = Opening::with(&self.target.planned().suite.answers);
-            self.target.beside_as(session, user, answers).await.map_err(SessionError::into_finding)
+            let opening = Opening::with(&self.target.planned().suite.answers);
+            self.target.open_requested(&request, opening).await.map_err(SessionError::into_finding)
         })
     }
 
-    fn close(&self, session: Session) -> BoxFuture<'_, Option<Finding>> {
-        Box::pin(
-            async move { session.close(std::time::Duration::ZERO).await.unreported_exit.as_ref().map(Finding::from) },
-        )
-    }
-
-    fn shut_down<'a>(&'a self, session: &'a Session, order: ShutdownOrder) -> BoxFuture<'a, Option<Shutdown>> {
-        Box::pin(async move { session.shut_down(order).await.1 })
+    fn close<'a>(&'a self, session: &'a Session, way: CloseServer) -> BoxFuture<'a, ClosedServer> {
+        Box::pin(async move {
+            let (closed, shutdown) = match way {
+                CloseServer::Shutdown(order) => session.shut_down(order).await,
+                CloseServer::AfterTeardown | CloseServer::WithoutTeardown => {
+                    (session.close(Duration::ZERO).await, None)
+                }
+            };
+            ClosedServer { exit: closed.unreported_exit.as_ref().map(Finding::from), shutdown }
+        })
     }
 
     fn of_server<'a>(&'a self, _: &str) -> Option<Box<dyn FreshServers + 'a>> {
         None
     }
 
-    fn stopped(&self) -> BoxFuture<'_, ()> {
+    fn running(&self) -> Vec<RunningServer> {
+        self.target.emitter().running.list()
+    }
+
+    fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.stop.wait())
     }
 }

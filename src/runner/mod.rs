@@ -34,6 +34,7 @@ mod resolve;
 mod reuse;
 mod rounds;
 mod rule;
+mod running;
 mod scan;
 mod snapshot;
 mod start;
@@ -52,6 +53,7 @@ use tokio::time::Instant;
 
 use self::collector::RunCollector;
 use self::coverage::CoverageCollector;
+use self::running::RunningServers;
 use self::snapshot::{Recordings, SnapshotCheck};
 use self::suite::SuiteRun;
 use crate::baseline;
@@ -123,11 +125,13 @@ struct Emitter {
     recordings: Arc<Recordings>,
     /// A permit for each server that may start at a time: as many as there are processors, whatever runs.
     starting: Arc<Semaphore>,
+    running: Arc<RunningServers>,
 }
 
 impl Emitter {
     fn new(sender: mpsc::UnboundedSender<RunMessage>, recordings: Arc<Recordings>, options: &Options) -> Self {
-        Self { sender, recordings, starting: Arc::new(Semaphore::new(options.processors.max(1))) }
+        let starting = Arc::new(Semaphore::new(options.processors.max(1)));
+        Self { sender, recordings, starting, running: Arc::default() }
     }
 
     fn event(&self, event: Event) {

@@ -13,6 +13,7 @@ use super::{RunMessage, finding, micros};
 use crate::carrier::on_link;
 use crate::event::{FailureClass, Finding, Reason, ServerStarts};
 use crate::fault::FaultPlayer;
+use crate::plan::{OpenServer, ServerChoice};
 use crate::session::{Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
@@ -42,8 +43,36 @@ impl<'a> Opening<'a> {
 }
 
 impl TargetSessions {
-    /// A session with the server of another session, which has an address.
-    pub(crate) async fn beside(&self, session: &Session, how: Opening<'_>) -> Result<Session, SessionError> {
+    /// Opens the session that a check asks for; `opening` has what the request leaves open.
+    pub(crate) async fn open_requested(
+        &self,
+        request: &OpenServer<'_>,
+        opening: Opening<'_>,
+    ) -> Result<Session, SessionError> {
+        let catalog = self.known_catalog();
+        if let Some(faults) = request.faults {
+            faults.learn(&catalog);
+        }
+        let opening = Opening { faults: request.faults, ..opening };
+        let session = match request.server {
+            ServerChoice::Fresh => self.open(self.known_revision(), opening).await?,
+            ServerChoice::Configured(added) => self.open_configured(added, opening).await?,
+            ServerChoice::Of(session) if session.endpoint().is_none() => {
+                let found = Finding::new("not-applicable", "the server can have one session only");
+                return Err(SessionError::Broken(Box::new(found)));
+            }
+            ServerChoice::Of(session) => self.open_beside(session, opening).await?,
+            ServerChoice::AsUser { session, user } => {
+                let server = self.address_of_user(session, user);
+                self.open_at(server, Some(session.server.revision), opening).await?
+            }
+        };
+        session.learn(&catalog);
+        Ok(session)
+    }
+
+    /// Opens a session with the server of another session, which has an address.
+    pub(crate) async fn open_beside(&self, session: &Session, how: Opening<'_>) -> Result<Session, SessionError> {
         let address = session.endpoint().map(|endpoint| endpoint.address().clone());
         let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
         let opened = self.open_at(server, Some(session.server.revision), how).await?;
@@ -51,26 +80,12 @@ impl TargetSessions {
         Ok(opened)
     }
 
-    /// The same as one of the users of the server.
-    pub(crate) async fn beside_as(
-        &self,
-        session: &Session,
-        user: &str,
-        how: Opening<'_>,
-    ) -> Result<Session, SessionError> {
+    fn address_of_user(&self, session: &Session, user: &str) -> Result<Reachable, Finding> {
+        let Some(endpoint) = session.endpoint() else { return self.server.clone() };
         let planned = self.planned();
         let written = &planned.suite.servers[&planned.lanes[self.index].server];
         let names = self.names.clone().unwrap_or_default();
-        let server = match session.endpoint() {
-            Some(endpoint) => {
-                let address = resolve::address_of_user(written, endpoint.address(), user, &names, self.redactor());
-                address.map(Reachable::Http)
-            }
-            None => self.server.clone(),
-        };
-        let opened = self.open_at(server, Some(session.server.revision), how).await?;
-        opened.learn(&self.known_catalog());
-        Ok(opened)
+        resolve::address_of_user(written, endpoint.address(), user, &names, self.redactor()).map(Reachable::Http)
     }
 
     /// Starts a server and shakes hands.
@@ -79,7 +94,7 @@ impl TargetSessions {
     }
 
     /// Starts a server with more settings and shakes hands. A recorded session had them when it was recorded.
-    pub(crate) async fn open_with(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
+    async fn open_configured(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
         if self.is_replayed && added.must_not_start {
             let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
             return Err(SessionError::Broken(Box::new(found)));
@@ -186,6 +201,10 @@ impl TargetSessions {
         faults: Option<&Arc<FaultPlayer>>,
     ) -> Result<Link, ConnectError> {
         let mut link = resolve::connect(server, within).await?;
+        if let Some(processes) = &link.processes {
+            let lane = &self.planned().lanes[self.index];
+            self.emitter().running.add(&lane.server, lane.protocol.as_str(), processes);
+        }
         // What was recorded has the faults in it.
         if let Some(faults) = faults.filter(|_| !self.is_replayed) {
             link = on_link(link, Arc::clone(faults));

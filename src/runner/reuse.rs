@@ -139,7 +139,7 @@ async fn beside_free_session(run: &CaseRun<'_>, host: OpenSession) -> Result<Che
     let names = case.all_names();
     let opening =
         Opening { answers: &case.answers, handshake: case.handshake, names: &names, faults: None, may_end: false };
-    let Ok(session) = target.beside(&host.session, opening).await else {
+    let Ok(session) = target.open_beside(&host.session, opening).await else {
         return Err(Box::new(DiscardedSession { revision, closed: target.closed(&host.session, false).await }));
     };
     let guest = OpenSession { session, names: host.names.clone() };

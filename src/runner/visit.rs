@@ -94,7 +94,7 @@ async fn visit<V: Visitor>(
         filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
         neutral: &|value| target.neutral(value),
         servers: &servers,
-        configured: &servers,
+        steps: &servers,
         request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
         case_timeout: options.timeout,
         sources: &target.plan.sources,

@@ -44,6 +44,11 @@ impl Drop for RunningServer {
     }
 }
 
+/// Whether a server runs that leads the group of this number.
+pub(crate) fn is_server(leader: u32) -> bool {
+    servers().contains(&leader)
+}
+
 fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

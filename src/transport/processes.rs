@@ -4,6 +4,8 @@ use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::orphans;
+
 /// The process group of a server that this program started.
 #[derive(Debug, Clone)]
 pub struct ServerProcesses {
@@ -32,6 +34,16 @@ pub struct ProcessUsage {
 impl ServerProcesses {
     pub(crate) fn of(leader: u32) -> Self {
         Self { leader, growth: None }
+    }
+
+    /// The id of the server's own process.
+    pub fn pid(&self) -> u32 {
+        self.leader
+    }
+
+    /// Whether the server was not ended yet.
+    pub fn is_running(&self) -> bool {
+        orphans::is_server(self.leader)
     }
 
     /// The same as processes that seem to hold so much more each time that they are looked at: what a leak looks like.

@@ -23,7 +23,7 @@ use crate::block::evidence::exchange;
 use crate::event::{Exchange, Finding};
 use crate::fault::FaultPlayer;
 use crate::matching::words_of;
-use crate::plan::{CheckContext, FreshServers};
+use crate::plan::{CheckContext, CloseServer, FreshServers, OpenServer};
 use crate::session::{Session, SessionReply, SessionRequest};
 use crate::wire::Tool;
 
@@ -233,15 +233,12 @@ impl<'a> HostConnection<'a> {
             let not_used = || Finding::new("not-selected", format!("the run does not use the server `{server}`"));
             Reached::Other(context.servers.of_server(server).ok_or_else(|| HostFailure::Unavailable(not_used()))?)
         };
-        let opened = match faults {
-            Some(faults) => servers.get().open_with_faults(faults).await,
-            None => servers.get().open().await,
-        };
+        let opened = servers.get().open(OpenServer { faults, ..OpenServer::FRESH }).await;
         let session = opened.map_err(HostFailure::Unavailable)?;
         let peer = match peer_info(&session) {
             Ok(peer) => peer,
             Err(found) => {
-                servers.get().close(session).await;
+                servers.get().close(&session, CloseServer::AfterTeardown).await;
                 return Err(HostFailure::Unusable(found));
             }
         };
@@ -354,7 +351,7 @@ impl<'a> HostConnection<'a> {
 
     async fn close(self) -> Option<Finding> {
         let _ = self.client.cancel().await;
-        self.servers.get().close(self.session).await
+        self.servers.get().close(&self.session, CloseServer::AfterTeardown).await.exit
     }
 }
 

@@ -18,7 +18,7 @@ use crate::event::{CheckResult, Exchange, FailureClass, Finding, FindingKind, Ou
 use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::generated::bare;
-use crate::plan::{CheckContext, StepOutcome};
+use crate::plan::{CheckContext, CloseServer, OpenServer, StepOutcome};
 use crate::session::Session;
 use crate::source::duration_text;
 use crate::source::template::Names;
@@ -219,7 +219,7 @@ impl<'a> CampaignTrial<'a> {
         let session = self.open(None).await?;
         let called = self.call_cleanly(&session, clean).await;
         let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
-        self.context.servers.shut_down(&session, order).await;
+        self.context.servers.close(&session, CloseServer::Shutdown(order)).await;
         let compared = called?;
         let session = self.open(None).await?;
         let readers = self.subject.readers(self.context);
@@ -250,7 +250,7 @@ impl<'a> CampaignTrial<'a> {
             Err(ended) => Err(ended),
         };
         let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
-        self.context.servers.shut_down(&session, order).await;
+        self.context.servers.close(&session, CloseServer::Shutdown(order)).await;
         let begun = begun?;
         let Some(compared) = clean.compare_changes(&begun).or_else(|| clean.compare(&begun)) else { return Ok(true) };
         let session = self.open(None).await?;
@@ -387,7 +387,7 @@ impl<'a> CampaignTrial<'a> {
         let mut attempts = 1;
         let started = loop {
             self.within_limits(0)?;
-            match self.context.servers.open_with_faults(player).await {
+            match self.context.servers.open(OpenServer { faults: Some(player), ..OpenServer::FRESH }).await {
                 Ok(started) => break started,
                 // One that hangs has had the whole time of a start.
                 Err(found) if found.kind() == FindingKind::Hang || attempts == STARTS => {
@@ -402,7 +402,7 @@ impl<'a> CampaignTrial<'a> {
             attempts += 1;
         };
         let killed = std::mem::replace(session, started);
-        self.context.servers.close(killed).await;
+        self.context.servers.close(&killed, CloseServer::AfterTeardown).await;
         Ok(())
     }
 
@@ -515,10 +515,7 @@ impl<'a> CampaignTrial<'a> {
     async fn open(&mut self, faults: Option<&Arc<FaultPlayer>>) -> Result<Session, TrialEnd> {
         self.within_limits(0)?;
         let servers = self.context.servers;
-        let opened = match faults {
-            Some(faults) => servers.open_with_faults(faults).await,
-            None => servers.open().await,
-        };
+        let opened = servers.open(OpenServer { faults, ..OpenServer::FRESH }).await;
         let session = opened.map_err(|found| TrialEnd::Unavailable(Box::new(found)))?;
         self.protocol_revision = session.server.revision.to_string();
         Ok(session)
@@ -544,15 +541,15 @@ impl<'a> CampaignTrial<'a> {
         names.extend(std::mem::take(&mut self.captured));
         for step in &subject.teardown {
             if session.is_open() {
-                self.context.configured.step(&session, step, &names).await;
+                self.context.steps.run(&session, step, &names).await;
             }
         }
-        self.context.servers.close(session).await
+        self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit
     }
 
     async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<StepOutcome, TrialEnd> {
         self.within_limits(1)?;
-        let done = self.context.configured.step(session, step, names).await;
+        let done = self.context.steps.run(session, step, names).await;
         let shown = [Some(done.exchange.frame), done.exchange.answer_frame];
         self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));
         self.exchanges.push(done.exchange.clone());

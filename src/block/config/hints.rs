@@ -13,7 +13,7 @@ use super::watched_files::WatchedFiles;
 use crate::block::state::visit::{ShownText, VisitRound};
 use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::Session;
 use crate::wire::Tool;
 
@@ -141,7 +141,7 @@ async fn look(
         return Err(because(Outcome::Skipped, Reason::NotApplicable(why)));
     };
     let readers = readers(context, &|name| name != tool.name && !check.settings.ignore.selects(name));
-    let opened = context.servers.open().await;
+    let opened = context.servers.open(OpenServer::FRESH).await;
     let session = opened.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
     let mut seen = HintSearch {
         context,
@@ -190,7 +190,7 @@ async fn look(
     if !result.findings.is_empty() {
         session.mark_exit_reported();
     }
-    result.findings.extend(context.servers.close(session).await);
+    result.findings.extend(context.servers.close(&session, CloseServer::AfterTeardown).await.exit);
     if !result.findings.is_empty() {
         return Err(Box::new(CheckResult { outcome: Outcome::Failed, ..result }));
     }

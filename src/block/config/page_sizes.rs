@@ -13,7 +13,7 @@ use crate::block::state::visit::{ShownText, VisitRound};
 use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::witness::filled_arguments;
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::Session;
 use crate::source::duration_text;
 use crate::wire::Tool;
@@ -118,7 +118,7 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(arguments) => arguments,
         Err(why) => return CheckResult::because(Outcome::Skipped, why.skip_reason(&tool.name, config_source)),
     };
-    let session = match context.servers.open().await {
+    let session = match context.servers.open(OpenServer::FRESH).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };
@@ -136,7 +136,7 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
         session.mark_exit_reported();
     }
     result.protocol_revision = session.server.revision.to_string();
-    result.findings.extend(context.servers.close(session).await);
+    result.findings.extend(context.servers.close(&session, CloseServer::AfterTeardown).await.exit);
     if !result.findings.is_empty() {
         return CheckResult { outcome: Outcome::Failed, ..result };
     }

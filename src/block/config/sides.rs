@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::ConfigSetting;
 use crate::event::{CheckResult, Code, Exchange, FailureClass, Finding, Outcome, Reason, StepProblem};
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, CloseServer, OpenServer, ServerChoice, SuiteSetup};
 use crate::session::Session;
 use crate::source::template::Names;
 use crate::source::{Node, Span, duration_text};
@@ -89,14 +89,18 @@ impl<'a> Sides<'a> {
     }
 
     async fn start(&mut self, added: &AddedSettings) -> Result<Session, Finding> {
-        let session = self.context.configured.start(added).await?;
+        let session = self
+            .context
+            .servers
+            .open(OpenServer { server: ServerChoice::Configured(added), setup: SuiteSetup::Skip, ..OpenServer::FRESH })
+            .await?;
         self.protocol_revision = session.server.revision.to_string();
         Ok(session)
     }
 
     /// Ends a session; a server that had ended by itself is at fault.
     pub(crate) async fn end(&self, session: Session) -> Result<(), Stopped> {
-        match self.context.configured.end(session).await {
+        match self.context.servers.close(&session, CloseServer::WithoutTeardown).await.exit {
             Some(found) => Err(Stopped::Failed(vec![found])),
             None => Ok(()),
         }
@@ -110,7 +114,7 @@ impl<'a> Sides<'a> {
                 "the time of {limit} ended before all calls were made; raise `time`"
             )));
         }
-        let done = self.context.configured.step(session, step, names).await;
+        let done = self.context.steps.run(session, step, names).await;
         let exchange = self.exchanges.len();
         let shown = [Some(done.exchange.frame), done.exchange.answer_frame];
         self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));

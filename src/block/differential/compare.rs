@@ -14,7 +14,7 @@ use crate::drift::{
     stable_answer,
 };
 use crate::event::{CheckResult, Finding, Outcome, Reason};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::{Session, SessionRequest};
 
 /// A comparison of one part of the server.
@@ -99,7 +99,7 @@ async fn answers(
     recorded: &Recorded,
     result: &mut CheckResult,
 ) -> Result<Vec<RecordedAnswer>, Finding> {
-    let session = context.servers.open().await?;
+    let session = context.servers.open(OpenServer::FRESH).await?;
     result.protocol_revision = session.server.revision.to_string();
     let mut answers = Vec::new();
     let mut broken = None;
@@ -118,7 +118,7 @@ async fn answers(
             }
         }
     }
-    let ended = context.servers.close(session).await;
+    let ended = context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
     match broken.or(ended) {
         Some(found) => Err(found),
         None => Ok(answers),

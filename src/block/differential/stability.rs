@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::compare::ask;
 use crate::drift::{RecordedAnswer, RecordedOutcome as Came, masked};
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::Session;
 use crate::wire::Tool;
 
@@ -77,7 +77,7 @@ impl CallRunner<'_> {
             (self.calling)(&self.calls[*at].tool.name);
             let opened = match used.take() {
                 Some(session) => Ok((session, true)),
-                None => self.context.servers.open().await.map(|session| (session, false)),
+                None => self.context.servers.open(OpenServer::FRESH).await.map(|session| (session, false)),
             };
             let (session, is_used) = match opened {
                 Ok(opened) => opened,
@@ -99,7 +99,7 @@ impl CallRunner<'_> {
             outcomes.insert(*at, outcome);
         }
         if let (Some(session), Some(last)) = (used, order.last())
-            && let Some(found) = self.context.servers.close(session).await
+            && let Some(found) = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit
         {
             outcomes.insert(*last, Err(found.message));
         }
@@ -107,7 +107,7 @@ impl CallRunner<'_> {
 
     async fn on_fresh_server(&self, at: usize) -> CallOutcome {
         (self.calling)(&self.calls[at].tool.name);
-        let session = self.context.servers.open().await.map_err(|found| found.message)?;
+        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(|found| found.message)?;
         let outcome = self.call(at, &session).await;
         self.close(session, outcome).await
     }
@@ -119,7 +119,7 @@ impl CallRunner<'_> {
 
     /// Ends a server after a call; one that had ended by itself has served nothing.
     async fn close(&self, session: Session, outcome: CallOutcome) -> CallOutcome {
-        let ended = self.context.servers.close(session).await;
+        let ended = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
         let outcome = outcome?;
         ended.map_or(Ok(outcome), |found| Err(found.message))
     }

@@ -140,7 +140,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn until_the_end(&mut self, wire: &mut Wire<'_>, log: &mut SessionLog) -> SessionOutcome {
-        let mut stopped = pin!(self.context.servers.stopped());
+        let mut stopped = pin!(self.context.servers.wait_for_stop());
         let patience = self.context.request_timeout;
         loop {
             self.fill(wire, log);

@@ -6,7 +6,7 @@ use super::calls::{Calls, GeneratedCall};
 use super::judge::judge;
 use super::problem::{self, FuzzProblem};
 use crate::event::{Exchange, Finding, Phase};
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::reproduce::Player;
 use crate::session::{CallFailure, Session, SessionReply};
 use crate::source::beginning;
@@ -36,7 +36,7 @@ impl FuzzTarget<'_> {
         sought: &FuzzProblem,
         timeout: Duration,
     ) -> Result<Option<Reproduced>, Box<Finding>> {
-        let session = self.context.servers.open().await.map_err(Box::new)?;
+        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(Box::new)?;
         let player = self.player(&session, timeout);
         // Violations of the handshake are reported elsewhere.
         session.take_all_violations();
@@ -76,7 +76,7 @@ impl FuzzTarget<'_> {
     /// Closes a session whose end is not reported.
     pub(crate) async fn close(self, session: Session) {
         session.mark_exit_reported();
-        self.context.servers.close(session).await;
+        self.context.servers.close(&session, CloseServer::AfterTeardown).await;
     }
 }
 

@@ -17,7 +17,7 @@ use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
 use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, MustServe, OpenServer, must_serve};
 use crate::session::Session;
 use crate::wire::{Direction, Tool};
 
@@ -67,7 +67,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
 async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<String>, Box<Finding>> {
     loop {
         let mut log = driver.log();
-        let session = match driver.context.servers.open().await {
+        let session = match driver.context.servers.open(OpenServer::FRESH).await {
             Ok(session) => session,
             Err(found) if protocol_revision.is_empty() => return Err(Box::new(found)),
             Err(found) => return Ok(Some(format!("the server does not start again: {}", found.message))),
@@ -77,7 +77,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             driver.setup = setup_calls(&session);
         }
         let mut ended = driver.drive(&session, &mut log).await;
-        if let Some(found) = driver.context.servers.close(session).await {
+        if let Some(found) = driver.context.servers.close(&session, CloseServer::AfterTeardown).await.exit {
             driver.ended(found, &log);
             ended = SessionOutcome::Broken;
         }

@@ -7,6 +7,7 @@ use super::calls::{Calls, GeneratedCall};
 use super::problem::FuzzProblem;
 use super::replay::{FuzzTarget, exchange};
 use crate::event::{Finding, FindingKind, ReproductionCheck, Severity};
+use crate::plan::OpenServer;
 use crate::session::SessionReply;
 
 /// How many suspicions about the same two tools are looked into.
@@ -114,16 +115,16 @@ async fn shown(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLea
     let Suspicion { earlier, later, token, .. } = suspicion;
     let (servers, timeout) = (target.context.servers, target.context.request_timeout);
     let shows = |reply: &SessionReply| reply.message.to_string().contains(token.as_str());
-    let session = servers.open().await.ok()?;
+    let session = servers.open(OpenServer::FRESH).await.ok()?;
     let player = target.player(&session, timeout);
     let _ = target.call(player, earlier).await;
-    let across = match servers.beside(&session).await {
-        Some(other) => {
+    let across = match servers.open(OpenServer::of(&session)).await {
+        Ok(other) => {
             let reply = target.call(target.player(&other, timeout), later).await;
             target.close(other).await;
             reply.ok().filter(shows)
         }
-        None => None,
+        Err(_) => None,
     };
     let within = if across.is_some() { None } else { target.call(player, later).await.ok().filter(shows) };
     target.close(session).await;
@@ -132,7 +133,7 @@ async fn shown(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLea
     }
     // A value that a fresh server shows by itself did not come from the earlier call.
     let reply = within?;
-    let fresh = servers.open().await.ok()?;
+    let fresh = servers.open(OpenServer::FRESH).await.ok()?;
     let alone = target.call(target.player(&fresh, timeout), later).await.ok();
     target.close(fresh).await;
     (!shows(&alone?)).then_some(ShownLeak { reply, is_across_sessions: false })

@@ -15,7 +15,7 @@ use crate::event::{
     CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel,
 };
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::{CallFailure, Session, SessionReply, SessionRequest};
 use crate::source::{Node, beginning_of_json};
 
@@ -42,7 +42,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
         let why = format!("the arguments of `{}` use a name that only a step captures", check.tool);
         return CheckResult::because(Outcome::Inconclusive, Reason::Unfilled(why));
     };
-    let session = match context.servers.open().await {
+    let session = match context.servers.open(OpenServer::FRESH).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };
@@ -56,7 +56,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
     let load = &check.load;
     let (calls, elapsed) = under_load(&caller, load).await;
     let ended = match Arc::into_inner(caller) {
-        Some(caller) => context.servers.close(caller.session).await,
+        Some(caller) => context.servers.close(&caller.session, CloseServer::AfterTeardown).await.exit,
         None => None,
     };
     let measurement = Measurement::new(&calls.times, elapsed);

@@ -13,7 +13,7 @@ use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::plan::generated::text_node;
 use crate::plan::witness::filled_arguments;
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer, ServerChoice};
 use crate::redact::Redactor;
 use crate::session::{CallFailure, FailureReason, Session, SessionRequest};
 use crate::source::{Located, beginning, words};
@@ -58,7 +58,11 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
             "the server is not started by a command, so it gets no variable, and no credentials either".to_owned(),
         );
     }
-    let session = match context.servers.open_with(&added).await {
+    let session = match context
+        .servers
+        .open(OpenServer { server: ServerChoice::Configured(&added), ..OpenServer::FRESH })
+        .await
+    {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };
@@ -74,7 +78,7 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     tokio::time::sleep(AFTER_LAST_CALL).await;
     let protocol_revision = session.server.revision.to_string();
     let frames = session.frames();
-    let exit = context.servers.close(session).await;
+    let exit = context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
     let redactor = secrets::redactor(&secrets);
     let shown: Vec<(&KnownSecret, &Frame)> =
         secrets.iter().filter_map(|secret| Some((secret, secret.first_shown(&frames)?))).collect();

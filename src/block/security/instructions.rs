@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::injection::{self, TextOrigin};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 
 /// The members of the server's introduction that a model may read.
 const MEMBERS: [&str; 2] = ["instructions", "serverInfo"];
@@ -21,13 +21,13 @@ impl Check for InstructionsCheck {
 }
 
 async fn run(context: &CheckContext<'_>) -> CheckResult {
-    let session = match context.servers.open().await {
+    let session = match context.servers.open(OpenServer::FRESH).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };
     let introduction = session.server.result.clone();
     let protocol_revision = session.server.revision.to_string();
-    let exit = context.servers.close(session).await;
+    let exit = context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
     let findings: Vec<Finding> = MEMBERS.iter().filter_map(|member| finding(member, &introduction[*member])).collect();
     let result = match exit {
         _ if !findings.is_empty() => CheckResult::found(Outcome::Failed, findings),

@@ -10,10 +10,10 @@ use super::SecuritySettings;
 use super::heavy::EXPANDED_TEXT;
 use crate::block::evidence::{exchange, refused};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
-use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};
 use crate::plan::witness::filled_arguments;
+use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::reproduce::Player;
 use crate::session::{
     Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
@@ -98,7 +98,8 @@ impl<'a> ProbedTool<'a> {
             Some(tool) => Self::valid_base(context, tool)?,
             None => Value::Null,
         };
-        let session = context.servers.open().await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+        let session =
+            context.servers.open(OpenServer::FRESH).await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
         session.keep_last_frames(1);
         Ok(Self {
             context,
@@ -268,7 +269,7 @@ impl<'a> ProbedTool<'a> {
     /// Ends the session, and comes to the result; `passed` says what did not happen.
     pub(crate) async fn end(self, halt: Option<ProbeHalt>, passed: &str) -> CheckResult {
         let protocol_revision = self.session.server.revision.to_string();
-        let exit = self.context.servers.close(self.session).await;
+        let exit = self.context.servers.close(&self.session, CloseServer::AfterTeardown).await.exit;
         let mut result = if self.found.is_empty() {
             match (halt, exit) {
                 (Some(ProbeHalt::Failed(failure)), _) => CheckResult {

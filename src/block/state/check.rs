@@ -10,7 +10,7 @@ use super::verdict::verdict;
 use super::visit::ShownText;
 use super::{IsolationKind, StateSettings};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::transport::TransportKind;
 
 /// Writes texts in one place and looks for them in another one.
@@ -91,7 +91,7 @@ async fn run(check: &IsolationCheck, context: &CheckContext<'_>) -> CheckResult 
 
 /// Writes canaries in new sessions, and looks for them.
 async fn round(check: &IsolationCheck, context: &CheckContext<'_>, callers: &[CanaryCaller]) -> Result<Seen, NoRound> {
-    let host = context.servers.open().await.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
+    let host = context.servers.open(OpenServer::FRESH).await.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
     let seen = Seen {
         protocol_revision: host.server.revision.to_string(),
         is_http: host.server.transport == TransportKind::Http,

@@ -6,7 +6,7 @@ use super::check::NoRound;
 use super::foreign::UserSession;
 use super::search::Search;
 use crate::event::Reason;
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, OpenServer, ServerChoice};
 use crate::session::Session;
 use crate::suite::Target;
 use crate::wire::{Era, Revision};
@@ -20,8 +20,8 @@ impl Search<'_> {
             self.close(host).await;
             return Err(NoRound::Skipped(Reason::NotApplicable(why)));
         }
-        let (writer, other) = (servers.beside(&host).await, servers.beside(&host).await);
-        let (Some(writer), Some(other)) = (writer, other) else {
+        let (writer, other) = (servers.open(OpenServer::of(&host)).await, servers.open(OpenServer::of(&host)).await);
+        let (Ok(writer), Ok(other)) = (writer, other) else {
             self.close(host).await;
             let why = "the server refused a second session while one was open".to_owned();
             return Err(NoRound::Inconclusive(Reason::NotEvaluated(why)));
@@ -31,7 +31,7 @@ impl Search<'_> {
         self.look(&other, "in another session").await;
         self.close(other).await;
         self.close(writer).await;
-        if let Some(later) = servers.beside(&host).await {
+        if let Ok(later) = servers.open(OpenServer::of(&host)).await {
             self.look(&later, "in a session after its end").await;
             self.close(later).await;
         }
@@ -41,7 +41,7 @@ impl Search<'_> {
 
     /// The same where a process has one session.
     async fn in_processes(&mut self, host: Session) -> Result<(), NoRound> {
-        let other = match self.round.context.servers.open().await {
+        let other = match self.round.context.servers.open(OpenServer::FRESH).await {
             Ok(other) => other,
             Err(found) => {
                 self.close(host).await;
@@ -62,7 +62,7 @@ impl Search<'_> {
         if self.round.exit().is_some() {
             return Ok(());
         }
-        let opened = self.round.context.servers.open().await;
+        let opened = self.round.context.servers.open(OpenServer::FRESH).await;
         let next = opened.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
         self.look(&next, "in the next run").await;
         self.close(next).await;
@@ -96,7 +96,10 @@ pub(crate) async fn open_users(
 ) -> Result<(), NoRound> {
     let inconclusive = |why: String| NoRound::Inconclusive(Reason::NotEvaluated(why));
     for name in user_names(context) {
-        let opened = context.servers.beside_as(host, &name).await;
+        let opened = context
+            .servers
+            .open(OpenServer { server: ServerChoice::AsUser { session: host, user: &name }, ..OpenServer::FRESH })
+            .await;
         let session = opened
             .map_err(|found| inconclusive(format!("the server does not serve the user `{name}`: {}", found.message)))?;
         let same = users.iter().find(|user| user.has_credentials_of(&session)).map(|user| user.name.clone());

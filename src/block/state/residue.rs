@@ -18,7 +18,7 @@ use super::visit::{ShownText, VisitRound};
 use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, Session, SessionRequest};
 use crate::source::{beginning, duration_text};
 
@@ -77,7 +77,7 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
     if writers.is_empty() {
         return callers.without_writers(ConfigSource::of(context.suite));
     }
-    let session = match context.servers.open().await {
+    let session = match context.servers.open(OpenServer::FRESH).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };

@@ -18,7 +18,7 @@ use super::raw_http::{HttpProbe, SESSION_ID};
 use super::{IsolationKind, StateSettings};
 use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, RequirementLevel, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::{RawExchange, Session};
 use crate::source::{beginning, beginning_of_json, duration_text};
 use crate::transport::http::ReadUntil;
@@ -119,7 +119,12 @@ struct ReplaySearch<'a> {
 impl ReplaySearch<'_> {
     /// Opens new sessions, and resumes a stream of the first one in each of the others.
     async fn round(&mut self) -> Result<Replay, NoRound> {
-        let host = self.context.servers.open().await.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
+        let host = self
+            .context
+            .servers
+            .open(OpenServer::FRESH)
+            .await
+            .map_err(|found| NoRound::Unavailable(Box::new(found)))?;
         self.protocol_revision = host.server.revision.to_string();
         let mut sessions = Vec::new();
         let seen = match self.open_sessions(&host, &mut sessions).await {
@@ -127,7 +132,7 @@ impl ReplaySearch<'_> {
             Err(why) => Err(why),
         };
         for session in sessions.into_iter().map(|user| user.session).chain([host]) {
-            let exit = self.context.servers.close(session).await;
+            let exit = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
             self.exit = self.exit.take().or(exit);
         }
         seen
@@ -153,7 +158,7 @@ impl ReplaySearch<'_> {
         }
         let missing = if sessions.is_empty() { 2 } else { 1 };
         for _ in 0..missing {
-            let session = self.context.servers.beside(host).await.ok_or_else(|| {
+            let session = self.context.servers.open(OpenServer::of(host)).await.map_err(|_| {
                 let why = "the server refused a second session while one was open".to_owned();
                 NoRound::Inconclusive(Reason::NotEvaluated(why))
             })?;

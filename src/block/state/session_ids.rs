@@ -14,7 +14,7 @@ use super::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use super::wrong_ids::{IdProbe, WrongIdAnswers};
 use super::{IsolationKind, StateSettings};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::Session;
 use crate::transport::http::ReadUntil;
 
@@ -43,7 +43,7 @@ impl Check for SessionIdsCheck {
 }
 
 async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResult {
-    let host = match context.servers.open().await {
+    let host = match context.servers.open(OpenServer::FRESH).await {
         Ok(host) => host,
         Err(found) => return CheckResult::unavailable(found),
     };
@@ -53,7 +53,7 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         Some(why) => Err(Reason::NotApplicable(why)),
         None => Ok(collect(settings, context, &host).await),
     };
-    let exit = context.servers.close(host).await;
+    let exit = context.servers.close(&host, CloseServer::AfterTeardown).await.exit;
     let given = match given {
         Ok(given) => given,
         Err(reason) => return CheckResult::because(Outcome::Skipped, reason),

@@ -17,7 +17,7 @@ use super::store_file::{Damage, StoreFile};
 use super::visit::ShownText;
 use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, Severity};
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::Session;
 use crate::source::Node;
 
@@ -163,7 +163,7 @@ impl StoreStudy<'_> {
     /// Writes canaries in one run, and makes sure that the file has them and that another run shows them.
     async fn fill(&mut self) -> Result<(), NotJudged> {
         let name = &self.file.name;
-        let session = self.context.servers.open().await.map_err(NotJudged::unavailable)?;
+        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(NotJudged::unavailable)?;
         self.search.write(&session).await;
         self.usual_log.extend(session.stderr_tail().iter().map(|line| without_digits(line)));
         self.search.close(session).await;
@@ -188,7 +188,7 @@ impl StoreStudy<'_> {
                 format!("`{name}` has none of the texts that were written, so the server keeps its data elsewhere");
             return Err(NotJudged::inconclusive(why));
         }
-        let session = self.context.servers.open().await.map_err(NotJudged::unavailable)?;
+        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(NotJudged::unavailable)?;
         let shown = self.ask_again(&session).await;
         self.usual_log.extend(session.stderr_tail().iter().map(|line| without_digits(line)));
         self.search.close(session).await;
@@ -219,7 +219,7 @@ impl StoreStudy<'_> {
         let whole = self.canaries_in(&damaged);
         self.put(&damaged)?;
         self.search.round.forget_failures();
-        let (shown, failure, said) = match self.context.servers.open().await {
+        let (shown, failure, said) = match self.context.servers.open(OpenServer::FRESH).await {
             Ok(session) => {
                 let shown = self.ask_again(&session).await;
                 let said = session.stderr_tail();

@@ -20,7 +20,7 @@ use super::{IsolationKind, StateSettings};
 use crate::block::canary::RandomCanaries;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{Session, SessionRequest};
 use crate::source::{beginning, duration_text};
 use crate::wire::{Direction, Era};
@@ -131,7 +131,8 @@ async fn round(
     writers: &[&CanaryCaller],
     until: Instant,
 ) -> Result<SeenUpdates, Box<CheckResult>> {
-    let host = context.servers.open().await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+    let host =
+        context.servers.open(OpenServer::FRESH).await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
     let mut round = VisitRound::new(context, until.saturating_duration_since(Instant::now()));
     let is_stateless = host.server.revision.era() == Era::Stateless;
     // Over HTTP, clients without session ids cannot be told apart before 2026-07-28.
@@ -143,7 +144,7 @@ async fn round(
         round.close(host).await;
         return Err(Box::new(CheckResult::not_applicable(why)));
     }
-    let other = if host.endpoint().is_some() { context.servers.beside(&host).await } else { None };
+    let other = if host.endpoint().is_some() { context.servers.open(OpenServer::of(&host)).await.ok() } else { None };
     let seen = SeenUpdates {
         protocol_revision: host.server.revision.to_string(),
         has_other: other.is_some(),

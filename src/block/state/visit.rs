@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::caller::CanaryCaller;
 use super::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, CloseServer};
 use crate::session::{CallFailure, Cancelled, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::{beginning, beginning_of_json};
 use crate::transport::http::ReadUntil;
@@ -126,7 +126,7 @@ impl<'a> VisitRound<'a> {
         if self.ended.is_some() {
             session.mark_exit_reported();
         }
-        if let Some(found) = self.context.servers.close(session).await {
+        if let Some(found) = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit {
             self.ended.get_or_insert(found);
         }
     }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::TimeoutSettings;
 use super::slow_call::QuickCall;
 use crate::event::{CheckResult, Finding, Outcome, RequirementLevel};
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::duration_text;
 use crate::wire::Era;
@@ -35,7 +35,8 @@ impl<'a> SlowCallClient<'a> {
         context: &'a CheckContext<'a>,
         settings: &TimeoutSettings,
     ) -> Result<Self, Box<CheckResult>> {
-        let session = context.servers.open().await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+        let session =
+            context.servers.open(OpenServer::FRESH).await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
         let (deadline, max_time) = (Instant::now() + settings.max_time, settings.max_time);
         Ok(Self { context, session, deadline, max_time })
     }
@@ -116,7 +117,7 @@ impl<'a> SlowCallClient<'a> {
         if result.outcome == Outcome::Failed {
             self.session.mark_exit_reported();
         }
-        match self.context.servers.close(self.session).await {
+        match self.context.servers.close(&self.session, CloseServer::AfterTeardown).await.exit {
             Some(found) => CheckResult { protocol_revision, ..CheckResult::found(Outcome::Failed, vec![found]) },
             None => CheckResult { protocol_revision, ..result },
         }

@@ -7,6 +7,7 @@ use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::{CheckResult, Finding, Outcome, Severity};
+use crate::plan::CloseServer;
 use crate::source::duration_text;
 use crate::transport::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, TransportKind};
 
@@ -118,7 +119,7 @@ async fn end(
     let mut was_open = client.session.is_open();
     let mut last_frame = client.session.frames().last().map(|frame| frame.seq);
     let shutdown = match slow.filter(|_| scene.moment == ShutdownMoment::DuringCall) {
-        None => servers.shut_down(&client.session, order).await,
+        None => servers.close(&client.session, CloseServer::Shutdown(order)).await.shutdown,
         Some(slow) => {
             let limit = slow.time * 4 + grace;
             let mut calling = Box::pin(client.call(&slow.params, limit, false));
@@ -136,7 +137,7 @@ async fn end(
             was_open = client.session.is_open();
             // The call stays under way: whoever drops it cancels it.
             let shutdown = tokio::select! {
-                shutdown = servers.shut_down(&client.session, order) => shutdown,
+                closed = servers.close(&client.session, CloseServer::Shutdown(order)) => closed.shutdown,
                 () = async { let _ = calling.await; std::future::pending::<()>().await } => None,
             };
             shutdown

@@ -13,7 +13,7 @@ use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use crate::block::evidence::exchange;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
-use crate::plan::CheckContext;
+use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::{
     Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
 };
@@ -198,17 +198,17 @@ impl NumberedAnswer {
 impl<'a> Clients<'a> {
     /// A server with one session.
     pub(crate) async fn single(context: &'a CheckContext<'a>, deadline: Instant) -> Result<Self, Finding> {
-        let sessions = vec![Arc::new(context.servers.open().await?)];
+        let sessions = vec![Arc::new(context.servers.open(OpenServer::FRESH).await?)];
         Ok(Self { context, sessions, in_flight: 1, deadline })
     }
 
     /// Opens as many sessions with one server as it has, up to those that are asked for.
     pub(crate) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, Finding> {
         let deadline = Instant::now() + settings.max_time;
-        let first = context.servers.open().await?;
+        let first = context.servers.open(OpenServer::FRESH).await?;
         let mut others = Vec::new();
         while others.len() + 1 < settings.sessions && Instant::now() < deadline {
-            let Some(session) = context.servers.beside(&first).await else { break };
+            let Ok(session) = context.servers.open(OpenServer::of(&first)).await else { break };
             others.push(session);
         }
         let sessions: Vec<Arc<Session>> = std::iter::once(first).chain(others).map(Arc::new).collect();
@@ -414,7 +414,7 @@ impl<'a> Clients<'a> {
         let mut found = None;
         for session in self.sessions.into_iter().rev() {
             if let Some(session) = Arc::into_inner(session) {
-                found = found.or(self.context.servers.close(session).await);
+                found = found.or(self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit);
             }
         }
         found

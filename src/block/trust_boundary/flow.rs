@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::arrival::{MarkerArrival, MarkerSearch};
 use super::{FlowAction, FlowStep, TrustBoundary, sampling};
 use crate::event::Finding;
-use crate::plan::{CheckContext, FreshServers};
+use crate::plan::{CheckContext, CloseServer, FreshServers, OpenServer};
 use crate::session::{Session, SessionReply, SessionRequest};
 use crate::source::map_texts;
 use crate::source::template::{Names, fill};
@@ -60,11 +60,11 @@ pub(crate) async fn run(
     markers: Option<&Markers>,
 ) -> Result<FlowRun, FlowStop> {
     let broken = |found| FlowStop::Broken(Box::new(found));
-    let from = untrusted.open().await.map_err(broken)?;
-    let to = match context.servers.open().await {
+    let from = untrusted.open(OpenServer::FRESH).await.map_err(broken)?;
+    let to = match context.servers.open(OpenServer::FRESH).await {
         Ok(to) => to,
         Err(found) => {
-            untrusted.close(from).await;
+            untrusted.close(&from, CloseServer::AfterTeardown).await;
             return Err(broken(found));
         }
     };
@@ -72,7 +72,10 @@ pub(crate) async fn run(
     let mut flow =
         TextFlow { boundary, context, markers, search, names: context.names.clone(), run: FlowRun::default() };
     let made = flow.steps(&from, &to).await;
-    let exits = [untrusted.close(from).await, context.servers.close(to).await];
+    let exits = [
+        untrusted.close(&from, CloseServer::AfterTeardown).await.exit,
+        context.servers.close(&to, CloseServer::AfterTeardown).await.exit,
+    ];
     match (made, exits.into_iter().flatten().next()) {
         (Err(stop), _) => Err(stop),
         (Ok(()), Some(exit)) => Err(broken(exit)),

@@ -9,7 +9,7 @@ use super::TrustBoundary;
 use super::verdict::not_selected;
 use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel, Severity};
 use crate::injection::{self, NameLikeness, likeness};
-use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::wire::{Catalog, Tool};
 
 /// The two ways in which the lists of a server steer the use of another.
@@ -61,13 +61,13 @@ async fn run(check: &ShadowingCheck, context: &CheckContext<'_>) -> CheckResult 
     let Some(untrusted) = context.servers.of_server(&boundary.from.value) else {
         return not_selected(&boundary.from.value);
     };
-    let session = match untrusted.open().await {
+    let session = match untrusted.open(OpenServer::FRESH).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };
     let listed = session.catalog().await;
     let instructions = session.server.result["instructions"].as_str().unwrap_or_default().to_owned();
-    untrusted.close(session).await;
+    untrusted.close(&session, CloseServer::AfterTeardown).await;
     let catalog = match listed {
         Ok(catalog) => catalog,
         Err(failure) => return CheckResult::unavailable(Finding::from(&failure)),
