@@ -14,6 +14,8 @@ pub mod carrier;
 #[doc(hidden)]
 pub mod chaos;
 #[doc(hidden)]
+pub mod check;
+#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod coverage;

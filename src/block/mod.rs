@@ -5,11 +5,9 @@
 
 mod agents;
 pub mod campaign;
-mod canary;
 pub mod compliance;
 mod config;
 pub mod differential;
-mod evidence;
 mod fuzz;
 mod manual;
 mod negative_path;

@@ -24,6 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["plan"],
     &["diagnosis", "coverage", "baseline", "recorded"],
     &["reproduce"],
+    &["check"],
     &["block", "demo"],
     &["runner", "report"],
     &["chaos", "prove", "findings", "testing"],

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::provider::ToolResult;
-use crate::block::evidence::exchange;
+use crate::check::evidence::exchange;
 use crate::event::{Exchange, Finding};
 use crate::fault::FaultPlayer;
 use crate::matching::words_of;

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::comparison::{StateComparison, StatePatterns, change};
 use super::subject::ToolNature;
 use super::trial::{CampaignTrial, TrialEnd};
-use crate::block::config::shown_state::{CLOCK, ShownAnswer, ShownState};
+use crate::check::shown_state::{CLOCK, ShownAnswer, ShownState};
 use crate::event::Reason;
 
 /// The states that two clean runs agree on.

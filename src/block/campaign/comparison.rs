@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::clean::{CleanRun, EffectCount, ExpectedEffect};
 use super::pattern::{ExpectedPart, PatternDifference, StatePattern};
 use super::subject::ToolNature;
-use crate::block::config::shown_state::ShownState;
+use crate::check::shown_state::ShownState;
 use crate::path::PathStep;
 
 /// The members that hold the items which came into a list, and those which left it.

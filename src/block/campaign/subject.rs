@@ -5,7 +5,7 @@ use tokio::sync::OnceCell;
 
 use super::clean::CleanStates;
 use super::trial::TrialEnd;
-use crate::block::config::shown_state::{ShownStateReader, readers};
+use crate::check::shown_state::{ShownStateReader, readers};
 use crate::event::Reason;
 use crate::plan::CheckContext;
 use crate::plan::planner::Planner;

@@ -1,8 +1,8 @@
 //! Calls that a setting refuses, serves or changes, each made without the setting, too.
 
 use super::CallClaim;
-use super::shown_state::{CLOCK, ShownChange, ShownState, ShownStateReader, readers, result_of};
 use super::sides::{SideAnswer, Sides, Stopped};
+use crate::check::shown_state::{CLOCK, ShownChange, ShownState, ShownStateReader, readers, result_of};
 use crate::event::{Finding, Reason};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
 use crate::plan::generated::{bare, text_node};

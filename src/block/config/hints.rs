@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::HintSettings;
-use super::shown_state::{CLOCK, ShownChange, ShownState, readers};
 use super::watched_files::WatchedFiles;
-use crate::block::state::visit::{ShownText, VisitRound};
+use crate::check::shown_state::{CLOCK, ShownChange, ShownState, readers};
+use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::LimitClaim;
-use super::sides::{SideAnswer, Sides, Stopped, names, pause_within};
+use super::sides::{SideAnswer, Sides, Stopped, names};
+use crate::check::pause_within;
 use crate::event::Finding;
 use crate::session::Session;
 use crate::source::duration_text;

@@ -15,7 +15,6 @@ mod grammar;
 mod hints;
 mod limit;
 mod page_sizes;
-pub(crate) mod shown_state;
 mod sides;
 mod spellings;
 mod start;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::PageSizeSettings;
-use crate::block::state::visit::{ShownText, VisitRound};
+use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::witness::filled_arguments;

@@ -1,7 +1,6 @@
 //! A server without a setting and with it: its sessions, and everything that was said in them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -229,10 +228,4 @@ fn text(node: &Node) -> String {
 /// Names that only the calls of one value have.
 pub(crate) fn names(name: &str, value: impl Into<Value>) -> Names {
     Names::from_iter([(name.to_owned(), value.into())])
-}
-
-/// A time that is left, at most `longest`.
-pub(crate) fn pause_within(deadline: Instant, longest: Duration) -> Option<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    (left > longest).then_some(longest)
 }

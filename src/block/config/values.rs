@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 use super::ValueClaim;
-use super::shown_state::result_of;
 use super::sides::{SideAnswer, Sides, Stopped, names};
 use super::spellings::{DeniedSpelling, Meaning, of_denied, of_outside};
+use crate::check::shown_state::result_of;
 use crate::event::Finding;
 use crate::session::Session;
 use crate::source::Node;

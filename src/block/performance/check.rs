@@ -4,23 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Load;
 use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
-use crate::event::{
-    CallPurpose, CheckResult, Exchange, Finding, Outcome, Phase, Reason, RefusedCall, RequirementLevel,
-};
-use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
-use crate::session::{CallFailure, Session, SessionReply, SessionRequest};
-use crate::source::{Node, beginning_of_json};
-
-/// How much of a message is shown, in characters.
-const SHOWN: usize = 600;
+use crate::check::evidence::refused;
+use crate::check::{CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::session::{CallFailure, SessionReply};
+use crate::source::Node;
 
 /// Calls a tool under load, and compares what is measured with the bounds.
 #[derive(Debug)]
@@ -42,30 +38,24 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
         let why = format!("the arguments of `{}` use a name that only a step captures", check.tool);
         return CheckResult::because(Outcome::Inconclusive, Reason::Unfilled(why));
     };
-    let session = match context.servers.open(OpenServer::FRESH).await {
-        Ok(session) => session,
-        Err(found) => return CheckResult::unavailable(found),
-    };
-    let protocol_revision = session.server.revision.to_string();
-    let caller = Arc::new(LoadCaller {
-        session,
-        owner: context.owner.to_owned(),
-        params: json!({"name": check.tool, "arguments": arguments}),
-        timeout: context.request_timeout,
-    });
     let load = &check.load;
-    let (calls, elapsed) = under_load(&caller, load).await;
-    let ended = match Arc::into_inner(caller) {
-        Some(caller) => context.servers.close(&caller.session, CloseServer::AfterTeardown).await.exit,
-        None => None,
+    // The last call of the warm-up and of the load begin within `time`, and have their whole time.
+    let time = (load.time + context.request_timeout) * 2;
+    let session = match CheckSession::open(context, CheckLimits::new(time, "raise `time`")).await {
+        Ok(session) => session,
+        Err(end) => return end.into_result(),
     };
+    let protocol_revision = session.revision();
+    let params = call_params(&check.tool, &arguments).into();
+    let LoadRun { calls, elapsed } = run_load(LoadCaller { caller: session.caller(), params }, load).await;
+    let exit = session.close().await;
     let measurement = Measurement::new(&calls.times, elapsed);
     let result = CheckResult { protocol_revision, ..verdict(check, context, calls, &measurement) };
     if result.outcome == Outcome::Inconclusive {
         return result;
     }
     check.measurements.add(context, &result.protocol_revision, check, measurement);
-    match ended {
+    match exit {
         // A failed call tells of the end already.
         Some(found) if result.outcome != Outcome::Failed => CheckResult::found(Outcome::Failed, vec![found]),
         _ => result,
@@ -73,11 +63,16 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
 }
 
 /// Makes one call after the other.
+#[derive(Clone)]
 struct LoadCaller {
-    session: Session,
-    owner: String,
-    params: Value,
-    timeout: Duration,
+    caller: SessionCaller,
+    params: Arc<Value>,
+}
+
+/// The calls of a load, and the time of those that are measured.
+struct LoadRun {
+    calls: LoadCalls,
+    elapsed: Duration,
 }
 
 /// The calls that were made.
@@ -94,27 +89,26 @@ struct LoadCalls {
     growth: Option<Growth>,
 }
 
-/// Makes the calls of a load; returns them, and how long those took that are measured.
-async fn under_load(caller: &Arc<LoadCaller>, load: &Load) -> (LoadCalls, Duration) {
+async fn run_load(caller: LoadCaller, load: &Load) -> LoadRun {
     let warm_up = caller.call(&AtomicUsize::new(0), load.warm_up, Instant::now() + load.time).await;
     if warm_up.failure.is_some() || (load.warm_up > 0 && warm_up.times.is_empty()) {
-        return (LoadCalls { times: Vec::new(), ..warm_up }, Duration::ZERO);
+        return LoadRun { calls: LoadCalls { times: Vec::new(), ..warm_up }, elapsed: Duration::ZERO };
     }
-    let usage = || load.growth.as_ref().and_then(|_| caller.session.processes()?.usage());
+    let usage = || load.growth.as_ref().and_then(|_| caller.caller.session().processes()?.usage());
     let before = usage();
     let begun = Instant::now();
     let (deadline, most) = (begun + load.time, load.calls);
     let next = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for _ in 0..load.in_flight {
-        let (caller, next) = (Arc::clone(caller), Arc::clone(&next));
+        let (caller, next) = (caller.clone(), Arc::clone(&next));
         workers.spawn(async move { caller.call(&next, most, deadline).await });
     }
     let calls = workers.join_all().await.into_iter().fold(LoadCalls::default(), LoadCalls::and);
     let elapsed = begun.elapsed();
     let made = calls.times.len() + calls.refused;
     let growth = before.zip(usage()).map(|(before, after)| Growth { before, after, calls: made });
-    (LoadCalls { growth, ..calls }, elapsed)
+    LoadRun { calls: LoadCalls { growth, ..calls }, elapsed }
 }
 
 impl LoadCaller {
@@ -122,14 +116,7 @@ impl LoadCaller {
     async fn call(&self, next: &AtomicUsize, most: usize, deadline: Instant) -> LoadCalls {
         let mut calls = LoadCalls::default();
         while Instant::now() < deadline && next.fetch_add(1, Ordering::Relaxed) < most {
-            let request = SessionRequest {
-                owner: &self.owner,
-                method: "tools/call",
-                params: Some(self.params.clone()),
-                timeout: Some(self.timeout),
-                progress: false,
-            };
-            match self.session.request(request).await {
+            match self.caller.send(CheckRequest::new("tools/call", Value::clone(&self.params))).await {
                 Ok(reply) => calls.count(reply),
                 Err(failure) => {
                     next.store(most, Ordering::Relaxed);
@@ -170,45 +157,29 @@ impl LoadCalls {
 
 fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, measurement: &Measurement) -> CheckResult {
     let LoadCheck { load, tool, .. } = check;
-    let mut shown = Shown { tool, result: CheckResult::new(Outcome::Passed) };
-    if let Some(failure) = &calls.failure {
-        shown.result.outcome = Outcome::Failed;
-        shown.result.frames.extend(failure.frame);
-        shown.result.findings.push(Finding::from(failure));
-        return shown.result;
+    if let Some(failure) = calls.failure {
+        return CheckEnd::Unanswered(Box::new(failure)).into_result();
     }
     if calls.times.is_empty() {
-        let call = RefusedCall {
-            call: format!("tools/call {tool}"),
-            answer: calls.refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN)).unwrap_or_default(),
-            help: ConfigSource::of(context.suite).help_to_give_arguments(tool),
-            purpose: CallPurpose::Check,
-        };
-        return CheckResult {
-            outcome: Outcome::Inconclusive,
-            reason: Some(Reason::ValidCallRefused(call)),
-            ..shown.result
-        };
+        return refused(context, tool, calls.refusal.as_ref());
     }
+    let (title, mut log) = (format!("tools/call {tool}"), CheckLog::default());
+    let mut result = CheckResult::new(Outcome::Passed);
     let mut broken = load.bounds.broken(measurement, tool);
     if let (Some(bounds), Some(growth)) = (&load.growth, &calls.growth) {
         broken.extend(bounds.broken(growth, tool));
     }
     if !broken.is_empty() {
-        shown.result.outcome = Outcome::Failed;
+        result.outcome = Outcome::Failed;
     } else if load.growth.is_some() && calls.growth.is_none() {
         let why = "what the server holds is measured on Linux, and where it is a process that mcprove starts with a \
                    `command`; leave `growth` out elsewhere";
-        return CheckResult {
-            outcome: Outcome::Inconclusive,
-            reason: Some(Reason::NotEvaluated(why.to_owned())),
-            ..shown.result
-        };
+        return CheckResult::inconclusive(why);
     }
-    let exchange = calls.slowest.map(|slowest| shown.exchange(&slowest));
-    shown.result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));
+    let exchange = calls.slowest.map(|slowest| log.add_reply(&title, &slowest));
+    result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));
     if let Some(refusal) = calls.refusal {
-        let exchange = Some(shown.exchange(&refusal));
+        let exchange = Some(log.add_reply(&title, &refusal));
         let all = calls.refused + measurement.served();
         let message =
             format!("`{tool}` refused {} of {all} identical valid calls, {} at a time", calls.refused, load.in_flight);
@@ -216,34 +187,10 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, meas
         let help = Some(help.to_owned());
         let found =
             Finding { level: RequirementLevel::Should, exchange, help, ..Finding::new("calls-refused", message) };
-        if shown.result.outcome == Outcome::Passed {
-            shown.result.outcome = Outcome::Warned;
+        if result.outcome == Outcome::Passed {
+            result.outcome = Outcome::Warned;
         }
-        shown.result.findings.push(found);
+        result.findings.push(found);
     }
-    CheckResult { reason: Some(Reason::Measured(measurement.to_string())), ..shown.result }
-}
-
-/// A result that shows calls.
-struct Shown<'a> {
-    tool: &'a str,
-    result: CheckResult,
-}
-
-impl Shown<'_> {
-    /// Adds a call, and returns its number.
-    fn exchange(&mut self, reply: &SessionReply) -> usize {
-        self.result.frames.extend([reply.frame, reply.answer_frame]);
-        self.result.exchanges.push(Exchange {
-            phase: Phase::Steps,
-            title: format!("tools/call {}", self.tool),
-            tool: Some(self.tool.to_owned()),
-            sent: beginning_of_json(&reply.params["arguments"], SHOWN),
-            received: beginning_of_json(&*reply.message, SHOWN),
-            frame: reply.frame,
-            answer_frame: Some(reply.answer_frame),
-            elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
-        });
-        self.result.exchanges.len() - 1
-    }
+    CheckResult { reason: Some(Reason::Measured(measurement.to_string())), ..log.attach(result) }
 }

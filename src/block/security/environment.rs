@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::SecuritySettings;
 use super::secrets::{self, KnownSecret};
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::plan::generated::text_node;
 use crate::plan::witness::filled_arguments;

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::SecuritySettings;
 use super::outside::WatchedFolder;
 use super::probed_tool::{ProbeHalt, ProbedTool};
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};

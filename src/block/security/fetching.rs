@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::SecuritySettings;
 use super::listener::LoopbackListener;
 use super::probed_tool::{ProbeHalt, ProbedTool};
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
 use crate::redact::Redactor;
 
 /// The largest file that is compared, in bytes.

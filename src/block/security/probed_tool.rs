@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::SecuritySettings;
 use super::heavy::EXPANDED_TEXT;
-use crate::block::evidence::{exchange, refused};
+use crate::check::evidence::{exchange, refused};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};

@@ -133,8 +133,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::block::canary::RandomCanaries;
     use crate::block::security::outside::WatchedFolder;
+    use crate::check::canary::RandomCanaries;
 
     #[test]
     fn every_spelling_leads_to_the_canary_and_nowhere_else() {

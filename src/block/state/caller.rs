@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::StateSettings;
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
+use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::generate::{InvalidValue, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder};
 use crate::plan::witness::filled_arguments;
+use crate::session::Session;
 use crate::wire::Tool;
 
 /// How many calls of one tool have canaries, and how many look for them by a value of an answer.
@@ -285,6 +287,29 @@ fn value_named<'a>(value: &'a Value, is_wanted: &dyn Fn(&str) -> bool) -> Option
         Value::Array(items) => items.iter().find_map(|item| value_named(item, is_wanted)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
+}
+
+/// Everything that a session shows of itself: its lists, resources and prompts, the answers of tools, and what it sent
+/// without being asked. `lookups` are the arguments for a tool.
+pub(crate) async fn visit(
+    round: &mut VisitRound<'_>,
+    session: &Session,
+    callers: &[CanaryCaller],
+    lookups: &(dyn Fn(&CanaryCaller) -> Vec<Value> + Sync),
+) -> Vec<ShownText> {
+    let mut shown = Vec::new();
+    // Tools that may overwrite what others show come last: those that change data, and of these the ones with most texts.
+    let mut ordered: Vec<&CanaryCaller> = callers.iter().collect();
+    ordered.sort_by_key(|caller| (!caller.only_reads, caller.texts()));
+    for caller in ordered {
+        for arguments in lookups(caller) {
+            shown.extend(round.call(session, &caller.name, &arguments).await);
+        }
+    }
+    shown.extend(round.visit_lists(session).await);
+    let unrequested = VisitRound::unrequested(session, &shown);
+    shown.extend(unrequested);
+    shown
 }
 
 #[cfg(test)]

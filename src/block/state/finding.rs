@@ -6,7 +6,7 @@ use super::IsolationKind;
 use super::caller::CanaryCaller;
 use super::check::{ForeignRequest, Seen};
 use super::verdict::names;
-use super::visit::ShownText;
+use crate::check::visit::ShownText;
 use crate::event::{Code, Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, Severity};
 
 /// How many bytes of an answer are shown on both sides of a canary.

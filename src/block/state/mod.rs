@@ -13,7 +13,6 @@ mod check;
 mod finding;
 mod foreign;
 mod places;
-mod raw_http;
 mod residue;
 mod resumption;
 mod search;
@@ -22,8 +21,7 @@ mod store;
 mod store_file;
 mod subscriptions;
 mod verdict;
-pub(crate) mod visit;
-mod wrong_ids;
+pub(crate) mod wrong_ids;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,8 +29,8 @@ use std::time::Duration;
 
 use self::residue::CallEnding;
 use self::store_file::stays_in_folder;
-use self::visit::ShownText;
 use super::Kind;
+use crate::check::visit::ShownText;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::StateSettings;
-use super::caller::{Callers, CanaryCaller};
+use super::caller::{Callers, CanaryCaller, visit};
 use super::finding::around;
 use super::verdict::names;
-use super::visit::{ShownText, VisitRound};
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
+use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
@@ -274,7 +274,7 @@ impl ResidueStudy<'_> {
         let reads = |caller: &CanaryCaller| {
             if caller.only_reads { vec![caller.arguments.clone()] } else { Vec::new() }
         };
-        let shown = self.round.visit(session, self.callers, &reads).await;
+        let shown = visit(&mut self.round, session, self.callers, &reads).await;
         let served = shown.into_iter().filter(|shown| shown.is_served && !self.settings.shares(shown));
         StateSnapshot(served.filter_map(|shown| Some((shown.request_key()?, shown))).collect())
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::StateSettings;
-use super::caller::{CanaryCaller, value_for};
+use super::caller::{CanaryCaller, value_for, visit};
 use super::check::{Seen, SentCanary};
 use super::finding::Leak;
-use super::visit::{ShownText, VisitRound};
-use crate::block::canary::RandomCanaries;
+use crate::check::canary::RandomCanaries;
+use crate::check::visit::{ShownText, VisitRound};
 use crate::plan::CheckContext;
 use crate::session::Session;
 
@@ -111,7 +111,8 @@ impl<'a> Search<'a> {
     /// Everything that a session shows.
     async fn visit(&mut self, session: &Session) -> Vec<ShownText> {
         let (canaries, answers) = (&self.canaries, answers_of(&self.seen.written));
-        let mut shown = self.round.visit(session, self.callers, &|caller| caller.lookups(canaries, &answers)).await;
+        let mut shown =
+            visit(&mut self.round, session, self.callers, &|caller| caller.lookups(canaries, &answers)).await;
         for uri in self.addresses(&answers) {
             shown.extend(self.round.ask(session, "resources/read", json!({"uri": uri}), None).await);
         }

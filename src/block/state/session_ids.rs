@@ -10,9 +10,9 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::places::without_sessions;
-use super::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use super::wrong_ids::{IdProbe, WrongIdAnswers};
 use super::{IsolationKind, StateSettings};
+use crate::check::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::Session;

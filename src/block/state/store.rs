@@ -14,7 +14,7 @@ use super::caller::Callers;
 use super::check::Seen;
 use super::search::Search;
 use super::store_file::{Damage, StoreFile};
-use super::visit::ShownText;
+use crate::check::visit::ShownText;
 use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::raw_http::{HttpProbe, SESSION_ID};
+use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Finding, RequirementLevel, Severity};
 use crate::session::{RawExchange, Session};
 use crate::transport::http::ReadUntil;

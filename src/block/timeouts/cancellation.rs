@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::{Recovery, SlowCallClient, Stuck};
 use super::finding::{CallEvidence, listed};
 use super::late::{LateMessage, LateMessageKind, late_messages};
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
+use crate::check::{CheckEnd, CheckSession};
 use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, FailureReason, SessionReply, SessionRequest};
 use crate::source::{beginning_of_json, duration_text};
@@ -25,7 +25,7 @@ const SHOWN_STATE: usize = 200;
 const UNUSED_ID: &str = "mcprove-never-asked";
 
 pub(crate) async fn cancel_slow_call(
-    client: &SlowCallClient<'_>,
+    client: &CheckSession<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,
     measured: &MeasuredCalls,
@@ -56,7 +56,7 @@ pub(crate) async fn cancel_slow_call(
             slow.tool,
             duration_text(slow.time)
         )),
-        Err(Stuck::Failed(failure)) => {
+        Err(CheckEnd::Unanswered(failure)) => {
             let cause = Finding::from(&*failure);
             // The failure of a cancelled request says so itself.
             let is_said = failure.method == "notifications/cancelled";
@@ -68,7 +68,7 @@ pub(crate) async fn cancel_slow_call(
             evidence.find(harm(Finding { message, ..cause }));
             evidence.result(String::new())
         }
-        Err(Stuck::OutOfTime) => client.stuck_result(&Stuck::OutOfTime),
+        Err(end) => end.into_result(),
     }
 }
 
@@ -118,7 +118,7 @@ struct SurvivedWays {
 
 /// The rounds, each with a call that is cancelled in another way.
 struct CancelRounds<'a> {
-    client: &'a SlowCallClient<'a>,
+    client: &'a CheckSession<'a>,
     slow: &'a SlowCall,
     quick: Option<&'a QuickCall>,
     state: Option<&'a StateReader>,
@@ -141,7 +141,7 @@ struct StateChange {
 }
 
 impl CancelRounds<'_> {
-    async fn run(&self, level: RequirementLevel, evidence: &mut CallEvidence) -> Result<CancelVerdict, Stuck> {
+    async fn run(&self, level: RequirementLevel, evidence: &mut CallEvidence) -> Result<CancelVerdict, CheckEnd> {
         let Some(first) = self.in_flight(CancelSignal::Standard, true).await? else {
             return Ok(CancelVerdict::AnsweredFirst);
         };
@@ -160,7 +160,7 @@ impl CancelRounds<'_> {
         if !self.still_works("at once", &mut survived, evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
         }
-        if !self.client.session.cancels_by_closing() {
+        if !self.client.session().cancels_by_closing() {
             for way in StrayCancellation::ALL {
                 self.cancel_stray(way).await?;
                 if !self.still_works(way.text(), &mut survived, evidence).await? {
@@ -178,7 +178,7 @@ impl CancelRounds<'_> {
 
     /// Sends a cancellation of a request that is not under way. One that comes before its request should be ignored; a
     /// server that keeps it and leaves the request unanswered harms nobody, so only its life is looked at.
-    async fn cancel_stray(&self, way: StrayCancellation) -> Result<(), Stuck> {
+    async fn cancel_stray(&self, way: StrayCancellation) -> Result<(), CheckEnd> {
         let client = self.client;
         let id = match way {
             StrayCancellation::Answered => self.answered_id().await?,
@@ -189,11 +189,11 @@ impl CancelRounds<'_> {
             }
         };
         let params = json!({"requestId": id, "reason": "mcprove"});
-        client.session.notify(client.context.owner, "notifications/cancelled", Some(&params));
+        client.session().notify(client.context.owner, "notifications/cancelled", Some(&params));
         if way == StrayCancellation::Early {
             let limit = client.context.request_timeout.min(self.slow.time * 2);
-            match client.ask(client.sign_of_life(), limit).await {
-                Err(Stuck::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {}
+            match client.ping(limit).await {
+                Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {}
                 answered => drop(answered?),
             }
         }
@@ -202,7 +202,7 @@ impl CancelRounds<'_> {
 
     /// Cancels a call at a quarter of its time; `None` where its answer came first. Whoever only wants to know whether the
     /// server goes on does not wait for what comes late.
-    async fn in_flight(&self, signal: CancelSignal, waits: bool) -> Result<Option<CancelledCall>, Stuck> {
+    async fn in_flight(&self, signal: CancelSignal, waits: bool) -> Result<Option<CancelledCall>, CheckEnd> {
         let (quarter, time) = (self.slow.time / 4, self.slow.time);
         let watch = if waits { time + SLACK } else { quarter };
         let cancelling = self.cancel(CancelTrigger::After(quarter), signal, watch);
@@ -217,7 +217,7 @@ impl CancelRounds<'_> {
             (Some(state), Some(before)) => self.change_since(state, before).await?,
             _ => None,
         };
-        let messages = late_messages(&self.client.session, cancelled.frame, cancelled.elapsed);
+        let messages = late_messages(self.client.session(), cancelled.frame, cancelled.elapsed);
         // What comes soon may have crossed the cancellation on its way, or belong to a step that was begun; the error of a
         // call that is served otherwise answers the cancellation.
         let is_late = |message: &LateMessage| message.after >= quarter * 2 || message.kind == LateMessageKind::Error;
@@ -231,10 +231,10 @@ impl CancelRounds<'_> {
         trigger: CancelTrigger,
         signal: CancelSignal,
         watch: Duration,
-    ) -> Result<Option<crate::session::Cancelled>, Stuck> {
+    ) -> Result<Option<crate::session::Cancelled>, CheckEnd> {
         let client = self.client;
         if client.left() < watch + self.slow.time {
-            return Err(Stuck::OutOfTime);
+            return Err(client.limits().out_of_time());
         }
         let request = SessionRequest {
             owner: client.context.owner,
@@ -244,13 +244,13 @@ impl CancelRounds<'_> {
             progress: true,
         };
         let reason = Some("mcprove".to_owned());
-        let cancelled = client.session.cancel(Cancellation { request, trigger, reason, signal, watch }).await;
-        let cancelled = cancelled.map_err(|failure| client.stuck(failure))?;
+        let cancelled = client.session().cancel(Cancellation { request, trigger, reason, signal, watch }).await;
+        let cancelled = cancelled.map_err(|failure| client.end_of(failure))?;
         Ok(cancelled.is_cancelled.then_some(cancelled))
     }
 
     /// Whether the state has changed, and not by itself.
-    async fn change_since(&self, state: &StateReader, before: SessionReply) -> Result<Option<StateChange>, Stuck> {
+    async fn change_since(&self, state: &StateReader, before: SessionReply) -> Result<Option<StateChange>, CheckEnd> {
         let after = state.read(self.client).await?;
         if shown(&before) == shown(&after) {
             return Ok(None);
@@ -266,10 +266,10 @@ impl CancelRounds<'_> {
         way: &'static str,
         survived: &mut SurvivedWays,
         evidence: &mut CallEvidence,
-    ) -> Result<bool, Stuck> {
+    ) -> Result<bool, CheckEnd> {
         // A server that works on one call at a time answers when the slow one is done.
         let limit = self.slow.time * 2 + self.client.context.request_timeout;
-        let found = match self.client.goes_on(self.quick, limit).await {
+        let found = match recover(self.client, self.quick, limit).await {
             Ok(Recovery::Served(answer)) => {
                 survived.ways.push(way);
                 survived.answers.push(answer);
@@ -282,23 +282,23 @@ impl CancelRounds<'_> {
                 Finding::new("cancellation-harms", message)
                     .with_evidence("control", format!("the same call of `{tool}` was served before"))
             }
-            Err(Stuck::Failed(failure)) => {
+            Err(CheckEnd::Unanswered(failure)) => {
                 let cause = Finding::from(&*failure);
                 let message = format!("{} after `{}` was cancelled {way}", cause.message, self.slow.tool);
                 Finding { message, ..cause }
             }
-            Err(Stuck::OutOfTime) => return Err(Stuck::OutOfTime),
+            Err(end) => return Err(end),
         };
         evidence.find(harm(found));
         Ok(false)
     }
 
     /// The id of a request that was answered.
-    async fn answered_id(&self) -> Result<Value, Stuck> {
+    async fn answered_id(&self) -> Result<Value, CheckEnd> {
         let client = self.client;
         let reply = match self.quick {
-            Some(quick) => client.call(&quick.params, client.context.request_timeout, false).await?,
-            None => client.ask(client.sign_of_life(), client.context.request_timeout).await?,
+            Some(quick) => client.request(quick.request().within(client.context.request_timeout)).await?,
+            None => client.ping(client.context.request_timeout).await?,
         };
         Ok(reply.message["id"].clone())
     }
@@ -363,7 +363,7 @@ impl CancelRounds<'_> {
     }
 
     fn note(&self, ways: &[&str]) -> String {
-        let seen = match (self.state, self.client.session.cancels_by_closing()) {
+        let seen = match (self.state, self.client.session().cancels_by_closing()) {
             (Some(state), _) => format!("`{}` shows that it stops", state.tool),
             (None, true) => {
                 "its closed response shows nothing more, so name a tool in `state` to see that it stops".to_owned()
@@ -377,4 +377,25 @@ impl CancelRounds<'_> {
             ways.join(", ")
         )
     }
+}
+
+/// A server's answer to a call after a cancellation.
+enum Recovery {
+    /// The last answer shows that it goes on.
+    Served(u32),
+    /// It no longer serves what it served before.
+    Refused(Box<SessionReply>),
+}
+
+/// Shows within that time that the server goes on: it answers a sign of life, and serves a quick call.
+async fn recover(client: &CheckSession<'_>, quick: Option<&QuickCall>, limit: Duration) -> Result<Recovery, CheckEnd> {
+    let alive = client.ping(limit).await?;
+    let Some(quick) = quick else { return Ok(Recovery::Served(alive.answer_frame)) };
+    let reply = client.request(quick.request().within(limit)).await?;
+    if reply.is_served() {
+        return Ok(Recovery::Served(reply.answer_frame));
+    }
+    // A tool may fail once.
+    let again = client.request(quick.request().within(limit)).await?;
+    Ok(if again.is_served() { Recovery::Served(again.answer_frame) } else { Recovery::Refused(Box::new(again)) })
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::cancellation::cancel_slow_call;
-use super::client::SlowCallClient;
 use super::disconnection::disconnect;
 use super::other_calls::compare;
 use super::shutdown::shut_down;
 use super::{SlowCallAspect, TimeoutSettings};
+use crate::check::CheckSession;
 use crate::event::{CheckResult, Outcome};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -26,9 +26,9 @@ impl Check for SlowCallCheck {
 
 async fn run(check: &SlowCallCheck, context: &CheckContext<'_>) -> CheckResult {
     let settings = &*check.settings;
-    let client = match SlowCallClient::open(context, settings).await {
+    let client = match CheckSession::open(context, settings.limits()).await {
         Ok(client) => client,
-        Err(result) => return *result,
+        Err(end) => return end.into_result(),
     };
     let measured = settings.slow_calls.of(&client, settings).await;
     let result = match (check.aspect, measured.slow()) {
@@ -41,5 +41,5 @@ async fn run(check: &SlowCallCheck, context: &CheckContext<'_>) -> CheckResult {
         (SlowCallAspect::Disconnection, Ok(slow)) => disconnect(&client, settings, slow).await,
         (SlowCallAspect::OtherCalls, Ok(slow)) => compare(&client, settings, slow, &measured).await,
     };
-    client.close(result).await
+    client.close_with(result).await
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::client::{SlowCallClient, Stuck};
 use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::state::{StateReader, shown};
 use super::{SlowCallAspect, TimeoutSettings};
+use crate::check::{CheckEnd, CheckSession};
 use crate::event::{CheckResult, Finding, Severity};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionRequest};
 use crate::source::duration_text;
@@ -17,11 +17,7 @@ const SLACK: Duration = Duration::from_secs(2);
 /// How often the state is read while the work should end.
 const READS: u32 = 8;
 
-pub(crate) async fn disconnect(
-    client: &SlowCallClient<'_>,
-    settings: &TimeoutSettings,
-    slow: &SlowCall,
-) -> CheckResult {
+pub(crate) async fn disconnect(client: &CheckSession<'_>, settings: &TimeoutSettings, slow: &SlowCall) -> CheckResult {
     let state = match StateReader::of(client, settings, slow).await {
         Ok(Some(state)) => state,
         Ok(None) => {
@@ -55,7 +51,7 @@ pub(crate) async fn disconnect(
             Ok(ClosedCall::AnsweredFirst) => {
                 return CheckResult::inconclusive(format!("`{}` answered before its response was closed", slow.tool));
             }
-            Err(stuck) => return client.stuck_result(&stuck),
+            Err(end) => return end.into_result(),
         }
     }
     let message = format!("`{}` did not finish its work after its response was closed", slow.tool);
@@ -76,7 +72,7 @@ pub(crate) async fn disconnect(
 }
 
 struct ClosedResponse<'a> {
-    client: &'a SlowCallClient<'a>,
+    client: &'a CheckSession<'a>,
     slow: &'a SlowCall,
     state: &'a StateReader,
 }
@@ -90,7 +86,7 @@ enum ClosedCall {
 
 impl ClosedResponse<'_> {
     /// Whether the state changes in the second half of a call whose response was closed in the first.
-    async fn changes_state(&self, evidence: &mut CallEvidence) -> Result<ClosedCall, Stuck> {
+    async fn changes_state(&self, evidence: &mut CallEvidence) -> Result<ClosedCall, CheckEnd> {
         let (client, slow, quarter) = (self.client, self.slow, self.state.slow_time / 4);
         let request = SessionRequest {
             owner: client.context.owner,
@@ -106,7 +102,7 @@ impl ClosedResponse<'_> {
             signal: CancelSignal::ClosedResponse,
             watch: quarter,
         };
-        let closed = client.session.cancel(cancellation).await.map_err(|failure| client.stuck(failure))?;
+        let closed = client.session().cancel(cancellation).await.map_err(|failure| client.end_of(failure))?;
         if !closed.is_cancelled {
             return Ok(ClosedCall::AnsweredFirst);
         }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::client::outcome_of;
 use super::late::{LateMessage, LateMessageKind};
 use super::slow_call::SlowCall;
-use crate::block::evidence::{SHOWN, exchange};
+use crate::check::evidence::{SHOWN, exchange};
+use crate::check::outcome_of;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason};
 use crate::session::SessionReply;
 use crate::source::{beginning_of_json, duration_text};

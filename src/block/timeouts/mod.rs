@@ -1,7 +1,7 @@
 //! `timeouts:`, slow calls: they can be cancelled, delay no other call, and keep no server from ending.
 //!
 //! [`cases`] plans a case for each [`SlowCallAspect`], which [`check`] runs: [`cancellation`], [`disconnection`], [`other_calls`] and [`shutdown`].
-//! [`slow_call`] finds a slow call and measures it, [`client`] makes the requests, and [`finding`] shows them.
+//! [`slow_call`] finds a slow call and measures it, [`finding`] shows them.
 //!
 //! The time of the slow call alone is the measure of all others: no check compares a time with a fixed limit, except
 //! `grace`, so a busy machine makes a check slower and no verdict wrong. The specification recommends most of this with
@@ -10,7 +10,6 @@
 mod cancellation;
 mod cases;
 mod check;
-mod client;
 mod disconnection;
 mod finding;
 mod late;
@@ -25,6 +24,7 @@ use std::time::Duration;
 
 use self::slow_call::SlowCalls;
 use super::Kind;
+use crate::check::CheckLimits;
 use crate::event::RequirementLevel;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
@@ -131,6 +131,11 @@ impl SlowCallAspect {
 }
 
 impl TimeoutSettings {
+    fn limits(&self) -> CheckLimits {
+        let advice = "raise `max_time`, or give `slow_tool` arguments with which it takes a second or two";
+        CheckLimits::new(self.max_time, advice)
+    }
+
     /// How binding a check is.
     fn level(&self, aspect: SlowCallAspect) -> RequirementLevel {
         if self.required.contains(&aspect) { RequirementLevel::Must } else { RequirementLevel::Should }

@@ -1,9 +1,9 @@
 //! Other requests during a slow call: they are answered before it is.
 
-use super::client::{SlowCallClient, Stuck};
 use super::finding::CallEvidence;
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
 use super::{SlowCallAspect, TimeoutSettings};
+use crate::check::{CheckEnd, CheckSession};
 use crate::event::{CheckResult, Finding, Severity};
 use crate::session::SessionReply;
 use crate::source::duration_text;
@@ -12,7 +12,7 @@ use crate::source::duration_text;
 const ROUNDS: usize = 3;
 
 pub(crate) async fn compare(
-    client: &SlowCallClient<'_>,
+    client: &CheckSession<'_>,
     settings: &TimeoutSettings,
     slow: &SlowCall,
     measured: &MeasuredCalls,
@@ -30,12 +30,12 @@ pub(crate) async fn compare(
     let mut evidence = CallEvidence::new();
     match during.run(settings, &mut evidence).await {
         Ok(result) => result.unwrap_or_else(|| evidence.result(String::new())),
-        Err(stuck) => client.stuck_result(&stuck),
+        Err(end) => end.into_result(),
     }
 }
 
 struct DuringSlowCall<'a> {
-    client: &'a SlowCallClient<'a>,
+    client: &'a CheckSession<'a>,
     slow: &'a SlowCall,
     quick: &'a QuickCall,
 }
@@ -59,7 +59,11 @@ impl RoundAnswers {
 
 impl DuringSlowCall<'_> {
     /// The result, unless it is that of the evidence.
-    async fn run(&self, settings: &TimeoutSettings, evidence: &mut CallEvidence) -> Result<Option<CheckResult>, Stuck> {
+    async fn run(
+        &self,
+        settings: &TimeoutSettings,
+        evidence: &mut CallEvidence,
+    ) -> Result<Option<CheckResult>, CheckEnd> {
         let Self { client, slow, quick } = self;
         let alone = self.quick_alone().await?;
         let (mut rounds, mut waiting_pings) = (Vec::new(), 0);
@@ -107,24 +111,24 @@ impl DuringSlowCall<'_> {
     }
 
     /// The median time of the quick call alone.
-    async fn quick_alone(&self) -> Result<std::time::Duration, Stuck> {
+    async fn quick_alone(&self) -> Result<std::time::Duration, CheckEnd> {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let limit = self.client.context.request_timeout;
-            times.push(self.client.call(&self.quick.params, limit, false).await?.elapsed);
+            times.push(self.client.request(self.quick.request().within(limit)).await?.elapsed);
         }
         times.sort_unstable();
         Ok(times[times.len() / 2])
     }
 
-    async fn round(&self) -> Result<RoundAnswers, Stuck> {
+    async fn round(&self) -> Result<RoundAnswers, CheckEnd> {
         let Self { client, slow, quick } = self;
         // A server that works on one request at a time answers the others when the slow one is done.
         let limit = slow.time * 4 + client.context.request_timeout;
-        let running = client.call(&slow.params, limit, false);
+        let running = client.request(slow.request().within(limit));
         let others = async {
             client.wait(slow.time / TIMES_QUICK).await;
-            tokio::join!(client.call(&quick.params, limit, false), client.ask(client.sign_of_life(), limit))
+            tokio::join!(client.request(quick.request().within(limit)), client.ping(limit))
         };
         let (slow, (quick, sign_of_life)) = tokio::join!(running, others);
         Ok(RoundAnswers { slow: slow?, quick: quick?, sign_of_life: sign_of_life? })

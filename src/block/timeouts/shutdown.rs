@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::client::SlowCallClient;
 use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::{SlowCallAspect, TimeoutSettings};
+use crate::check::CheckSession;
 use crate::event::{CheckResult, Finding, Outcome, Severity};
 use crate::plan::CloseServer;
 use crate::source::duration_text;
@@ -47,13 +47,13 @@ impl ShutdownScene {
 
 /// Ends the server of a session, and then others, in every way.
 pub(crate) async fn shut_down(
-    client: SlowCallClient<'_>,
+    client: CheckSession<'_>,
     settings: &TimeoutSettings,
     slow: Option<&SlowCall>,
 ) -> CheckResult {
     let context = client.context;
-    let protocol_revision = client.session.server.revision.to_string();
-    let signals: &[FirstSignal] = match client.session.server.transport {
+    let protocol_revision = client.session().server.revision.to_string();
+    let signals: &[FirstSignal] = match client.session().server.transport {
         TransportKind::Stdio => &[FirstSignal::EndOfInput, FirstSignal::Sigterm],
         TransportKind::Http | TransportKind::Sse | TransportKind::Memory => &[FirstSignal::Sigterm],
     };
@@ -71,9 +71,9 @@ pub(crate) async fn shut_down(
     for scene in scenes {
         let client = match next.take() {
             Some(client) => client,
-            None => match SlowCallClient::open(context, settings).await {
+            None => match CheckSession::open(context, settings.limits()).await {
                 Ok(client) => client,
-                Err(result) => return CheckResult { protocol_revision, ..*result },
+                Err(end) => return CheckResult { protocol_revision, ..end.into_result() },
             },
         };
         match end(client, scene, slow, settings.grace).await {
@@ -108,7 +108,7 @@ impl EndedServer {
 
 /// Ends the server of a client; `Err` where it had ended before.
 async fn end(
-    client: SlowCallClient<'_>,
+    client: CheckSession<'_>,
     scene: ShutdownScene,
     slow: Option<&SlowCall>,
     grace: Duration,
@@ -116,28 +116,28 @@ async fn end(
     let order = ShutdownOrder { first: scene.first, grace };
     let servers = client.context.servers;
     // In a replay there is no process, and nothing that ended either.
-    let mut was_open = client.session.is_open();
-    let mut last_frame = client.session.frames().last().map(|frame| frame.seq);
+    let mut was_open = client.session().is_open();
+    let mut last_frame = client.session().frames().last().map(|frame| frame.seq);
     let shutdown = match slow.filter(|_| scene.moment == ShutdownMoment::DuringCall) {
-        None => servers.close(&client.session, CloseServer::Shutdown(order)).await.shutdown,
+        None => servers.close(client.session(), CloseServer::Shutdown(order)).await.shutdown,
         Some(slow) => {
             let limit = slow.time * 4 + grace;
-            let mut calling = Box::pin(client.call(&slow.params, limit, false));
+            let mut calling = Box::pin(client.request(slow.request().within(limit)));
             let is_answered = tokio::select! {
                 _ = &mut calling => true,
                 () = client.wait(slow.time / 4) => false,
             };
-            if is_answered && client.session.is_open() {
+            if is_answered && client.session().is_open() {
                 let result =
                     CheckResult::inconclusive(format!("`{}` answered before the server was told to end", slow.tool));
                 drop(calling);
-                return Err(client.close(result).await);
+                return Err(client.close_with(result).await);
             }
-            last_frame = client.session.frames().last().map(|frame| frame.seq);
-            was_open = client.session.is_open();
+            last_frame = client.session().frames().last().map(|frame| frame.seq);
+            was_open = client.session().is_open();
             // The call stays under way: whoever drops it cancels it.
             let shutdown = tokio::select! {
-                closed = servers.close(&client.session, CloseServer::Shutdown(order)) => closed.shutdown,
+                closed = servers.close(client.session(), CloseServer::Shutdown(order)) => closed.shutdown,
                 () = async { let _ = calling.await; std::future::pending::<()>().await } => None,
             };
             shutdown

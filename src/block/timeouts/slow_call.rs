@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::TimeoutSettings;
-use super::client::{SlowCallClient, Stuck, call_params};
-use crate::block::evidence::refused_with_help;
+use crate::check::evidence::refused_with_help;
+use crate::check::{CheckEnd, CheckRequest, CheckSession, call_params};
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable};
@@ -67,6 +67,18 @@ pub(crate) struct QuickCall {
     pub(crate) params: Value,
 }
 
+impl SlowCall {
+    pub(crate) fn request(&self) -> CheckRequest<'static> {
+        call_request(&self.params)
+    }
+}
+
+impl QuickCall {
+    pub(crate) fn request(&self) -> CheckRequest<'static> {
+        call_request(&self.params)
+    }
+}
+
 impl MeasuredCalls {
     /// The same for a case that did not measure them: it has not seen what went wrong.
     fn for_another_case(&self) -> Self {
@@ -87,8 +99,8 @@ impl MeasuredCalls {
 
 impl SlowCalls {
     /// The calls of a server, measured in this session if they are not known yet.
-    pub(crate) async fn of(&self, client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
-        let key = format!("{}/{}", client.context.server_name, client.session.server.revision);
+    pub(crate) async fn of(&self, client: &CheckSession<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
+        let key = format!("{}/{}", client.context.server_name, client.revision());
         let cell = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         let mut has_measured = false;
         let case = client.context.owner;
@@ -105,14 +117,14 @@ impl SlowCalls {
     }
 }
 
-async fn measure(client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
+async fn measure(client: &CheckSession<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
     let mut search = CallSearch { client, limit: settings.max_time / 3, reads: Vec::new() };
     let slow = match &settings.slow_tool {
         Some(name) => search.named(&name.value, settings).await,
         None => search.slowest(settings).await,
     };
     let slow_time = slow.as_ref().map_or(Duration::MAX, |slow| slow.time);
-    if search.quick(slow_time).is_none() && client.session.is_open() {
+    if search.quick(slow_time).is_none() && client.session().is_open() {
         search.find_quick(settings, slow_time).await;
     }
     MeasuredCalls { slow, quick: search.quick(slow_time).cloned() }
@@ -120,7 +132,7 @@ async fn measure(client: &SlowCallClient<'_>, settings: &TimeoutSettings) -> Mea
 
 /// A search under way.
 struct CallSearch<'a> {
-    client: &'a SlowCallClient<'a>,
+    client: &'a CheckSession<'a>,
     /// The time for one call.
     limit: Duration,
     /// Calls of tools that only read, in the order in which they were made.
@@ -157,12 +169,12 @@ impl CallSearch<'_> {
                 "the arguments of `{name}` use a name that only a step captures"
             )));
         };
-        let reply = match self.client.call(&params, self.limit, true).await {
+        let reply = match self.client.request(call_request(&params).with_progress().within(self.limit)).await {
             Ok(reply) => reply,
-            Err(Stuck::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {
+            Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {
                 return Err(self.unanswered(name, &failure));
             }
-            Err(stuck) => return Err(self.client.stuck_result(&stuck)),
+            Err(end) => return Err(end.into_result()),
         };
         if !reply.is_served() {
             let help = format!("with `timeouts: {{ slow_tool: {name}, args: {{ … }} }}`");
@@ -183,7 +195,7 @@ impl CallSearch<'_> {
     fn unanswered(&self, name: &str, failure: &CallFailure) -> CheckResult {
         let limit = duration_text(self.limit);
         let help = "give it arguments with which it takes a second or two, or raise `max_time`";
-        let frames = self.client.session.frames();
+        let frames = self.client.session().frames();
         let later = frames.iter().filter(|frame| failure.frame.is_some_and(|request| frame.seq > request));
         let shows_life = later
             .filter(|frame| frame.direction == Direction::Received)
@@ -211,7 +223,7 @@ impl CallSearch<'_> {
                 left_alone += 1;
                 continue;
             };
-            if self.client.left() < settings.max_time / 2 || !self.client.session.is_open() {
+            if self.client.left() < settings.max_time / 2 || !self.client.session().is_open() {
                 break;
             }
             let Some(reply) = self.try_once(tool, &params).await else { continue };
@@ -237,7 +249,7 @@ impl CallSearch<'_> {
                 tool.only_reads() && settings.tools.selects(&tool.name) && slow != Some(tool.name.as_str())
             });
         for tool in reading.take(QUICK_TRIES) {
-            let is_over = self.client.left() < settings.max_time / 2 || !self.client.session.is_open();
+            let is_over = self.client.left() < settings.max_time / 2 || !self.client.session().is_open();
             if is_over || self.quick(slow_time).is_some() {
                 break;
             }
@@ -249,13 +261,22 @@ impl CallSearch<'_> {
 
     /// Calls a tool once; `None` where it served nothing in time.
     async fn try_once(&mut self, tool: &Tool, params: &Value) -> Option<SessionReply> {
-        let reply = self.client.call(params, self.limit, true).await.ok().filter(SessionReply::is_served)?;
+        let reply = self
+            .client
+            .request(call_request(params).with_progress().within(self.limit))
+            .await
+            .ok()
+            .filter(SessionReply::is_served)?;
         if tool.only_reads() {
             let call = QuickCall { tool: tool.name.clone(), params: params.clone() };
             self.reads.push(TimedRead { time: reply.elapsed, call });
         }
         Some(reply)
     }
+}
+
+fn call_request(params: &Value) -> CheckRequest<'static> {
+    CheckRequest::new("tools/call", params.clone())
 }
 
 /// A valid call of a tool that may be called: with arguments of the suite, or generated ones.

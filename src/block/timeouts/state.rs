@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::TimeoutSettings;
-use super::client::{SlowCallClient, Stuck};
 use super::slow_call::{SlowCall, params_of};
-use crate::block::evidence::refused;
+use crate::check::evidence::refused;
+use crate::check::{CheckEnd, CheckRequest, CheckSession};
 use crate::event::CheckResult;
 use crate::plan::arguments::ConfigSource;
 use crate::session::SessionReply;
@@ -25,7 +25,7 @@ pub(crate) struct StateReader {
 impl StateReader {
     /// The reader that the suite names; `None` without one. The result is that of a check whose reader shows nothing.
     pub(crate) async fn of(
-        client: &SlowCallClient<'_>,
+        client: &CheckSession<'_>,
         settings: &TimeoutSettings,
         slow: &SlowCall,
     ) -> Result<Option<Self>, Box<CheckResult>> {
@@ -40,12 +40,16 @@ impl StateReader {
         match reader.watch_call(client, slow).await {
             Ok(None) => Ok(Some(reader)),
             Ok(Some(result)) => Err(Box::new(result)),
-            Err(stuck) => Err(Box::new(client.stuck_result(&stuck))),
+            Err(end) => Err(Box::new(end.into_result())),
         }
     }
 
     /// Makes the slow call to its end: the state must change with it, and stay as it is without it.
-    async fn watch_call(&mut self, client: &SlowCallClient<'_>, slow: &SlowCall) -> Result<Option<CheckResult>, Stuck> {
+    async fn watch_call(
+        &mut self,
+        client: &CheckSession<'_>,
+        slow: &SlowCall,
+    ) -> Result<Option<CheckResult>, CheckEnd> {
         let before = self.read(client).await?;
         if !before.is_served() {
             return Ok(Some(refused(client.context, &self.tool, Some(&before))));
@@ -60,7 +64,8 @@ impl StateReader {
             client.wait(slow.time / 2).await;
             self.read(client).await
         };
-        let calling = client.call(&slow.params, slow.time * 4 + client.context.request_timeout, true);
+        let calling =
+            client.request(slow.request().with_progress().within(slow.time * 4 + client.context.request_timeout));
         let (called, halfway) = tokio::join!(calling, halfway);
         let (called, halfway, after) = (called?, halfway?, self.read(client).await?);
         if shown(&unchanged) == shown(&after) {
@@ -76,8 +81,8 @@ impl StateReader {
         Ok(None)
     }
 
-    pub(crate) async fn read(&self, client: &SlowCallClient<'_>) -> Result<SessionReply, Stuck> {
-        client.call(&self.params, client.context.request_timeout, false).await
+    pub(crate) async fn read(&self, client: &CheckSession<'_>) -> Result<SessionReply, CheckEnd> {
+        client.request(CheckRequest::new("tools/call", self.params.clone())).await
     }
 }
 

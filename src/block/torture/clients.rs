@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use crate::block::evidence::exchange;
+use crate::check::evidence::exchange;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::{

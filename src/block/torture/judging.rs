@@ -7,7 +7,7 @@ use super::faults::{SeenFault, WriteFault};
 use super::finding::{swapped_expectation, swapped_message};
 use super::reads::{Read, ReadBack, missing_everywhere};
 use super::writes::{WriteBaseline, WriteStudy};
-use crate::block::evidence::exchange;
+use crate::check::evidence::exchange;
 use crate::event::Exchange;
 
 /// A round of concurrent writes, judged.

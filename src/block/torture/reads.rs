@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::canary::{ArgumentTemplate, NumberedCanaries, members_of};
 use super::clients::{Clients, Halt, NumberedAnswer, ToolRequest};
 use super::{Torture, WritePair};
-use crate::block::evidence::exchange;
+use crate::check::evidence::exchange;
 use crate::event::Exchange;
 use crate::plan::CheckContext;
 use crate::plan::witness::filled_arguments;

@@ -12,7 +12,7 @@ use super::clients::{Clients, Concurrent, Delivery, FollowUp, Halt, NumberedAnsw
 use super::identifiers::identifier_of;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
-use crate::block::evidence::refused;
+use crate::check::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::session::FailureReason;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::TrustBoundary;
 use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
-use crate::block::canary::RandomCanaries;
-use crate::block::evidence::exchange;
+use crate::check::canary::RandomCanaries;
+use crate::check::evidence::exchange;
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning_of_json;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::caller::CanaryCaller;
 use super::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
 use crate::plan::{CheckContext, CloseServer};
@@ -251,29 +250,6 @@ impl<'a> VisitRound<'a> {
         }
     }
 
-    /// Everything that a session shows of itself: its lists, resources and prompts, the answers of tools, and what it
-    /// sent without being asked. `lookups` are the arguments for a tool.
-    pub(crate) async fn visit(
-        &mut self,
-        session: &Session,
-        callers: &[CanaryCaller],
-        lookups: &(dyn Fn(&CanaryCaller) -> Vec<Value> + Sync),
-    ) -> Vec<ShownText> {
-        let mut shown = Vec::new();
-        // Tools that may overwrite what others show come last: those that change data, and of these the ones with most texts.
-        let mut ordered: Vec<&CanaryCaller> = callers.iter().collect();
-        ordered.sort_by_key(|caller| (!caller.only_reads, caller.texts()));
-        for caller in ordered {
-            for arguments in lookups(caller) {
-                shown.extend(self.call(session, &caller.name, &arguments).await);
-            }
-        }
-        shown.extend(self.visit_lists(session).await);
-        let unrequested = Self::unrequested(session, &shown);
-        shown.extend(unrequested);
-        shown
-    }
-
     /// The lists of a session, and what its resources and prompts show.
     pub(crate) async fn visit_lists(&mut self, session: &Session) -> Vec<ShownText> {
         let mut shown = Vec::new();
@@ -306,7 +282,7 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Notifications, requests of the server and lines of standard error.
-    fn unrequested(session: &Session, answered: &[ShownText]) -> Vec<ShownText> {
+    pub(crate) fn unrequested(session: &Session, answered: &[ShownText]) -> Vec<ShownText> {
         let answers: BTreeSet<u32> = answered.iter().filter_map(|shown| shown.exchange.answer_frame).collect();
         let frames = session.frames();
         let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);

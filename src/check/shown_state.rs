@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
-use super::sides::pause_within;
-use crate::block::state::visit::{ShownText, VisitRound};
+use super::pause_within;
+use super::visit::{ShownText, VisitRound};
 use crate::event::{Finding, ReproductionCall};
 use crate::plan::CheckContext;
 use crate::plan::arguments::valid_arguments;

@@ -1,0 +1,113 @@
+//! The reasons for which a check stops before it has a verdict, and the result that follows from each.
+
+use std::time::Duration;
+
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::session::{CallFailure, FailureReason};
+
+/// The reason for which a check stops.
+#[derive(Debug, Clone)]
+pub(crate) enum CheckEnd {
+    /// A request got no answer that can be read: the server is at fault.
+    Unanswered(Box<CallFailure>),
+    /// The server is at fault in another way.
+    Failed(Vec<Finding>),
+    /// The time or the calls of the check are spent.
+    Spent(Reason),
+    /// Nothing follows from the answers.
+    Inconclusive(Reason),
+    /// The check does not apply.
+    Skipped(Reason),
+    /// The server cannot be started or reached.
+    Unavailable(Box<Finding>),
+}
+
+impl CheckEnd {
+    /// The end that an unanswered request is, with `left` of the time of the check: silence is the server's fault only if
+    /// the request had its whole time.
+    pub(crate) fn of(failure: CallFailure, left: Duration, spent: impl FnOnce() -> Self) -> Self {
+        let is_timeout = matches!(failure.reason, FailureReason::Timeout(_));
+        if is_timeout && left.is_zero() { spent() } else { Self::Unanswered(Box::new(failure)) }
+    }
+
+    pub(crate) fn inconclusive(why: impl Into<String>) -> Self {
+        Self::Inconclusive(Reason::NotEvaluated(why.into()))
+    }
+
+    pub(crate) fn not_applicable(why: impl Into<String>) -> Self {
+        Self::Skipped(Reason::NotApplicable(why.into()))
+    }
+
+    /// The result of the check.
+    pub(crate) fn into_result(self) -> CheckResult {
+        match self {
+            Self::Unanswered(failure) => CheckResult {
+                frames: failure.frame.into_iter().collect(),
+                ..CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
+            },
+            Self::Failed(findings) => CheckResult::found(Outcome::Failed, findings),
+            Self::Spent(why) | Self::Inconclusive(why) => CheckResult::because(Outcome::Inconclusive, why),
+            Self::Skipped(why) => CheckResult::because(Outcome::Skipped, why),
+            Self::Unavailable(found) => CheckResult::unavailable(*found),
+        }
+    }
+}
+
+/// True if the server may serve further requests after one that got no answer that can be read: an answer that cannot be
+/// read is one, silence and an exit are none.
+pub(crate) fn goes_on(reason: &FailureReason, is_open: bool) -> bool {
+    match reason {
+        FailureReason::Timeout(_) | FailureReason::Exited(_) => false,
+        FailureReason::Protocol(_)
+        | FailureReason::NotRead(_)
+        | FailureReason::RefusedWhole(_)
+        | FailureReason::Http(_) => is_open,
+    }
+}
+
+/// The outcome of findings: a warning, unless one of them breaks a MUST.
+pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
+    let is_must = |found: &Finding| found.level == RequirementLevel::Must;
+    if findings.iter().any(is_must) { Outcome::Failed } else { Outcome::Warned }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::transport::ServerExit;
+
+    fn failure(reason: FailureReason) -> CallFailure {
+        let (method, stderr, stray) = ("tools/call".to_owned(), Vec::new(), Vec::new());
+        CallFailure { reason, method, frame: Some(3), stderr, stray, alive: true, is_local: true }
+    }
+
+    #[test]
+    fn silence_is_the_servers_fault_only_with_time_left() {
+        let late = FailureReason::Timeout(Duration::from_secs(1));
+        for (reason, left, outcome) in [
+            (late.clone(), 2, Outcome::Failed),
+            (late, 0, Outcome::Inconclusive),
+            (FailureReason::Exited(ServerExit::Unknown), 0, Outcome::Failed),
+            (FailureReason::Protocol("no JSON".to_owned()), 0, Outcome::Failed),
+        ] {
+            let spent = || CheckEnd::inconclusive("no time");
+            let end = CheckEnd::of(failure(reason.clone()), Duration::from_secs(left), spent);
+            assert_eq!(end.into_result().outcome, outcome, "{reason:?} with {left} s left");
+        }
+    }
+
+    #[test]
+    fn only_answers_that_cannot_be_read_let_a_check_go_on() {
+        for (reason, is_open, expected) in [
+            (FailureReason::Timeout(Duration::ZERO), true, false),
+            (FailureReason::Exited(ServerExit::Unknown), false, false),
+            (FailureReason::Protocol("no JSON".to_owned()), true, true),
+            (FailureReason::Protocol("no JSON".to_owned()), false, false),
+            (FailureReason::RefusedWhole(Arc::default()), true, true),
+        ] {
+            assert_eq!(goes_on(&reason, is_open), expected, "{reason:?}, open: {is_open}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A session of a check: every request ends within the limits of the check, whatever the server does.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::end::goes_on;
+use super::{CheckEnd, CheckLimits};
+use crate::event::{CheckResult, Finding, Outcome};
+use crate::plan::{CheckContext, CloseServer, OpenServer};
+use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Session, SessionReply, SessionRequest};
+use crate::wire::{Era, ListKind};
+
+/// A session with a fresh server, or another one with the same server, and the check to which it belongs.
+pub(crate) struct CheckSession<'a> {
+    pub(crate) context: &'a CheckContext<'a>,
+    caller: SessionCaller,
+}
+
+/// Makes the requests of a session. Clones share the session and its limits, so that tasks can call at once.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionCaller {
+    session: Arc<Session>,
+    owner: Arc<str>,
+    request_timeout: Duration,
+    limits: CheckLimits,
+}
+
+/// A request of a check.
+#[derive(Debug)]
+pub(crate) struct CheckRequest<'a> {
+    pub(crate) method: &'a str,
+    /// The parameters; null for none.
+    pub(crate) params: Value,
+    /// The time for the answer; that of the suite without one.
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) progress: ProgressToken,
+}
+
+/// The server reports progress only to requests with a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProgressToken {
+    Sent,
+    Absent,
+}
+
+impl<'a> CheckRequest<'a> {
+    pub(crate) fn new(method: &'a str, params: Value) -> Self {
+        Self { method, params, timeout: None, progress: ProgressToken::Absent }
+    }
+
+    pub(crate) fn call(tool: &str, arguments: &Value) -> Self {
+        Self::new("tools/call", call_params(tool, arguments))
+    }
+
+    pub(crate) fn within(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    pub(crate) fn with_progress(self) -> Self {
+        Self { progress: ProgressToken::Sent, ..self }
+    }
+}
+
+/// The parameters of a call.
+pub(crate) fn call_params(tool: &str, arguments: &Value) -> Value {
+    json!({"name": tool, "arguments": arguments})
+}
+
+impl<'a> CheckSession<'a> {
+    /// Starts a server.
+    pub(crate) async fn open(context: &'a CheckContext<'a>, limits: CheckLimits) -> Result<Self, CheckEnd> {
+        let opened = context.servers.open(OpenServer::FRESH).await;
+        let session = opened.map_err(|found| CheckEnd::Unavailable(Box::new(found)))?;
+        Ok(Self::of(session, context, limits))
+    }
+
+    /// Takes over a session that was opened in another way.
+    pub(crate) fn of(session: Session, context: &'a CheckContext<'a>, limits: CheckLimits) -> Self {
+        let (owner, request_timeout) = (context.owner.into(), context.request_timeout);
+        Self { context, caller: SessionCaller { session: Arc::new(session), owner, request_timeout, limits } }
+    }
+
+    /// Opens another session with the same server; `None` if the server can have one session only.
+    pub(crate) async fn open_beside(&self) -> Option<Self> {
+        let session = self.context.servers.open(OpenServer::of(&self.session)).await.ok()?;
+        Some(Self::of(session, self.context, self.limits.clone()))
+    }
+
+    /// An owned handle for tasks.
+    pub(crate) fn caller(&self) -> SessionCaller {
+        self.caller.clone()
+    }
+
+    /// Ends the session, and its server where that is its own; the finding tells of a server that had ended by itself.
+    pub(crate) async fn close(self) -> Option<Finding> {
+        self.context.servers.close(&self.session, CloseServer::AfterTeardown).await.exit
+    }
+
+    /// Ends the session with the result of a check: a server that had ended by itself fails it, unless it failed already.
+    pub(crate) async fn close_with(self, result: CheckResult) -> CheckResult {
+        let protocol_revision = self.revision();
+        if result.outcome == Outcome::Failed {
+            self.session.mark_exit_reported();
+        }
+        match self.close().await {
+            Some(found) => CheckResult { protocol_revision, ..CheckResult::found(Outcome::Failed, vec![found]) },
+            None => CheckResult { protocol_revision, ..result },
+        }
+    }
+}
+
+impl Deref for CheckSession<'_> {
+    type Target = SessionCaller;
+
+    fn deref(&self) -> &SessionCaller {
+        &self.caller
+    }
+}
+
+impl SessionCaller {
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(crate) fn limits(&self) -> &CheckLimits {
+        &self.limits
+    }
+
+    pub(crate) fn revision(&self) -> String {
+        self.session.server.revision.to_string()
+    }
+
+    /// The time for a request: that of the suite, within the limits of the check.
+    pub(crate) fn request_timeout(&self) -> Duration {
+        self.request_timeout.min(self.limits.left())
+    }
+
+    /// The time for a request whose silence is evidence, so that it is not cut short.
+    pub(crate) fn whole_request_timeout(&self) -> Result<Duration, CheckEnd> {
+        if self.limits.left() < self.request_timeout {
+            Err(self.limits.out_of_time())
+        } else {
+            Ok(self.request_timeout)
+        }
+    }
+
+    /// Makes a request, and waits for its answer.
+    pub(crate) async fn request(&self, request: CheckRequest<'_>) -> Result<SessionReply, CheckEnd> {
+        self.limits.spend(1)?;
+        self.send(request).await.map_err(|failure| self.end_of(failure))
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<SessionReply, CheckEnd> {
+        self.request(CheckRequest::call(tool, arguments)).await
+    }
+
+    /// Makes a request; `None` if its answer cannot be read and the server goes on.
+    pub(crate) async fn try_request(&self, request: CheckRequest<'_>) -> Result<Option<SessionReply>, CheckEnd> {
+        self.limits.spend(1)?;
+        self.or_go_on(self.send(request).await)
+    }
+
+    /// Sends bytes as they are, and waits for what is awaited; `None` as in [`Self::try_request`].
+    pub(crate) async fn try_send_raw(&self, message: RawMessage<'_>) -> Result<Option<RawReply>, CheckEnd> {
+        self.limits.spend(1)?;
+        self.or_go_on(self.session.send_raw(message).await)
+    }
+
+    /// A message of one line that is answered by a response with this id.
+    pub(crate) fn raw_line(&self, id: Value, line: Vec<u8>, timeout: Duration) -> RawMessage<'_> {
+        RawMessage {
+            owner: &self.owner,
+            pieces: vec![[line.as_slice(), b"\n"].concat()],
+            lines: vec![line],
+            awaited: Awaited::Ids(vec![id]),
+            timeout: Some(timeout),
+            watch: Duration::ZERO,
+        }
+    }
+
+    /// Makes a request of which the failure itself is looked at. Counts as no call.
+    pub(crate) async fn send(&self, request: CheckRequest<'_>) -> Result<SessionReply, CallFailure> {
+        let CheckRequest { method, params, timeout, progress } = request;
+        let timeout = timeout.unwrap_or(self.request_timeout).min(self.limits.left());
+        let request = SessionRequest {
+            owner: &self.owner,
+            method,
+            params: (!params.is_null()).then_some(params),
+            timeout: Some(timeout),
+            progress: progress == ProgressToken::Sent,
+        };
+        self.session.request(request).await
+    }
+
+    /// The request that any server of its era answers.
+    pub(crate) fn sign_of_life(&self) -> &'static str {
+        match self.session.server.revision.era() {
+            Era::Session => "ping",
+            Era::Stateless => "server/discover",
+        }
+    }
+
+    /// Makes the request that any server of its era answers.
+    pub(crate) async fn ping(&self, timeout: Duration) -> Result<SessionReply, CheckEnd> {
+        self.request(CheckRequest::new(self.sign_of_life(), Value::Null).within(timeout)).await
+    }
+
+    /// Walks a list to its end.
+    pub(crate) async fn list(&self, kind: ListKind) -> Result<SessionReply, CheckEnd> {
+        self.limits.spend(1)?;
+        let listed = tokio::time::timeout(self.limits.left(), self.session.list(&self.owner, kind)).await;
+        listed.map_err(|_| self.limits.out_of_time())?.map_err(|failure| self.end_of(failure))
+    }
+
+    /// The server says in its handshake that it has such a list.
+    pub(crate) fn offers(&self, kind: ListKind) -> bool {
+        self.session.server.capabilities.get(kind.capability()).is_some_and(|declared| !declared.is_null())
+    }
+
+    /// Waits for so long, or until the time of the check is over.
+    pub(crate) async fn wait(&self, time: Duration) {
+        self.limits.wait(time).await;
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.limits.left()
+    }
+
+    pub(crate) fn end_of(&self, failure: CallFailure) -> CheckEnd {
+        CheckEnd::of(failure, self.limits.left(), || self.limits.out_of_time())
+    }
+
+    fn or_go_on<R>(&self, answered: Result<R, CallFailure>) -> Result<Option<R>, CheckEnd> {
+        match answered {
+            Ok(reply) => Ok(Some(reply)),
+            Err(_) if self.limits.is_over() => Err(self.limits.out_of_time()),
+            Err(failure) if goes_on(&failure.reason, self.session.is_open()) => Ok(None),
+            Err(failure) => Err(self.end_of(failure)),
+        }
+    }
+}
