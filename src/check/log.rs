@@ -1,6 +1,6 @@
 //! Everything that a check sent and received, for its result.
 
-use crate::check::evidence::exchange;
+use super::evidence::exchange;
 use crate::event::{CheckResult, Code, Exchange, Finding};
 use crate::session::SessionReply;
 
@@ -14,6 +14,11 @@ pub(crate) struct CheckLog {
 }
 
 impl CheckLog {
+    /// The log of sessions that speak this revision.
+    pub(crate) fn of(protocol_revision: String) -> Self {
+        Self { protocol_revision, ..Self::default() }
+    }
+
     /// Adds an exchange; returns its index.
     pub(crate) fn add(&mut self, exchange: Exchange) -> usize {
         let shown = [Some(exchange.frame), exchange.answer_frame];

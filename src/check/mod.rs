@@ -17,7 +17,7 @@ mod session;
 pub(crate) mod shown_state;
 pub(crate) mod visit;
 
-pub(crate) use self::end::{CheckEnd, outcome_of};
+pub(crate) use self::end::{CheckEnd, goes_on, outcome_of};
 pub(crate) use self::limits::{CheckLimits, pause_within};
 pub(crate) use self::log::CheckLog;
 pub(crate) use self::session::{CheckRequest, CheckSession, SessionCaller, call_params};

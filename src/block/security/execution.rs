@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::SecuritySettings;
 use super::outside::WatchedFolder;
-use super::probed_tool::{ProbeHalt, ProbedTool};
+use super::probed_tool::ProbedTool;
+use crate::check::CheckEnd;
 use crate::check::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::put::Parameter;
@@ -123,7 +124,7 @@ struct SentPayload {
 }
 
 impl ExecutionSearch<'_, '_> {
-    async fn search(&mut self, is_named: bool) -> Result<(), ProbeHalt> {
+    async fn search(&mut self, is_named: bool) -> Result<(), CheckEnd> {
         let base = self.probed.base.clone();
         self.probed.call_validly(base).await?;
         for parameter in self.probed.parameters(|parameter| takes_text(parameter, is_named)) {

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::SecuritySettings;
 use super::heavy::{HeavyArguments, heavy_arguments};
-use super::probed_tool::{HeavyReply, MOST_PARAMETERS, ProbeHalt, ProbedTool};
+use super::probed_tool::{HeavyReply, MOST_PARAMETERS, ProbedTool};
+use crate::check::CheckEnd;
 use crate::event::{CheckResult, Finding, Outcome, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning;
@@ -133,7 +134,7 @@ enum SearchEnd {
 }
 
 /// Sends all arguments until one has an effect.
-async fn send_all(probed: &mut ProbedTool<'_>) -> Result<SearchEnd, ProbeHalt> {
+async fn send_all(probed: &mut ProbedTool<'_>) -> Result<SearchEnd, CheckEnd> {
     let base = probed.base.clone();
     let Some(tool) = probed.context.catalog.tool(&probed.subject()) else { return Ok(SearchEnd::NoEffect) };
     if !probed.call_validly(base).await? {
@@ -153,13 +154,13 @@ async fn send_all(probed: &mut ProbedTool<'_>) -> Result<SearchEnd, ProbeHalt> {
 async fn observe_after_valid_call(
     probed: &mut ProbedTool<'_>,
     heavy: &HeavyArguments,
-) -> Result<Option<ExhaustionEffect>, ProbeHalt> {
+) -> Result<Option<ExhaustionEffect>, CheckEnd> {
     let base = probed.base.clone();
     if probed.call_validly(base).await? { observe(probed, heavy).await } else { Ok(None) }
 }
 
 /// Sends the arguments, and looks at what becomes of the server. An error, a refusal and a late answer are no effects.
-async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<Option<ExhaustionEffect>, ProbeHalt> {
+async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<Option<ExhaustionEffect>, CheckEnd> {
     let wait = heavy.is_unreadable.then_some(UNREADABLE_WAIT);
     let reply = probed.call_written(&heavy.text, wait).await?;
     let mut sign_of_life = if reply == HeavyReply::Exit { reply } else { probed.ping().await? };

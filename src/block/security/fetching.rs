@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::listener::LoopbackListener;
-use super::probed_tool::{ProbeHalt, ProbedTool};
+use super::probed_tool::ProbedTool;
+use crate::check::CheckEnd;
 use crate::check::canary::RandomCanaries;
 use crate::event::{CheckResult, Finding, RequirementLevel};
 use crate::plan::put::Parameter;
@@ -129,7 +130,7 @@ struct FetchSearch<'a, 'b> {
 }
 
 impl FetchSearch<'_, '_> {
-    async fn in_tool(&mut self) -> Result<(), ProbeHalt> {
+    async fn in_tool(&mut self) -> Result<(), CheckEnd> {
         let base = self.probed.base.clone();
         self.probed.call_validly(base).await?;
         for parameter in self.probed.parameters(is_address) {
@@ -142,7 +143,7 @@ impl FetchSearch<'_, '_> {
     }
 
     /// Reads the addresses themselves, and those of templates whose variables are addresses.
-    async fn in_resources(&mut self) -> Result<(), ProbeHalt> {
+    async fn in_resources(&mut self) -> Result<(), CheckEnd> {
         let catalog = self.probed.context.catalog;
         for listed in catalog.resources.iter().filter_map(|resource| resource["uri"].as_str()).take(MOST_LISTED) {
             let reply = self.probed.request("resources/read", json!({"uri": listed})).await?;
@@ -168,7 +169,7 @@ impl FetchSearch<'_, '_> {
         method: &str,
         params: impl Fn(&str) -> Option<Value>,
         place: &str,
-    ) -> Result<(), ProbeHalt> {
+    ) -> Result<(), CheckEnd> {
         let mut visits: Vec<ListenerVisit> = Vec::new();
         for (disguise, pattern) in DISGUISES {
             let token = self.canaries.make();

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Kind;
+use crate::check::CheckLimits;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
@@ -215,6 +216,12 @@ fn report_useless(node: &Node, packs: &BTreeSet<AttackPack>, reader: &mut dyn Bl
         let message = format!("`{name}` has no effect without the pack `ssrf`");
         let help = "add `ssrf` to `packs`, or remove the key".to_owned();
         reader.report(Diagnostic::error("useless-key", message, value.span).with_help(help));
+    }
+}
+
+impl SecuritySettings {
+    fn limits(&self) -> CheckLimits {
+        CheckLimits::new(self.time, "raise `time`").with_max_calls(probed_tool::MOST_CALLS)
     }
 }
 

@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::outside::OutsideFolder;
-use super::probed_tool::{ProbeHalt, ProbedTool};
+use super::probed_tool::ProbedTool;
 use super::root::{AllowedFolder, FolderLimit, allowed_folder, roots_not_asked};
 use super::spelling::{PathSpelling, SpelledPath};
+use crate::check::CheckEnd;
 use crate::event::{CheckResult, Finding, Outcome, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -206,7 +207,7 @@ impl PathSearch<'_, '_> {
         self.limit == FolderLimit::Suite || self.probed.has_given_roots()
     }
 
-    async fn in_tool(&mut self) -> Result<(), ProbeHalt> {
+    async fn in_tool(&mut self) -> Result<(), CheckEnd> {
         let only_reads = self.tool_only_reads();
         let mut is_served = self.call_in_root(only_reads).await?;
         // A server may still be reading the client's roots.
@@ -234,7 +235,7 @@ impl PathSearch<'_, '_> {
         argument: Option<&Parameter<'_>>,
         paths: &[SpelledPath],
         unrelated: &[SpelledPath],
-    ) -> Result<(), ProbeHalt> {
+    ) -> Result<(), CheckEnd> {
         let mut escapes = PathEscapes::default();
         let sent = self.send_all(argument, paths, &mut escapes).await;
         let Some(first) = escapes.first else { return sent };
@@ -260,7 +261,7 @@ impl PathSearch<'_, '_> {
         argument: Option<&Parameter<'_>>,
         paths: &[SpelledPath],
         escapes: &mut PathEscapes,
-    ) -> Result<(), ProbeHalt> {
+    ) -> Result<(), CheckEnd> {
         for path in paths {
             let reply = self.send(argument, &path.text).await;
             let seen = reply.as_ref().ok().and_then(Option::as_ref);
@@ -277,7 +278,7 @@ impl PathSearch<'_, '_> {
     }
 
     /// Sends one path; `None` where the schema has no place for it, or the answer cannot be read.
-    async fn send(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<Option<SessionReply>, ProbeHalt> {
+    async fn send(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<Option<SessionReply>, CheckEnd> {
         match argument {
             None => self.probed.request("resources/read", json!({"uri": path})).await,
             Some(argument) => match argument.with(&json!(path)) {
@@ -287,14 +288,14 @@ impl PathSearch<'_, '_> {
         }
     }
 
-    async fn leads_out(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, ProbeHalt> {
+    async fn leads_out(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, CheckEnd> {
         let reply = self.send(argument, path).await?;
         let is_out = self.outside.effect(reply.as_ref().map(|reply| &*reply.message)).is_some();
         let _ = self.outside.folder.restore();
         Ok(is_out)
     }
 
-    async fn leads_to_unrelated(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, ProbeHalt> {
+    async fn leads_to_unrelated(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, CheckEnd> {
         let reply = self.send(argument, path).await?;
         let Some(unrelated) = &mut self.unrelated else { return Ok(false) };
         let is_there = unrelated.effect(reply.as_ref().map(|reply| &*reply.message)).is_some();
@@ -308,7 +309,7 @@ impl PathSearch<'_, '_> {
     }
 
     /// Calls the tool validly, within the root if possible; whether it served a call.
-    async fn call_in_root(&mut self, only_reads: bool) -> Result<bool, ProbeHalt> {
+    async fn call_in_root(&mut self, only_reads: bool) -> Result<bool, CheckEnd> {
         let base = self.probed.base.clone();
         let is_served = self.probed.call_validly(base).await?;
         self.is_root_served =
@@ -321,7 +322,7 @@ impl PathSearch<'_, '_> {
     }
 
     /// Tries a file within the root, absolute and relative, where the arguments that are known are refused.
-    async fn find_valid_call(&mut self) -> Result<(), ProbeHalt> {
+    async fn find_valid_call(&mut self) -> Result<(), CheckEnd> {
         let file = first_file(self.root);
         let relative = file.as_ref().and_then(|file| file.strip_prefix(self.root).ok());
         let within = [file.as_deref(), relative, Some(self.root)].into_iter().flatten();
@@ -401,7 +402,7 @@ impl PathSearch<'_, '_> {
     }
 
     /// Reads addresses of resources that nobody listed.
-    async fn in_resources(&mut self) -> Result<(), ProbeHalt> {
+    async fn in_resources(&mut self) -> Result<(), CheckEnd> {
         let listed = &self.probed.context.catalog.resources;
         let listed = listed.iter().filter_map(|resource| resource["uri"].as_str().map(str::to_owned));
         let file = first_file(self.root);
