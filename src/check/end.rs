@@ -20,6 +20,8 @@ pub(crate) enum CheckEnd {
     Skipped(Reason),
     /// The server cannot be started or reached.
     Unavailable(Box<Finding>),
+    /// The check has its result early.
+    Decided(Box<CheckResult>),
 }
 
 impl CheckEnd {
@@ -49,6 +51,7 @@ impl CheckEnd {
             Self::Spent(why) | Self::Inconclusive(why) => CheckResult::because(Outcome::Inconclusive, why),
             Self::Skipped(why) => CheckResult::because(Outcome::Skipped, why),
             Self::Unavailable(found) => CheckResult::unavailable(*found),
+            Self::Decided(result) => *result,
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Concurrent, Delivery, Halt, NumberedAnswer, begin};
+use super::clients::{Clients, Concurrent, Delivery, NumberedAnswer, begin};
 use super::echoes::{EchoStudy, EchoedArguments};
-use super::finding::{SWAPPED_HELP, halted, load, passed, show, swapped_expectation, swapped_message};
+use super::finding::{SWAPPED_HELP, load, passed, show, swapped_expectation, swapped_message};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::{Torture, TortureCheck};
+use crate::check::CheckEnd;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -48,7 +49,7 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(result) => result,
         Err(halt) => match swap {
             Some(swap) => swap.result(context, &clients, settings, tool),
-            None => halted(&halt, settings, tool),
+            None => halt.into_result(),
         },
     };
     clients.close(result).await
@@ -95,7 +96,7 @@ struct AnswerRound {
 }
 
 impl AnswerStudy<'_> {
-    async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
+    async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, CheckEnd> {
         let tool = self.tool;
         let Some(echoed) = self.echo.learn(templates).await? else {
             let why = format!("the answers of `{tool}` do not show the text of their call, so swapped ones look alike");
@@ -126,7 +127,7 @@ impl AnswerStudy<'_> {
         echoed: &EchoedArguments,
         plan: AnswerPlan,
         mut swap: Swap,
-    ) -> Result<CheckResult, Halt> {
+    ) -> Result<CheckResult, CheckEnd> {
         self.swap = Some(swap.clone());
         let (mut shown, mut tried) = (0, 0);
         while tried < MOST_REPETITIONS && shown == 0 {
@@ -142,7 +143,7 @@ impl AnswerStudy<'_> {
     }
 
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
-    async fn round(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<AnswerRound, Halt> {
+    async fn round(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<AnswerRound, CheckEnd> {
         let AnswerPlan { delivery, count } = plan;
         let calls = self.echo.next_calls(&echoed.template, count);
         let (canaries, tool) = (self.echo.canaries.clone(), self.tool.to_owned());
@@ -170,9 +171,9 @@ impl AnswerStudy<'_> {
     }
 
     /// The smallest number of concurrent calls that shows swapped answers, by halving.
-    async fn minimise(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<usize, Halt> {
+    async fn minimise(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<usize, CheckEnd> {
         let mut smallest = plan.count;
-        while smallest > 2 && !self.clients.is_late() {
+        while smallest > 2 && !self.clients.limits().is_over() {
             let fewer = (smallest / 2).max(2);
             let mut swaps = false;
             for _ in 0..TRIES_TO_MINIMISE {

@@ -144,7 +144,7 @@ async fn wait_until_full(pipeline: &Pipeline<'_>, clients: &Clients<'_>) -> usiz
     loop {
         clients.wait(POLLING).await;
         let now = pipeline.unread();
-        if now == waiting && now > 0 || clients.is_late() {
+        if now == waiting && now > 0 || clients.limits().is_over() {
             return now;
         }
         waiting = now;

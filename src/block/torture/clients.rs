@@ -7,16 +7,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
 use crate::check::evidence::exchange;
+use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, SessionCaller, goes_on};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
-use crate::plan::{CheckContext, CloseServer, OpenServer};
-use crate::session::{
-    Awaited, CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply, SessionRequest,
-};
+use crate::plan::CheckContext;
+use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply};
 use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{ListKind, is_served};
 
@@ -29,10 +28,9 @@ const TWIN_TIME: Duration = Duration::from_secs(1);
 
 /// The sessions of a case.
 pub(crate) struct Clients<'a> {
-    context: &'a CheckContext<'a>,
-    sessions: Vec<Arc<Session>>,
+    sessions: Vec<CheckSession<'a>>,
     in_flight: usize,
-    deadline: Instant,
+    limits: CheckLimits,
 }
 
 /// A call that is about to be made.
@@ -151,16 +149,10 @@ impl KeptReply {
     }
 }
 
-/// Why a case cannot go on.
-pub(crate) enum Halt {
-    /// A call failed, and no other call is worth while.
-    Failed(Box<CallFailure>),
-    /// The time of the case is over.
-    OutOfTime,
-    /// Some of many concurrent calls got no answer, which is no wonder where calls take that long.
-    Slow,
-    /// Some of many concurrent calls got no answer, and a later one did.
-    Unanswered,
+impl From<ToolRequest> for CheckRequest<'_> {
+    fn from(request: ToolRequest) -> Self {
+        Self::new(request.method, request.params)
+    }
 }
 
 impl NumberedCalls {
@@ -197,33 +189,31 @@ impl NumberedAnswer {
 
 impl<'a> Clients<'a> {
     /// A server with one session.
-    pub(crate) async fn single(context: &'a CheckContext<'a>, deadline: Instant) -> Result<Self, Finding> {
-        let sessions = vec![Arc::new(context.servers.open(OpenServer::FRESH).await?)];
-        Ok(Self { context, sessions, in_flight: 1, deadline })
+    pub(crate) async fn single(context: &'a CheckContext<'a>, limits: CheckLimits) -> Result<Self, CheckEnd> {
+        let sessions = vec![CheckSession::open(context, limits.clone()).await?];
+        Ok(Self { sessions, in_flight: 1, limits })
     }
 
     /// Opens as many sessions with one server as it has, up to those that are asked for.
-    pub(crate) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, Finding> {
-        let deadline = Instant::now() + settings.max_time;
-        let first = context.servers.open(OpenServer::FRESH).await?;
-        let mut others = Vec::new();
-        while others.len() + 1 < settings.sessions && Instant::now() < deadline {
-            let Ok(session) = context.servers.open(OpenServer::of(&first)).await else { break };
-            others.push(session);
+    pub(crate) async fn open(context: &'a CheckContext<'a>, settings: &Torture) -> Result<Self, CheckEnd> {
+        let limits = settings.limits();
+        let mut sessions = vec![CheckSession::open(context, limits.clone()).await?];
+        while sessions.len() < settings.sessions && !limits.is_over() {
+            let Some(session) = sessions[0].open_beside().await else { break };
+            sessions.push(session);
         }
-        let sessions: Vec<Arc<Session>> = std::iter::once(first).chain(others).map(Arc::new).collect();
         for session in &sessions {
-            session.keep_last_frames(sessions.len());
+            session.session().keep_last_frames(sessions.len());
         }
         // Where there is one session, it has the calls of all.
         let of_each = if sessions.len() == 1 { settings.in_flight * settings.sessions } else { settings.in_flight };
         let in_flight = of_each.min(MOST_IN_FLIGHT / sessions.len()).max(1);
-        Ok(Self { context, sessions, in_flight, deadline })
+        Ok(Self { sessions, in_flight, limits })
     }
 
     /// The revision that is spoken.
     fn revision(&self) -> String {
-        self.sessions.first().map(|session| session.server.revision.to_string()).unwrap_or_default()
+        self.sessions.first().map(|session| session.revision()).unwrap_or_default()
     }
 
     /// Calls with the next canaries, in turn in every session.
@@ -242,22 +232,22 @@ impl<'a> Clients<'a> {
 
     /// The first session, and to whom its frames belong.
     pub(crate) fn first(&self) -> (&Session, &str) {
-        (&self.sessions[0], self.context.owner)
+        (self.sessions[0].session(), self.sessions[0].owner())
     }
 
     /// Whether messages travel as lines of a stream.
     pub(crate) fn is_stream(&self) -> bool {
-        self.sessions.iter().all(|session| !session.server.transport.is_over_http())
+        self.sessions.iter().all(|session| !session.session().server.transport.is_over_http())
     }
 
     /// Whether the server says that it has a list.
     pub(crate) fn offers(&self, kind: ListKind) -> bool {
-        self.sessions[0].server.capabilities.get(kind.capability()).is_some()
+        self.sessions[0].offers(kind)
     }
 
     /// Walks a list to its end.
     pub(crate) async fn list(&self, session: usize, kind: ListKind) -> Result<SessionReply, CallFailure> {
-        self.sessions[session].list(self.context.owner, kind).await
+        self.sessions[session].session().list(self.sessions[session].owner(), kind).await
     }
 
     /// The same for a task of its own.
@@ -266,8 +256,8 @@ impl<'a> Clients<'a> {
         session: usize,
         kind: ListKind,
     ) -> impl Future<Output = Result<SessionReply, CallFailure>> + Send + 'static {
-        let (session, owner) = (Arc::clone(&self.sessions[session]), self.context.owner.to_owned());
-        async move { session.list(&owner, kind).await }
+        let caller = self.sessions[session].caller();
+        async move { caller.session().list(caller.owner(), kind).await }
     }
 
     pub(crate) fn sessions(&self) -> usize {
@@ -282,55 +272,37 @@ impl<'a> Clients<'a> {
     /// The ways in which a call can be repeated at once.
     pub(crate) fn repeated_deliveries(&self) -> &'static [Delivery] {
         // Over HTTP+SSE the answers to all POSTs come on one stream.
-        let is_posted = self.sessions.iter().all(|session| session.server.transport == TransportKind::Http);
+        let is_posted = self.sessions.iter().all(|session| session.session().server.transport == TransportKind::Http);
         if is_posted { &[Delivery::Twice, Delivery::PostedTwice] } else { &[Delivery::Twice] }
     }
 
-    pub(crate) fn is_late(&self) -> bool {
-        Instant::now() >= self.deadline
+    pub(crate) fn limits(&self) -> &CheckLimits {
+        &self.limits
     }
 
     /// Waits for so long, or until the time of the case is over.
     pub(crate) async fn wait(&self, time: Duration) {
-        tokio::time::sleep(time.min(self.left())).await;
+        self.limits.wait(time).await;
     }
 
-    fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
-    /// Makes a request and waits for its answer; `None` where there is none that could be read, and the server goes on.
-    pub(crate) async fn request(&self, session: usize, request: ToolRequest) -> Result<Option<SessionReply>, Halt> {
-        let ToolRequest { method, params } = request;
-        let session = &self.sessions[session];
-        let timeout = self.context.request_timeout.min(self.left());
-        let owner = self.context.owner;
-        let request = SessionRequest { owner, method, params: Some(params), timeout: Some(timeout), progress: false };
-        match session.request(request).await {
-            Ok(reply) => Ok(Some(reply)),
-            Err(_) if self.is_late() => Err(Halt::OutOfTime),
-            Err(failure) if ends_case(&failure, session) => Err(Halt::Failed(Box::new(failure))),
-            Err(_) => Ok(None),
-        }
+    /// Makes a request and waits for its answer; `None` if it cannot be read and the server goes on.
+    pub(crate) async fn request(&self, session: usize, request: ToolRequest) -> Result<Option<SessionReply>, CheckEnd> {
+        self.sessions[session].try_request(request.into()).await
     }
 
     /// Makes one of the calls, and returns why it gets no answer.
     pub(crate) async fn failure_of(&self, calls: &NumberedCalls, call: Call) -> Option<CallFailure> {
-        let ToolRequest { method, params } = calls.request(call);
-        let timeout = Some(self.context.request_timeout.min(self.left()));
-        let owner = self.context.owner;
-        let request = SessionRequest { owner, method, params: Some(params), timeout, progress: false };
-        self.sessions[call.session].request(request).await.err()
+        self.sessions[call.session].send(calls.request(call).into()).await.err()
     }
 
     /// Makes one of the calls.
-    pub(crate) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, Halt> {
+    pub(crate) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, CheckEnd> {
         let reply = self.request(call.session, calls.request(call)).await?;
         Ok(reply.map(|reply| NumberedAnswer::of(call, KeptReply::of(&reply))))
     }
 
     /// Makes the calls, each after the answer of the one before.
-    pub(crate) async fn one_after_another(&self, calls: &NumberedCalls) -> Result<Vec<NumberedAnswer>, Halt> {
+    pub(crate) async fn one_after_another(&self, calls: &NumberedCalls) -> Result<Vec<NumberedAnswer>, CheckEnd> {
         let mut answered = Vec::new();
         for call in &calls.calls {
             answered.extend(self.call(calls, *call).await?);
@@ -343,7 +315,7 @@ impl<'a> Clients<'a> {
         &self,
         concurrent: &Concurrent<'_>,
         judge: impl Fn(NumberedAnswer) -> Option<T> + Send + Sync + 'static,
-    ) -> Result<Vec<T>, Halt> {
+    ) -> Result<Vec<T>, CheckEnd> {
         let Concurrent { calls, delivery, slowest, follow_up } = concurrent;
         let halted = Arc::new(AtomicBool::new(false));
         let judge: Arc<AnswerJudge<T>> = Arc::new(judge);
@@ -354,10 +326,7 @@ impl<'a> Clients<'a> {
             let next = Arc::new(AtomicUsize::new(0));
             for _ in 0..self.in_flight.min(own.len()) {
                 let worker = Worker {
-                    session: Arc::clone(session),
-                    owner: self.context.owner.to_owned(),
-                    timeout: self.context.request_timeout,
-                    deadline: self.deadline,
+                    caller: session.caller(),
                     numbered: Arc::clone(&shared),
                     delivery: *delivery,
                     follow_up: follow_up.clone(),
@@ -378,44 +347,43 @@ impl<'a> Clients<'a> {
         let is_silence =
             |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_)) || is_broken(failure);
         if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
-            return Err(Halt::Failed(Box::new(gone.clone())));
+            return Err(CheckEnd::Unanswered(Box::new(gone.clone())));
         }
-        if self.is_late() {
-            return Err(Halt::OutOfTime);
+        if self.limits.is_over() {
+            return Err(self.limits.out_of_time());
         }
         let Some(silent) = failures.into_iter().next() else { return Ok(judged) };
         // A server may work on one call at a time: then the last of them waits for all others.
         let wait = *slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
-        if wait >= self.context.request_timeout {
-            return Err(Halt::Slow);
+        if wait >= self.sessions[0].context.request_timeout {
+            return Err(too_slow(&calls.tool));
         }
         // One answer that is missing among many may be lost on the way; a server that hangs answers nothing afterwards.
         let Some(first) = calls.calls.first() else { return Ok(judged) };
         match self.call(calls, *first).await {
-            Ok(Some(_)) => Err(Halt::Unanswered),
-            Ok(None) | Err(_) => Err(Halt::Failed(Box::new(silent))),
+            Ok(Some(_)) => Err(some_unanswered(&calls.tool)),
+            Ok(None) | Err(_) => Err(CheckEnd::Unanswered(Box::new(silent))),
         }
     }
 
     /// Kills the server.
     pub(crate) async fn kill(&self) {
         for session in &self.sessions {
-            session.kill().await;
+            session.session().kill().await;
         }
     }
 
     /// Whether the server is gone.
     pub(crate) fn is_over(&self) -> bool {
-        !self.sessions.iter().any(|session| session.is_open())
+        !self.sessions.iter().any(|session| session.session().is_open())
     }
 
     /// Ends all sessions; the finding tells of a server that had ended by itself.
     pub(crate) async fn end(self) -> Option<Finding> {
         let mut found = None;
         for session in self.sessions.into_iter().rev() {
-            if let Some(session) = Arc::into_inner(session) {
-                found = found.or(self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit);
-            }
+            let exit = session.close().await;
+            found = found.or(exit);
         }
         found
     }
@@ -454,13 +422,22 @@ pub(crate) async fn begin<'a>(
     };
     match Clients::open(context, settings).await {
         Ok(clients) => Ok((templates, clients)),
-        Err(found) => Err(Box::new(CheckResult::unavailable(found))),
+        Err(end) => Err(Box::new(end.into_result())),
     }
 }
 
-/// Whether no further call is worth while: the server is gone, or a call got no answer.
-fn ends_case(failure: &CallFailure, session: &Session) -> bool {
-    matches!(failure.reason, FailureReason::Timeout(_) | FailureReason::Exited(_)) || !session.is_open()
+/// The end of a case in which some of many concurrent calls got no answer, as is to be expected from calls that slow.
+pub(crate) fn too_slow(tool: &str) -> CheckEnd {
+    CheckEnd::inconclusive(format!(
+        "`{tool}` is too slow for that many calls at a time; lower `sessions` or `in_flight`, or raise `request_timeout`"
+    ))
+}
+
+/// The end of a case in which some of many concurrent calls got no answer, and a later one did.
+pub(crate) fn some_unanswered(tool: &str) -> CheckEnd {
+    CheckEnd::inconclusive(format!(
+        "the server answered a later call of `{tool}`, and not all of the concurrent ones; lower `sessions` or `in_flight`"
+    ))
 }
 
 /// Whether the connection broke before the answer.
@@ -473,10 +450,7 @@ type AnswerJudge<T> = dyn Fn(NumberedAnswer) -> Option<T> + Send + Sync;
 
 /// Makes calls of a session that it shares with others.
 struct Worker<T> {
-    session: Arc<Session>,
-    owner: String,
-    timeout: Duration,
-    deadline: Instant,
+    caller: SessionCaller,
     numbered: Arc<NumberedCalls>,
     delivery: Delivery,
     follow_up: Option<Arc<FollowUp>>,
@@ -537,7 +511,7 @@ impl<T> Worker<T> {
     /// Posts the same bytes twice. Since an id may be used once only, one of the two may stay without an answer.
     async fn post_twice(&self, call: Call) -> Result<Vec<NumberedAnswer>, Option<CallFailure>> {
         let ToolRequest { method, params } = self.numbered.request(call);
-        let (id, line) = self.session.request_line(method, params.clone());
+        let (id, line) = self.caller.session().request_line(method, params.clone());
         let request = PostedCall { call, params, id, line };
         let (mut one, mut other) = (Box::pin(self.post(&request)), Box::pin(self.post(&request)));
         let (first, other) = tokio::select! {
@@ -552,14 +526,10 @@ impl<T> Worker<T> {
     async fn post(&self, request: &PostedCall) -> Result<Option<NumberedAnswer>, Option<CallFailure>> {
         let PostedCall { call, params, id, line } = request;
         let message = RawMessage {
-            owner: &self.owner,
-            lines: vec![line.clone()],
             pieces: vec![line.clone()],
-            awaited: Awaited::Ids(vec![id.clone()]),
-            timeout: Some(self.timeout.min(self.left()?)),
-            watch: Duration::ZERO,
+            ..self.caller.raw_line(id.clone(), line.clone(), self.timeout()?)
         };
-        let reply = self.unless_over(self.session.send_raw(message).await)?;
+        let reply = self.unless_over(self.caller.session().send_raw(message).await)?;
         Ok(reply.and_then(|reply| KeptReply::of_raw(params, &reply)).map(|reply| NumberedAnswer::of(*call, reply)))
     }
 
@@ -579,28 +549,26 @@ impl<T> Worker<T> {
     }
 
     async fn request(&self, request: ToolRequest) -> Result<Option<SessionReply>, Option<CallFailure>> {
-        let ToolRequest { method, params } = request;
-        let timeout = Some(self.timeout.min(self.left()?));
-        let request = SessionRequest { owner: &self.owner, method, params: Some(params), timeout, progress: false };
-        match self.session.request(request).await {
+        self.timeout()?;
+        match self.caller.send(request.into()).await {
             // It may be an accident; what is asked when all others are done tells.
             Err(failure) if is_broken(&failure) => Err(Some(failure)),
-            made => self.unless_over(made),
+            answered => self.unless_over(answered),
         }
     }
 
-    /// The time that is left.
-    fn left(&self) -> Result<Duration, Option<CallFailure>> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(None) } else { Ok(left) }
+    /// The time for a request.
+    fn timeout(&self) -> Result<Duration, Option<CallFailure>> {
+        let timeout = self.caller.request_timeout();
+        if timeout.is_zero() { Err(None) } else { Ok(timeout) }
     }
 
     /// The reply, if any; `Err` with a failure that ends the work.
     fn unless_over<R>(&self, made: Result<R, CallFailure>) -> Result<Option<R>, Option<CallFailure>> {
         match made {
             Ok(reply) => Ok(Some(reply)),
-            Err(failure) if ends_case(&failure, &self.session) => Err(Some(failure)),
-            Err(_) => Ok(None),
+            Err(failure) if goes_on(&failure.reason, self.caller.session().is_open()) => Ok(None),
+            Err(failure) => Err(Some(failure)),
         }
     }
 }

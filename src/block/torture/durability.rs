@@ -9,12 +9,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Halt, NumberedAnswer};
-use super::finding::{halted, passed, show};
+use super::clients::{Clients, NumberedAnswer};
+use super::finding::{passed, show};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
+use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Exchange, Finding, FindingKind, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::duration_text;
@@ -45,9 +46,9 @@ pub(crate) struct DurabilityCheck {
 impl Check for DurabilityCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
-            let deadline = Instant::now() + self.settings.max_time;
+            let limits = CheckLimits::new(self.settings.max_time, "raise `max_time`, or name fewer `tools`");
             let mut trial =
-                DurabilityTrial { check: self, context: &context, deadline, kept: Vec::new(), kills: 0, confirmed: 0 };
+                DurabilityTrial { check: self, context: &context, limits, kept: Vec::new(), kills: 0, confirmed: 0 };
             trial.run().await
         })
     }
@@ -57,7 +58,7 @@ impl Check for DurabilityCheck {
 struct DurabilityTrial<'a> {
     check: &'a DurabilityCheck,
     context: &'a CheckContext<'a>,
-    deadline: Instant,
+    limits: CheckLimits,
     /// The last write that outlived a kill, and a read that shows it, by title.
     kept: Vec<Exchange>,
     kills: u32,
@@ -80,20 +81,6 @@ impl DurableTool {
         let mut times: Vec<Duration> = self.control.iter().map(|write| write.reply.elapsed).collect();
         times.sort();
         times.get(times.len() / 2).copied().unwrap_or_default()
-    }
-}
-
-/// Why a trial ends.
-enum TrialEnd {
-    Halt(Halt),
-    /// A server could not be started.
-    NotStarted(Box<Finding>),
-    Result(Box<CheckResult>),
-}
-
-impl From<Halt> for TrialEnd {
-    fn from(halt: Halt) -> Self {
-        Self::Halt(halt)
     }
 }
 
@@ -130,22 +117,10 @@ enum DamageKind {
 
 impl<'a> DurabilityTrial<'a> {
     async fn run(&mut self) -> CheckResult {
-        match self.try_all().await {
-            Ok(result) => result,
-            Err(TrialEnd::Result(result)) => *result,
-            Err(TrialEnd::Halt(Halt::OutOfTime)) => CheckResult::inconclusive(format!(
-                "the kills and starts took longer than {}; raise `max_time`, or name fewer `tools`",
-                duration_text(self.check.settings.max_time)
-            )),
-            Err(TrialEnd::Halt(halt)) => {
-                let tools = self.check.tools.join("`, `");
-                halted(&halt, &self.check.settings, &tools)
-            }
-            Err(TrialEnd::NotStarted(found)) => CheckResult::unavailable(*found),
-        }
+        self.try_all().await.unwrap_or_else(CheckEnd::into_result)
     }
 
-    async fn try_all(&mut self) -> Result<CheckResult, TrialEnd> {
+    async fn try_all(&mut self) -> Result<CheckResult, CheckEnd> {
         let first = self.open().await?;
         let mut tools = Vec::new();
         for name in &self.check.tools {
@@ -192,18 +167,16 @@ impl<'a> DurabilityTrial<'a> {
         Ok(passed(Reason::Measured(shown), std::mem::take(&mut self.kept)))
     }
 
-    async fn open(&self) -> Result<Clients<'a>, TrialEnd> {
-        if Instant::now() >= self.deadline {
-            return Err(Halt::OutOfTime.into());
-        }
-        Clients::single(self.context, self.deadline).await.map_err(|found| TrialEnd::NotStarted(Box::new(found)))
+    async fn open(&self) -> Result<Clients<'a>, CheckEnd> {
+        self.limits.spend(0)?;
+        Clients::single(self.context, self.limits.clone()).await
     }
 
     /// Ends a server cleanly; one that had ended by itself fails the case.
-    async fn close(&self, clients: Clients<'_>) -> Result<(), TrialEnd> {
+    async fn close(&self, clients: Clients<'_>) -> Result<(), CheckEnd> {
         match clients.end().await {
             None => Ok(()),
-            Some(found) => Err(TrialEnd::Result(Box::new(CheckResult::found(Outcome::Failed, vec![found])))),
+            Some(found) => Err(CheckEnd::Failed(vec![found])),
         }
     }
 
@@ -212,7 +185,7 @@ impl<'a> DurabilityTrial<'a> {
     }
 
     /// Writes with a tool what a read shows; `None` where none does.
-    async fn prepare(&self, clients: &Clients<'_>, name: &str) -> Result<Option<DurableTool>, Halt> {
+    async fn prepare(&self, clients: &Clients<'_>, name: &str) -> Result<Option<DurableTool>, CheckEnd> {
         let tool = self.context.catalog.tool(name);
         let templates = tool.map(|tool| ArgumentTemplate::of_tool(tool, self.context, self.check.settings.seed));
         let Some(Ok(templates)) = templates else { return Ok(None) };
@@ -226,7 +199,11 @@ impl<'a> DurabilityTrial<'a> {
     }
 
     /// The tool with the reads that show its writes after a restart; `None` where none does.
-    async fn outlives_restart(&self, clients: &Clients<'_>, tool: DurableTool) -> Result<Option<DurableTool>, Halt> {
+    async fn outlives_restart(
+        &self,
+        clients: &Clients<'_>,
+        tool: DurableTool,
+    ) -> Result<Option<DurableTool>, CheckEnd> {
         let study = self.study(clients, &tool.name, tool.canaries.clone());
         let control: Vec<&NumberedAnswer> = tool.control.iter().collect();
         let backs = study.settled(&tool.learned.reads, &control, LOADING).await?;
@@ -242,7 +219,7 @@ impl<'a> DurabilityTrial<'a> {
         &mut self,
         mut server: Clients<'a>,
         tool: &mut DurableTool,
-    ) -> Result<(Clients<'a>, Option<CheckResult>), TrialEnd> {
+    ) -> Result<(Clients<'a>, Option<CheckResult>), CheckEnd> {
         let (mut first, mut losses, mut kills): (Option<KillDamage>, u32, u32) = (None, 0, 0);
         while kills < KILLS || kills < 2 * KILLS && losses == 1 {
             let damage;
@@ -267,7 +244,7 @@ impl<'a> DurabilityTrial<'a> {
         server: Clients<'a>,
         tool: &mut DurableTool,
         moment: u32,
-    ) -> Result<(Clients<'a>, Option<KillDamage>), TrialEnd> {
+    ) -> Result<(Clients<'a>, Option<KillDamage>), CheckEnd> {
         let calls = server.calls(&tool.name, &tool.learned.template, &mut tool.canaries, CONFIRMED + 1);
         let mut confirmed = Vec::new();
         for call in &calls.calls[..CONFIRMED] {
@@ -301,7 +278,7 @@ impl<'a> DurabilityTrial<'a> {
         };
         let unusable = |why: String| {
             let told = damage(DamageKind::Unusable(why), confirmed.len(), None);
-            TrialEnd::Result(Box::new(told.result(&tool.name, self.report(1, self.kills))))
+            CheckEnd::Decided(Box::new(told.result(&tool.name, self.report(1, self.kills))))
         };
         let restarted = match self.restart().await? {
             Ok(restarted) => restarted,
@@ -311,12 +288,12 @@ impl<'a> DurabilityTrial<'a> {
         let writes: Vec<&NumberedAnswer> = tool.control.iter().chain(&confirmed).collect();
         let backs = match study.settled(&tool.learned.reads, &writes, LOADING).await {
             Ok(backs) => backs,
-            Err(Halt::Failed(failure)) => {
+            Err(CheckEnd::Unanswered(failure)) => {
                 let failure = Finding::from(&*failure);
                 restarted.end().await;
                 return Err(unusable(format!("does not answer any more: {}", failure.message)));
             }
-            Err(halt) => return Err(halt.into()),
+            Err(end) => return Err(end),
         };
         let lost = missing_everywhere(&backs);
         let read = backs.into_iter().find_map(|back| back.call);
@@ -335,21 +312,21 @@ impl<'a> DurabilityTrial<'a> {
     }
 
     /// Starts a server after a kill, more than once where it ends at its start; `Err` says why it does not start.
-    async fn restart(&self) -> Result<Result<Clients<'a>, Box<Finding>>, TrialEnd> {
+    async fn restart(&self) -> Result<Result<Clients<'a>, Box<Finding>>, CheckEnd> {
         let begun = Instant::now();
         let mut tried = 1;
         loop {
             match self.open().await {
                 Ok(clients) => return Ok(Ok(clients)),
                 // One that hangs has had the whole time of a start.
-                Err(TrialEnd::NotStarted(found))
+                Err(CheckEnd::Unavailable(found))
                     if found.kind() == FindingKind::Hang
                         || tried == STARTS
-                        || Instant::now() >= self.deadline && begun.elapsed() >= UNSTARTABLE =>
+                        || self.limits.is_over() && begun.elapsed() >= UNSTARTABLE =>
                 {
                     return Ok(Err(found));
                 }
-                Err(TrialEnd::NotStarted(_)) => sleep(RESTART_PAUSE).await,
+                Err(CheckEnd::Unavailable(_)) => sleep(RESTART_PAUSE).await,
                 Err(end) => return Err(end),
             }
             tried += 1;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Halt, NumberedAnswer, NumberedCalls};
+use super::clients::{Clients, NumberedAnswer, NumberedCalls};
+use crate::check::CheckEnd;
 use crate::event::Exchange;
 
 /// How many calls are made one after another first.
@@ -28,7 +29,7 @@ pub(crate) struct EchoStudy<'a> {
 
 impl EchoStudy<'_> {
     /// Finds arguments whose text is in the answer.
-    pub(crate) async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, Halt> {
+    pub(crate) async fn learn(&mut self, templates: &[ArgumentTemplate]) -> Result<Option<EchoedArguments>, CheckEnd> {
         for template in templates {
             let first = self.next_calls(template, 1);
             let answered = self.clients.one_after_another(&first).await?;

@@ -1,31 +1,7 @@
 //! Results that show calls.
 
-use super::Torture;
-use super::clients::{Clients, Halt};
+use super::clients::Clients;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
-use crate::source::duration_text;
-
-/// The result of a case that could not go on.
-pub(crate) fn halted(halt: &Halt, settings: &Torture, tool: &str) -> CheckResult {
-    match halt {
-        Halt::Failed(failure) => CheckResult {
-            frames: failure.frame.into_iter().collect(),
-            ..CheckResult::found(Outcome::Failed, vec![Finding::from(&**failure)])
-        },
-        Halt::OutOfTime => CheckResult::inconclusive(format!(
-            "the calls of `{tool}` took longer than {}; raise `max_time`, or lower `sessions` or `calls`",
-            duration_text(settings.max_time)
-        )),
-        Halt::Unanswered => CheckResult::inconclusive(format!(
-            "the server answered a later call of `{tool}`, and not all of the concurrent ones; lower `sessions` or \
-             `in_flight`"
-        )),
-        Halt::Slow => CheckResult::inconclusive(format!(
-            "`{tool}` is too slow for that many calls at a time; lower `sessions` or `in_flight`, or raise \
-             `request_timeout`"
-        )),
-    }
-}
 
 /// The result where everything is right, with calls as examples.
 pub(crate) fn passed(reason: Reason, calls: Vec<Exchange>) -> CheckResult {

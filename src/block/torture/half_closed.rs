@@ -11,12 +11,13 @@ use tokio::time::Instant;
 
 use super::burst::{Burst, BurstReading};
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Halt, ToolRequest};
-use super::finding::{halted, passed, show};
+use super::clients::{Clients, ToolRequest};
+use super::finding::{passed, show};
 use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
+use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::transport::http::{AfterRequest, ReadUntil};
@@ -45,8 +46,8 @@ impl Check for HalfClosedCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
             let settings = Torture { sessions: 2, ..Torture::clone(&self.settings) };
-            let deadline = Instant::now() + settings.max_time;
-            HalfClosedTrial { check: self, context: &context, settings: &settings, deadline }.run().await
+            let limits = settings.limits();
+            HalfClosedTrial { check: self, context: &context, settings: &settings, limits }.run().await
         })
     }
 }
@@ -55,7 +56,7 @@ struct HalfClosedTrial<'a> {
     check: &'a HalfClosedCheck,
     context: &'a CheckContext<'a>,
     settings: &'a Torture,
-    deadline: Instant,
+    limits: CheckLimits,
 }
 
 /// A tool with arguments.
@@ -76,7 +77,7 @@ impl<'a> HalfClosedTrial<'a> {
     async fn run(&self) -> CheckResult {
         let clients = match Clients::open(self.context, self.settings).await {
             Ok(clients) => clients,
-            Err(found) => return CheckResult::unavailable(found),
+            Err(end) => return end.into_result(),
         };
         if clients.is_stream() {
             let result = self.judge_stream(&clients).await;
@@ -86,13 +87,9 @@ impl<'a> HalfClosedTrial<'a> {
         }
         let result = match self.judge_posts(&clients).await {
             Ok(result) => result,
-            Err(halt) => halted(&halt, self.settings, &self.tools().join("`, `")),
+            Err(end) => end.into_result(),
         };
         clients.close(result).await
-    }
-
-    fn tools(&self) -> Vec<&'a str> {
-        self.check.reading.iter().chain(&self.check.writing).map(String::as_str).collect()
     }
 
     /// The first of these tools for whose arguments texts can be made.
@@ -117,7 +114,7 @@ impl<'a> HalfClosedTrial<'a> {
             return passed(Reason::Measured(text), Vec::new());
         };
         let (mut calls, mut smallest, mut repeated) = (CALLS, CALLS, 0);
-        while calls > 0 && Instant::now() < self.deadline {
+        while calls > 0 && !self.limits.is_over() {
             let Some(again) = self.again(&mut callee, calls, &found.code).await else { break };
             (found, smallest) = (again, calls);
             repeated += 1;
@@ -130,7 +127,7 @@ impl<'a> HalfClosedTrial<'a> {
     /// Tries so many calls with fresh servers; the finding where it shows again.
     async fn again(&self, callee: &mut Callee<'_>, calls: usize, code: &Code) -> Option<Finding> {
         for _ in 0..TRIES {
-            let fresh = Clients::single(self.context, self.deadline).await.ok()?;
+            let fresh = Clients::single(self.context, self.limits.clone()).await.ok()?;
             let (_, again) = self.end_input(&fresh, callee, calls).await;
             fresh.end().await;
             if let Some(again) = again.filter(|again| again.code == *code) {
@@ -148,7 +145,7 @@ impl<'a> HalfClosedTrial<'a> {
         count: usize,
     ) -> (Burst, Option<Finding>) {
         let calls = clients.calls(callee.tool, &callee.template, &mut callee.canaries, count);
-        let patience = self.context.request_timeout.min(self.deadline.saturating_duration_since(Instant::now()));
+        let patience = self.context.request_timeout.min(self.limits.left());
         let burst = Burst::send(clients, &calls, BurstReading::AfterEnd, patience).await.unwrap_or_default();
         let stderr = clients.first().0.stderr_tail();
         let cry = stderr.iter().find(|line| CRASHES.iter().any(|crash| line.contains(crash)));
@@ -167,7 +164,7 @@ impl<'a> HalfClosedTrial<'a> {
         (burst, found)
     }
 
-    async fn judge_posts(&self, clients: &Clients<'_>) -> Result<CheckResult, Halt> {
+    async fn judge_posts(&self, clients: &Clients<'_>) -> Result<CheckResult, CheckEnd> {
         let mut shown = Vec::new();
         if let Some((_, mut callee)) = { self.callees(&self.check.reading) }.next() {
             self.post(clients, &mut callee, BodyEnd::Whole).await?;
@@ -209,7 +206,7 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// Posts a call and closes our half of the connection; returns the call's text.
-    async fn post(&self, clients: &Clients<'_>, callee: &mut Callee<'_>, end: BodyEnd) -> Result<String, Halt> {
+    async fn post(&self, clients: &Clients<'_>, callee: &mut Callee<'_>, end: BodyEnd) -> Result<String, CheckEnd> {
         let (session, owner) = clients.first();
         let canary = callee.next_canary();
         let params = json!({"name": callee.tool, "arguments": callee.template.with(&canary)});
@@ -234,7 +231,7 @@ impl<'a> HalfClosedTrial<'a> {
         clients: &Clients<'_>,
         callee: &mut Callee<'_>,
         learned: &WritingArguments,
-    ) -> Result<bool, Halt> {
+    ) -> Result<bool, CheckEnd> {
         let canary = self.post(clients, callee, BodyEnd::Missing).await?;
         clients.wait(SETTLING).await;
         for read in &learned.reads {
@@ -246,7 +243,7 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// Calls the tool in every session: a server that is gone, or answers nothing, ends the case.
-    async fn expect_life(&self, clients: &Clients<'_>, callee: &mut Callee<'_>) -> Result<(), Halt> {
+    async fn expect_life(&self, clients: &Clients<'_>, callee: &mut Callee<'_>) -> Result<(), CheckEnd> {
         for session in 0..clients.sessions() {
             let canary = callee.next_canary();
             let params = json!({"name": callee.tool, "arguments": callee.template.with(&canary)});

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::clients::{Clients, Halt};
-use super::finding::{halted, passed, show};
+use super::clients::{Clients, too_slow};
+use super::finding::{passed, show};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::{Torture, TortureCheck};
+use crate::check::CheckEnd;
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, FailureReason, SessionReply};
@@ -35,10 +36,10 @@ impl Check for ListsCheck {
         Box::pin(async move {
             let clients = match Clients::open(&context, &self.settings).await {
                 Ok(clients) => clients,
-                Err(found) => return CheckResult::unavailable(found),
+                Err(end) => return end.into_result(),
             };
             let walks = ListWalks { context: &context, settings: &self.settings, clients: &clients };
-            let result = walks.judge().await.unwrap_or_else(|halt| halted(&halt, &self.settings, "the lists"));
+            let result = walks.judge().await.unwrap_or_else(|halt| halt.into_result());
             clients.close(result).await
         })
     }
@@ -70,7 +71,7 @@ struct DifferentWalk {
 }
 
 impl ListWalks<'_> {
-    async fn judge(&self) -> Result<CheckResult, Halt> {
+    async fn judge(&self) -> Result<CheckResult, CheckEnd> {
         let (mut same, mut unclear) = (Vec::new(), Vec::new());
         for kind in ListKind::ALL {
             if !self.clients.offers(kind) {
@@ -118,7 +119,7 @@ impl ListWalks<'_> {
     }
 
     /// The items of a walk alone in each session; `None` where there is none to compare with.
-    async fn alone(&self, kind: ListKind) -> Result<Option<Vec<WalkedItems>>, Halt> {
+    async fn alone(&self, kind: ListKind) -> Result<Option<Vec<WalkedItems>>, CheckEnd> {
         let mut all = Vec::new();
         for session in 0..self.clients.sessions() {
             match walked(self.clients.list(session, kind).await, kind)? {
@@ -130,7 +131,12 @@ impl ListWalks<'_> {
     }
 
     /// So many walks at a time, in turn in every session; the first that differs.
-    async fn round(&self, kind: ListKind, alone: &[WalkedItems], walks: usize) -> Result<Option<DifferentWalk>, Halt> {
+    async fn round(
+        &self,
+        kind: ListKind,
+        alone: &[WalkedItems],
+        walks: usize,
+    ) -> Result<Option<DifferentWalk>, CheckEnd> {
         let mut walking = JoinSet::new();
         for (_, session) in (0..walks).zip((0..self.clients.sessions()).cycle()) {
             let walk = self.clients.list_apart(session, kind);
@@ -140,7 +146,7 @@ impl ListWalks<'_> {
         for (session, reply) in walking.join_all().await {
             // Nobody knows how many walks at a time it has time for.
             if matches!(&reply, Err(failure) if matches!(failure.reason, FailureReason::Timeout(_))) {
-                return Err(Halt::Slow);
+                return Err(too_slow("the lists"));
             }
             let finding = match walked(reply, kind)? {
                 Walk::Items(items) if items == alone[session] => continue,
@@ -152,8 +158,8 @@ impl ListWalks<'_> {
             differing += 1;
             different.get_or_insert(finding);
         }
-        if self.clients.is_late() {
-            return Err(Halt::OutOfTime);
+        if self.clients.limits().is_over() {
+            return Err(self.clients.limits().out_of_time());
         }
         Ok(different.map(|finding| DifferentWalk {
             finding: finding.with_evidence("walks", format!("{differing} of {walks} at a time differ")),
@@ -190,7 +196,7 @@ fn message(kind: ListKind) -> String {
 }
 
 /// The result of a walk; `Err` where the server is gone or hangs.
-fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Walk, Halt> {
+fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Walk, CheckEnd> {
     match reply {
         Ok(reply) => Ok(match reply.message["result"][kind.member()].as_array() {
             Some(items) => {
@@ -204,7 +210,7 @@ fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Wa
         }),
         Err(CallFailure { reason: FailureReason::Protocol(why), .. }) => Ok(Walk::Endless(why)),
         Err(failure) => match failure.reason {
-            FailureReason::Timeout(_) | FailureReason::Exited(_) => Err(Halt::Failed(Box::new(failure))),
+            FailureReason::Timeout(_) | FailureReason::Exited(_) => Err(CheckEnd::Unanswered(Box::new(failure))),
             FailureReason::Protocol(_)
             | FailureReason::NotRead(_)
             | FailureReason::RefusedWhole(_)

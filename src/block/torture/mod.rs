@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Kind;
+use crate::check::CheckLimits;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Object, Shape, key, required};
@@ -199,6 +200,12 @@ impl Torture {
     /// The pair that names a tool as one that writes.
     fn pair(&self, tool: &str) -> Option<&WritePair> {
         self.pairs.iter().find(|pair| pair.write.value == tool)
+    }
+}
+
+impl Torture {
+    fn limits(&self) -> CheckLimits {
+        CheckLimits::new(self.max_time, "raise `max_time`, or lower `sessions` or `calls`")
     }
 }
 

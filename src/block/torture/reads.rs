@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::canary::{ArgumentTemplate, NumberedCanaries, members_of};
-use super::clients::{Clients, Halt, NumberedAnswer, ToolRequest};
+use super::clients::{Clients, NumberedAnswer, ToolRequest};
 use super::{Torture, WritePair};
+use crate::check::CheckEnd;
 use crate::check::evidence::exchange;
 use crate::event::Exchange;
 use crate::plan::CheckContext;
@@ -132,14 +133,14 @@ impl Read {
         clients: &Clients<'_>,
         canary: &str,
         write: Option<&NumberedAnswer>,
-    ) -> Result<Option<SessionReply>, Halt> {
+    ) -> Result<Option<SessionReply>, CheckEnd> {
         let Some(request) = self.request(canary, write) else { return Ok(None) };
         let session = write.map_or(0, |write| write.session);
         clients.request(session, request).await
     }
 
     /// Whether it shows a text without an answer that says where to look.
-    pub(crate) async fn shows_text(&self, clients: &Clients<'_>, canary: &str) -> Result<bool, Halt> {
+    pub(crate) async fn shows_text(&self, clients: &Clients<'_>, canary: &str) -> Result<bool, CheckEnd> {
         Ok(self.read(clients, canary, None).await?.is_some_and(|reply| text(&reply).contains(canary)))
     }
 
@@ -149,7 +150,7 @@ impl Read {
         clients: &Clients<'_>,
         canaries: &NumberedCanaries,
         write: &NumberedAnswer,
-    ) -> Result<bool, Halt> {
+    ) -> Result<bool, CheckEnd> {
         let canary = canaries.of(write.number);
         let reply = self.read(clients, &canary, Some(write)).await?;
         if !reply.is_some_and(|reply| text(&reply).contains(&canary)) {
@@ -171,7 +172,7 @@ impl Read {
         writes: &[&NumberedAnswer],
         suspects: &BTreeSet<u64>,
         readers: Readers,
-    ) -> Result<ReadBack, Halt> {
+    ) -> Result<ReadBack, CheckEnd> {
         let mut back = ReadBack { title: self.title(), ..ReadBack::default() };
         if !self.shows_all() {
             for write in sample(writes, suspects) {
@@ -250,7 +251,7 @@ pub(crate) fn missing_everywhere(backs: &[ReadBack]) -> BTreeSet<u64> {
 }
 
 /// The texts that the reads show before anything is written.
-pub(crate) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Result<Vec<String>, Halt> {
+pub(crate) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Result<Vec<String>, CheckEnd> {
     let mut texts = Vec::new();
     for read in reads.iter().filter(|read| read.shows_all()) {
         texts.extend(read.read(clients, "", None).await?.map(|reply| text(&reply)));
@@ -264,7 +265,7 @@ pub(crate) async fn that_show(
     canaries: &NumberedCanaries,
     reads: &[Read],
     write: &NumberedAnswer,
-) -> Result<Vec<Read>, Halt> {
+) -> Result<Vec<Read>, CheckEnd> {
     let mut found: Vec<Read> = Vec::new();
     for read in reads {
         if found.len() < MOST_READS && read.shows(clients, canaries, write).await? {

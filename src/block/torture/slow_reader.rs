@@ -5,16 +5,15 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
 use super::burst::{Burst, BurstReading};
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Halt};
+use super::clients::Clients;
 use super::echoes::{EchoStudy, EchoedArguments};
-use super::finding::{halted, passed, show};
+use super::finding::{passed, show};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::unread_posts::UnreadPosts;
 use super::{Torture, TortureCheck};
+use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -44,8 +43,8 @@ impl Check for SlowReaderCheck {
         Box::pin(async move {
             // One reads slowly, and another one reads at once.
             let settings = Torture { sessions: 2, ..Torture::clone(&self.settings) };
-            let deadline = Instant::now() + settings.max_time;
-            let trial = SlowReaderTrial { context: &context, settings: &settings, deadline };
+            let limits = settings.limits();
+            let trial = SlowReaderTrial { context: &context, settings: &settings, limits };
             trial.run(&self.tools).await
         })
     }
@@ -54,7 +53,7 @@ impl Check for SlowReaderCheck {
 struct SlowReaderTrial<'a> {
     context: &'a CheckContext<'a>,
     settings: &'a Torture,
-    deadline: Instant,
+    limits: CheckLimits,
 }
 
 /// A fault, and how it shows.
@@ -75,7 +74,7 @@ impl<'a> SlowReaderTrial<'a> {
     async fn run(&self, tools: &[String]) -> CheckResult {
         let clients = match Clients::open(self.context, self.settings).await {
             Ok(clients) => clients,
-            Err(found) => return CheckResult::unavailable(found),
+            Err(end) => return end.into_result(),
         };
         let (result, clients) = match self.learn(&clients, tools).await {
             Ok(Some(mut echo)) if clients.is_stream() => self.judge_stream(clients, &mut echo).await,
@@ -84,7 +83,7 @@ impl<'a> SlowReaderTrial<'a> {
                 let why = "of the tools that only read none repeats the text of its call, so answers look alike";
                 (CheckResult::not_applicable(why.to_owned()), Some(clients))
             }
-            Err(halt) => (halted(&halt, self.settings, &tools.join("`, `")), Some(clients)),
+            Err(halt) => (halt.into_result(), Some(clients)),
         };
         match clients {
             Some(clients) => clients.close(result).await,
@@ -92,7 +91,7 @@ impl<'a> SlowReaderTrial<'a> {
         }
     }
 
-    async fn learn<'b>(&self, clients: &Clients<'_>, tools: &'b [String]) -> Result<Option<Echo<'b>>, Halt> {
+    async fn learn<'b>(&self, clients: &Clients<'_>, tools: &'b [String]) -> Result<Option<Echo<'b>>, CheckEnd> {
         for tool in tools.iter().take(MOST_TOOLS) {
             let Some(listed) = self.context.catalog.tool(tool) else { continue };
             let Ok(templates) = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed) else { continue };
@@ -138,7 +137,7 @@ impl<'a> SlowReaderTrial<'a> {
         let mut repeated = 0;
         let mut smallest = fault;
         let mut fewer = count;
-        while fewer >= FEWEST_CALLS && Instant::now() < self.deadline {
+        while fewer >= FEWEST_CALLS && !self.limits.is_over() {
             match self.late(echo, fewer).await {
                 Ok((Some(again), _)) if again.finding.code == smallest.finding.code => smallest = again,
                 Ok(_) | Err(_) => break,
@@ -157,7 +156,7 @@ impl<'a> SlowReaderTrial<'a> {
         reading: BurstReading,
     ) -> Option<Burst> {
         let calls = clients.calls(echo.tool, &echo.learned.template, &mut echo.canaries, count);
-        let patience = self.context.request_timeout.min(self.deadline.saturating_duration_since(Instant::now()));
+        let patience = self.context.request_timeout.min(self.limits.left());
         Burst::send(clients, &calls, reading, patience).await
     }
 
@@ -167,14 +166,14 @@ impl<'a> SlowReaderTrial<'a> {
         echo: &mut Echo<'_>,
         count: usize,
     ) -> Result<(Option<SlowReaderFault>, Burst), Box<CheckResult>> {
-        let clients = Clients::single(self.context, self.deadline).await;
-        let clients = clients.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+        let clients = Clients::single(self.context, self.limits.clone()).await;
+        let clients = clients.map_err(|end| Box::new(end.into_result()))?;
         let burst = self.burst(&clients, echo, count, BurstReading::Late).await.unwrap_or_default();
-        let is_late = Instant::now() >= self.deadline && burst.unanswered > 0;
+        let is_late = self.limits.is_over() && burst.unanswered > 0;
         let fault = stream_fault(&burst, echo.tool, count);
         clients.end().await;
         if is_late {
-            return Err(Box::new(halted(&Halt::OutOfTime, self.settings, echo.tool)));
+            return Err(Box::new(self.limits.out_of_time().into_result()));
         }
         Ok((fault, burst))
     }
@@ -190,7 +189,7 @@ impl<'a> SlowReaderTrial<'a> {
         };
         let first = match posts.round().await {
             Ok(round) => round,
-            Err(halt) => return halted(&halt, self.settings, echo.tool),
+            Err(halt) => return halt.into_result(),
         };
         let Some(fault) = first.fault else {
             let text = format!(

@@ -8,8 +8,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Halt, ToolRequest};
+use super::clients::{Clients, ToolRequest, some_unanswered};
 use super::slow_reader::SlowReaderFault;
+use crate::check::CheckEnd;
 use crate::event::Finding;
 use crate::session::{FailureReason, RawExchange};
 use crate::transport::http::{ExchangeEnd, ReadUntil};
@@ -42,7 +43,7 @@ pub(crate) struct UnreadRound {
 
 impl UnreadPosts<'_> {
     /// Posts calls, makes one in the last session, and reads the responses.
-    pub(crate) async fn round(&mut self) -> Result<UnreadRound, Halt> {
+    pub(crate) async fn round(&mut self) -> Result<UnreadRound, CheckEnd> {
         let size = self.longest_text().await?;
         let (session, owner) = self.clients.first();
         let deadline = Instant::now() + self.patience * 2 + FILLING;
@@ -69,7 +70,9 @@ impl UnreadPosts<'_> {
         };
         let (first, second, served) = {
             let mut reading = reading.into_iter();
-            let (Some(first), Some(second)) = (reading.next(), reading.next()) else { return Err(Halt::OutOfTime) };
+            let (Some(first), Some(second)) = (reading.next(), reading.next()) else {
+                return Err(self.clients.limits().out_of_time());
+            };
             tokio::join!(first, second, meanwhile)
         };
         let is_whole = |(read, text): (&Result<RawExchange, _>, &String)| match read {
@@ -83,7 +86,7 @@ impl UnreadPosts<'_> {
         let fault = match (served?, is_served_after) {
             (false, true) => Some(blocked(self.tool)),
             (true, true) if whole < RESPONSES => Some(torn(self.tool, whole)),
-            (_, false) => return Err(Halt::Unanswered),
+            (_, false) => return Err(some_unanswered(self.tool)),
             (true, true) => None,
         };
         let fault = fault.map(|finding| SlowReaderFault { finding, calls: RESPONSES });
@@ -96,7 +99,7 @@ impl UnreadPosts<'_> {
     }
 
     /// How long a text may be that the tool repeats.
-    async fn longest_text(&mut self) -> Result<usize, Halt> {
+    async fn longest_text(&mut self) -> Result<usize, CheckEnd> {
         for size in TEXT_BYTES {
             let number = self.canaries.next(1).start;
             let text = self.canaries.of(number);
@@ -111,11 +114,11 @@ impl UnreadPosts<'_> {
     }
 
     /// Whether a call in the last session is answered.
-    async fn is_other_served(&self, number: u64) -> Result<bool, Halt> {
+    async fn is_other_served(&self, number: u64) -> Result<bool, CheckEnd> {
         let request = ToolRequest { method: "tools/call", params: self.params(&self.canaries.of(number), 0) };
         match self.clients.request(self.clients.sessions() - 1, request).await {
             Ok(reply) => Ok(reply.is_some()),
-            Err(Halt::Failed(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => Ok(false),
+            Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => Ok(false),
             Err(halt) => Err(halt),
         }
     }

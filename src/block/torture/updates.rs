@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Delivery, Halt, begin};
+use super::clients::{Delivery, begin};
 use super::faults::{Confirmation, SeenFault};
-use super::finding::{halted, passed};
+use super::finding::passed;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
+use crate::check::CheckEnd;
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -58,7 +59,7 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
         (Ok(result), _) => result,
         // What was seen before the end counts; that it could not be seen again makes it a doubt.
         (Err(_), Some(seen)) => seen.result(&trial.study),
-        (Err(halt), None) => halted(&halt, settings, tool),
+        (Err(halt), None) => halt.into_result(),
     };
     clients.close(result).await
 }
@@ -83,7 +84,7 @@ impl SeenFaults {
 }
 
 impl UpdateTrial<'_> {
-    async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
+    async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, CheckEnd> {
         let learned = match self.study.learn(templates).await? {
             Ok(learned) => learned,
             Err(result) => return Ok(result),
@@ -131,7 +132,7 @@ impl UpdateTrial<'_> {
         &mut self,
         learned: &WritingArguments,
         single: &WriteBaseline,
-    ) -> Result<Result<String, CheckResult>, Halt> {
+    ) -> Result<Result<String, CheckResult>, CheckEnd> {
         let tool = self.study.context.catalog.tool(self.study.tool);
         if !tool.is_some_and(|tool| tool.raw["annotations"]["idempotentHint"] == true) {
             return Ok(Ok(String::new()));
@@ -168,7 +169,7 @@ impl UpdateTrial<'_> {
         baseline: &WriteBaseline,
         plan: RoundPlan,
         faults: Vec<SeenFault>,
-    ) -> Result<CheckResult, Halt> {
+    ) -> Result<CheckResult, CheckEnd> {
         let mut faults = faults.into_iter();
         let Some(worst) = faults.next() else { return Ok(CheckResult::new(Outcome::Passed)) };
         let confirmation = Confirmation { repetitions: None, smallest: plan.count, most_rounds: MOST_REPETITIONS + 1 };
@@ -217,10 +218,10 @@ impl UpdateTrial<'_> {
         baseline: &WriteBaseline,
         plan: RoundPlan,
         seen: &SeenFault,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), CheckEnd> {
         let mut smallest = plan.count;
         let least = if plan.delivery == Delivery::Once { 2 } else { 1 };
-        while smallest > least && !self.study.clients.is_late() {
+        while smallest > least && !self.study.clients.limits().is_over() {
             let fewer = (smallest / 2).max(least);
             let plan = RoundPlan { count: fewer, patience: POLLING, ..plan };
             let mut shows = false;

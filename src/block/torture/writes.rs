@@ -8,10 +8,11 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::canary::{ArgumentTemplate, NumberedCanaries};
-use super::clients::{Clients, Concurrent, Delivery, FollowUp, Halt, NumberedAnswer, NumberedCalls};
+use super::clients::{Clients, Concurrent, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
 use super::identifiers::identifier_of;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
+use crate::check::CheckEnd;
 use crate::check::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
@@ -113,7 +114,7 @@ impl WriteStudy<'_> {
     pub(crate) async fn learn(
         &mut self,
         templates: &[ArgumentTemplate],
-    ) -> Result<Result<WritingArguments, CheckResult>, Halt> {
+    ) -> Result<Result<WritingArguments, CheckResult>, CheckEnd> {
         let candidates = Read::candidates(self.context, self.settings, self.tool);
         let before = texts_before(self.clients, &candidates).await?;
         self.canaries = self.canaries.clone().unlike(before.iter().map(String::as_str));
@@ -150,7 +151,7 @@ impl WriteStudy<'_> {
     }
 
     /// The result where not one valid call got an answer, each made alone.
-    async fn unanswered(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, Halt> {
+    async fn unanswered(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, CheckEnd> {
         let tool = self.tool;
         if let Some(template) = templates.first() {
             let again = self.next_calls(template, 1);
@@ -160,7 +161,7 @@ impl WriteStudy<'_> {
             };
             match failure {
                 Some(failure) if matches!(failure.reason, FailureReason::Http(HttpFailure::Reset(_))) => {
-                    return Err(Halt::Failed(Box::new(failure)));
+                    return Err(CheckEnd::Unanswered(Box::new(failure)));
                 }
                 Some(failure) => {
                     return Ok(CheckResult::inconclusive(format!("no call of `{tool}` was answered: {failure}")));
@@ -178,7 +179,7 @@ impl WriteStudy<'_> {
         learned: &WritingArguments,
         count: usize,
         delivery: Delivery,
-    ) -> Result<Result<WriteBaseline, CheckResult>, Halt> {
+    ) -> Result<Result<WriteBaseline, CheckResult>, CheckEnd> {
         let calls = self.next_calls(&learned.template, count);
         let begun = Instant::now();
         let (mut answered, mut repeated) = (Vec::new(), Vec::new());
@@ -228,7 +229,7 @@ impl WriteStudy<'_> {
         learned: &WritingArguments,
         baseline: &WriteBaseline,
         plan: RoundPlan,
-    ) -> Result<WrittenRound, Halt> {
+    ) -> Result<WrittenRound, CheckEnd> {
         let calls = self.next_calls(&learned.template, plan.count);
         let follow_up = match plan.kind {
             RoundKind::WritesOnly => None,
@@ -273,7 +274,7 @@ impl WriteStudy<'_> {
         reads: &[Read],
         writes: &[&NumberedAnswer],
         elapsed: Duration,
-    ) -> Result<Vec<ReadBack>, Halt> {
+    ) -> Result<Vec<ReadBack>, CheckEnd> {
         let until = Instant::now() + elapsed + SETTLING;
         loop {
             let is_last = Instant::now() >= until;
