@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Fuzz;
 use super::answer_pool::{AnswerPool, ConsumedArgument};
-use super::canary::Canaries;
+use crate::check::canary::Canaries;
 use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
 use crate::plan::CheckContext;
@@ -97,7 +97,7 @@ impl Calls {
         }
         let name = tools.first().map_or("", |tool| &tool.name);
         let draw = Rng::new(settings.seed).fork(name);
-        let tokens = Canaries::new(draw.fork("tokens").bits());
+        let tokens = Canaries::seeded(draw.fork("tokens").bits());
         let own: BTreeSet<String> = nouns(name).collect();
         let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
         let related = (1..callees.len()).filter(is_related).collect();

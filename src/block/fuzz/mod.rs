@@ -4,7 +4,6 @@
 
 mod answer_pool;
 mod calls;
-mod canary;
 mod cases;
 mod confirm;
 mod counts;

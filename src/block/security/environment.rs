@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::SecuritySettings;
 use super::secrets::{self, KnownSecret};
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::plan::generated::text_node;
 use crate::plan::witness::filled_arguments;
@@ -49,7 +49,7 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     let mut added = AddedSettings::default();
     let mut secrets = KnownSecret::of_suite(context);
     if context.suite.servers[context.server_name].is_started() {
-        let canary = RandomCanaries::new().make();
+        let canary = Canaries::random().make();
         added.env.push((Located { value: VARIABLE.to_owned(), span }, text_node(&canary, span)));
         secrets.insert(0, KnownSecret::canary(VARIABLE, canary));
     }

@@ -14,7 +14,7 @@ use super::SecuritySettings;
 use super::outside::WatchedFolder;
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -71,7 +71,7 @@ struct ExecutionPayload {
 }
 
 async fn run(check: &ExecutionCheck, context: &CheckContext<'_>) -> CheckResult {
-    let mut canaries = RandomCanaries::new();
+    let mut canaries = Canaries::random();
     let folder = match WatchedFolder::temporary(&mut canaries) {
         Ok(folder) => folder,
         Err(error) => {

@@ -11,7 +11,7 @@ use super::SecuritySettings;
 use super::listener::LoopbackListener;
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -101,7 +101,7 @@ async fn run(check: &FetchCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(result) => return *result,
     };
     let forbids = check.settings.forbids_loopback;
-    let mut search = FetchSearch { probed: &mut probed, listener: &listener, forbids, canaries: RandomCanaries::new() };
+    let mut search = FetchSearch { probed: &mut probed, listener: &listener, forbids, canaries: Canaries::random() };
     let halt = match check.tool {
         Some(_) => search.in_tool().await,
         None => search.in_resources().await,
@@ -126,7 +126,7 @@ struct FetchSearch<'a, 'b> {
     probed: &'a mut ProbedTool<'b>,
     listener: &'a LoopbackListener,
     forbids: bool,
-    canaries: RandomCanaries,
+    canaries: Canaries,
 }
 
 impl FetchSearch<'_, '_> {

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::check::canary::RandomCanaries;
-use crate::redact::Redactor;
+use crate::check::canary::{Canaries, CanarySearch};
 
 /// The largest file that is compared, in bytes.
 const LARGEST: u64 = 4096;
@@ -33,7 +32,7 @@ impl WatchedFolder {
     }
 
     /// An empty one among the temporary files of this machine.
-    pub(crate) fn temporary(canaries: &mut RandomCanaries) -> io::Result<Self> {
+    pub(crate) fn temporary(canaries: &mut Canaries) -> io::Result<Self> {
         Self::create(fs::canonicalize(std::env::temp_dir())?.join(format!("mcprove-{}", canaries.make())))
     }
 
@@ -122,7 +121,7 @@ impl OutsideFolder {
     pub(crate) fn plant(root: &Path, ending: &str, links: bool) -> io::Result<Self> {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let mut outside = Self::plant_named(root, &format!("{name}-mcprove-"), ending)?;
-        let link = links.then(|| format!("mcprove-{}", RandomCanaries::new().make()));
+        let link = links.then(|| format!("mcprove-{}", Canaries::random().make()));
         let link = link.filter(|link| make_link(&outside.folder.path, &root.join(link)));
         outside.folder.links.extend(link.iter().map(|link| root.join(link)));
         outside.link = link;
@@ -138,10 +137,10 @@ impl OutsideFolder {
         let Some(parent) = root.parent() else {
             return Err(io::Error::other("nothing is outside of the root of the file system"));
         };
-        let sibling = format!("{beginning}{}", RandomCanaries::new().make());
+        let sibling = format!("{beginning}{}", Canaries::random().make());
         let mut folder = WatchedFolder::create(parent.join(&sibling))?;
         // Their beginnings differ from everything that is asked for, too.
-        let secrets = [(); 2].map(|()| RandomCanaries::new().make());
+        let secrets = [(); 2].map(|()| Canaries::random().make());
         let file = format!("canary{ending}");
         folder.plant(file.clone(), format!("{}\n", secrets[0]))?;
         folder.plant(format!("{}{ending}", secrets[1]), String::new())?;
@@ -166,7 +165,7 @@ impl OutsideFolder {
 
     /// The canary that a text shows, in whatever form.
     fn shown_in(&self, text: &str) -> Option<&str> {
-        let shows = |secret: &&String| Redactor::new([(*secret).clone()]).text(text) != text;
+        let shows = |secret: &&String| CanarySearch::new(secret).is_in(text);
         self.secrets.iter().find(shows).map(String::as_str)
     }
 }
@@ -187,7 +186,7 @@ mod tests {
 
     #[test]
     fn canaries_are_planted_watched_restored_and_removed() {
-        let mut around = WatchedFolder::temporary(&mut RandomCanaries::new()).unwrap();
+        let mut around = WatchedFolder::temporary(&mut Canaries::random()).unwrap();
         let root = around.path().join("files");
         fs::create_dir(&root).unwrap();
         let mut outside = OutsideFolder::plant(&root, ".md", true).unwrap();

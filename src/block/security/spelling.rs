@@ -134,11 +134,11 @@ mod tests {
 
     use super::*;
     use crate::block::security::outside::WatchedFolder;
-    use crate::check::canary::RandomCanaries;
+    use crate::check::canary::Canaries;
 
     #[test]
     fn every_spelling_leads_to_the_canary_and_nowhere_else() {
-        let around = WatchedFolder::temporary(&mut RandomCanaries::new()).unwrap();
+        let around = WatchedFolder::temporary(&mut Canaries::random()).unwrap();
         let root = around.path().join("files");
         fs::create_dir_all(root.join("ideas")).unwrap();
         fs::write(root.join("ideas/plan.md"), "").unwrap();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::StateSettings;
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::generate::{InvalidValue, Rng};
@@ -109,7 +109,7 @@ impl CanaryCaller {
 
     /// Calls with a canary in each text of the arguments at once, and in one at a time: an identifier with a canary would
     /// hide what is stored under it.
-    pub(crate) fn canary_calls(&self, canaries: &mut RandomCanaries) -> Vec<CanaryCall> {
+    pub(crate) fn canary_calls(&self, canaries: &mut Canaries) -> Vec<CanaryCall> {
         let base = self.base();
         let places = self.places(&base);
         let mut call = |places: &[String]| {
@@ -125,7 +125,7 @@ impl CanaryCaller {
 
     /// Arguments that the schema does not take, each with a canary where it has room for one: first lists of a valid item
     /// and a broken one, of which a server may store the first before it refuses the second.
-    pub(crate) fn invalid_calls(&self, canaries: &mut RandomCanaries) -> Vec<Value> {
+    pub(crate) fn invalid_calls(&self, canaries: &mut Canaries) -> Vec<Value> {
         let Some(safe) = &self.safe_arguments else { return Vec::new() };
         let calls = self.canary_calls(canaries);
         let base = calls.into_iter().next().map_or_else(|| self.arguments.clone(), |call| call.arguments);
@@ -140,7 +140,7 @@ impl CanaryCaller {
 
     /// Arguments that may show a canary without naming one: valid ones, a search for its beginning, and those with values
     /// of earlier answers, by the name of the argument. Never a canary.
-    pub(crate) fn lookups(&self, canaries: &RandomCanaries, answers: &[Value]) -> Vec<Value> {
+    pub(crate) fn lookups(&self, canaries: &Canaries, answers: &[Value]) -> Vec<Value> {
         let places = self.places(&self.arguments);
         let mut lookups = vec![self.arguments.clone()];
         lookups.push(self.with_text(&self.arguments, &places, canaries.beginning()));
@@ -341,7 +341,7 @@ mod tests {
             },
             "required": ["name", "mail", "kind"],
         });
-        let mut canaries = RandomCanaries::new();
+        let mut canaries = Canaries::random();
         let calls = caller(&schema, json!({"name": "x", "mail": "x@y.z", "kind": "a"})).canary_calls(&mut canaries);
         let shapes: Vec<String> =
             calls.iter().map(|call| call.arguments.to_string().replace(&call.canary, "C")).collect();
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn lookups_never_name_a_canary() {
         let schema = json!({"type": "object", "properties": {"user_id": {"type": "string"}}, "required": ["user_id"]});
-        let mut canaries = RandomCanaries::new();
+        let mut canaries = Canaries::random();
         let canary = canaries.make();
         let answers = [json!({"id": "u7"}), json!({"id": canary})];
         let lookups = caller(&schema, json!({"user_id": "x"})).lookups(&canaries, &answers);

@@ -14,7 +14,7 @@ use super::StateSettings;
 use super::caller::{Callers, CanaryCaller, visit};
 use super::finding::around;
 use super::verdict::names;
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
@@ -86,7 +86,7 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
         settings: &check.settings,
         callers: &callers.called,
         round: VisitRound::new(context, check.settings.time),
-        canaries: RandomCanaries::new(),
+        canaries: Canaries::random(),
         judged: Vec::new(),
         unjudged: BTreeMap::new(),
         findings: Vec::new(),
@@ -136,7 +136,7 @@ struct ResidueStudy<'a> {
     settings: &'a StateSettings,
     callers: &'a [CanaryCaller],
     round: VisitRound<'a>,
-    canaries: RandomCanaries,
+    canaries: Canaries,
     /// Tools whose calls left nothing.
     judged: Vec<String>,
     unjudged: BTreeMap<UnjudgedCall, Vec<String>>,

@@ -15,7 +15,7 @@ use super::check::NoRound;
 use super::foreign::{UNKNOWN_ID, UserSession};
 use super::places::{open_users, user_names, without_sessions};
 use super::{IsolationKind, StateSettings};
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
@@ -56,7 +56,7 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         settings,
         callers: &callers.called,
         until: Instant::now() + settings.time,
-        canaries: RandomCanaries::new(),
+        canaries: Canaries::random(),
         frames: Vec::new(),
         exit: None,
         protocol_revision: String::new(),
@@ -110,7 +110,7 @@ struct ReplaySearch<'a> {
     settings: &'a StateSettings,
     callers: &'a [CanaryCaller],
     until: Instant,
-    canaries: RandomCanaries,
+    canaries: Canaries,
     frames: Vec<u32>,
     exit: Option<Finding>,
     protocol_revision: String,

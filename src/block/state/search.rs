@@ -8,7 +8,7 @@ use super::StateSettings;
 use super::caller::{CanaryCaller, value_for, visit};
 use super::check::{Seen, SentCanary};
 use super::finding::Leak;
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::check::visit::{ShownText, VisitRound};
 use crate::plan::CheckContext;
 use crate::session::Session;
@@ -20,7 +20,7 @@ const MOST_READS: usize = 8;
 pub(crate) struct Search<'a> {
     pub(crate) round: VisitRound<'a>,
     pub(crate) seen: Seen,
-    pub(crate) canaries: RandomCanaries,
+    pub(crate) canaries: Canaries,
     callers: &'a [CanaryCaller],
     settings: &'a StateSettings,
 }
@@ -33,7 +33,7 @@ impl<'a> Search<'a> {
         seen: Seen,
     ) -> Self {
         let round = VisitRound::new(context, settings.time);
-        Self { round, seen, canaries: RandomCanaries::new(), callers, settings }
+        Self { round, seen, canaries: Canaries::random(), callers, settings }
     }
 
     /// The events of the round, which is over.

@@ -16,7 +16,7 @@ use super::caller::{Callers, CanaryCaller};
 use super::places::without_sessions;
 use super::verdict::names;
 use super::{IsolationKind, StateSettings};
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
@@ -157,7 +157,7 @@ async fn round(
         round,
         host: &host,
         other: other.as_ref(),
-        canaries: RandomCanaries::new(),
+        canaries: Canaries::random(),
         seen,
     };
     study.look(writers).await;
@@ -179,7 +179,7 @@ struct SubscriptionStudy<'a, 's> {
     round: VisitRound<'a>,
     host: &'s Session,
     other: Option<&'s Session>,
-    canaries: RandomCanaries,
+    canaries: Canaries,
     seen: SeenUpdates,
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, Concurrent, Delivery, NumberedAnswer, begin};
 use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{SWAPPED_HELP, load, passed, show, swapped_expectation, swapped_message};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::{Torture, TortureCheck};
 use crate::check::CheckEnd;
+use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -40,7 +41,7 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(begun) => begun,
         Err(result) => return *result,
     };
-    let canaries = NumberedCanaries::new(settings.seed, tool);
+    let canaries = Canaries::of_tool(settings.seed, tool);
     let echo = EchoStudy { tool, clients: &clients, canaries };
     let mut study = AnswerStudy { context, settings, tool, clients: &clients, echo, swap: None };
     let judged = study.judge(&templates).await;

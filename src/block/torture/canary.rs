@@ -1,10 +1,8 @@
-//! Texts that each appear in one call only, and arguments that have one in place of their texts.
-
-use std::collections::BTreeMap;
-use std::ops::Range;
+//! Arguments of a tool that have a canary in place of their texts.
 
 use serde_json::{Map, Value};
 
+use crate::check::canary::Canaries;
 use crate::generate::{Generator, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{SafeArguments, server_folder};
@@ -17,64 +15,6 @@ const DRAWS: u64 = 48;
 
 /// How many templates of a tool there are at most: with all texts replaced, and with each one alone.
 const MOST_TEMPLATES: usize = 10;
-
-/// Makes canaries, and finds them in answers.
-#[derive(Debug, Clone)]
-pub(crate) struct NumberedCanaries {
-    /// Follows from the seed and the tool.
-    prefix: String,
-    /// Sets them apart from those that an earlier run left in the server.
-    run: u64,
-    /// The number of the next one.
-    next: u64,
-}
-
-impl NumberedCanaries {
-    pub(crate) fn new(seed: u64, tool: &str) -> Self {
-        let bits = Rng::new(seed).fork(tool).bits();
-        Self { prefix: format!("zq{:07x}r", bits & 0xfff_ffff), run: 0, next: 1 }
-    }
-
-    /// Those that differ from all in texts of the server.
-    pub(crate) fn unlike<'a>(self, texts: impl Iterator<Item = &'a str>) -> Self {
-        let runs = texts.flat_map(|text| self.numbers_in(text)).map(|(run, _)| run + 1);
-        Self { run: runs.max().unwrap_or_default().max(self.run), ..self }
-    }
-
-    /// The numbers of the next canaries.
-    pub(crate) fn next(&mut self, count: usize) -> Range<u64> {
-        let begin = self.next;
-        self.next += count as u64;
-        begin..self.next
-    }
-
-    pub(crate) fn of(&self, number: u64) -> String {
-        format!("{}{:04x}v{number:06x}", self.prefix, self.run)
-    }
-
-    /// The calls whose canaries a text has, in order, each once.
-    pub(crate) fn calls_in(&self, text: &str) -> Vec<u64> {
-        self.counted_in(text).into_keys().collect()
-    }
-
-    /// The same with how often each canary is there.
-    pub(crate) fn counted_in(&self, text: &str) -> BTreeMap<u64, usize> {
-        let mut counted = BTreeMap::new();
-        for (_, number) in self.numbers_in(text).filter(|(run, _)| *run == self.run) {
-            *counted.entry(number).or_default() += 1;
-        }
-        counted
-    }
-
-    /// The run and the call of each canary in a text.
-    fn numbers_in<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (u64, u64)> + 'a {
-        text.match_indices(&self.prefix).filter_map(|(at, _)| {
-            let rest = &text[at + self.prefix.len()..];
-            let number = |digits: Option<&str>| u64::from_str_radix(digits?, 16).ok();
-            Some((number(rest.get(..4))?, number(rest.get(4..)?.strip_prefix('v')?.get(..6))?))
-        })
-    }
-}
 
 /// Arguments with places for a canary.
 #[derive(Debug, Clone)]
@@ -139,7 +79,7 @@ fn collect_texts(value: &Value, at: String, found: &mut Vec<String>) {
 }
 
 fn is_valid_with(generator: &Generator, arguments: &Value, at: &[String]) -> bool {
-    generator.is_valid(&put_all(arguments, at, &NumberedCanaries::new(0, "").of(0)))
+    generator.is_valid(&put_all(arguments, at, &Canaries::of_tool(0, "").of(0)))
 }
 
 fn put_all(arguments: &Value, at: &[String], canary: &str) -> Value {
@@ -202,16 +142,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn a_canary_names_its_call() {
-        let canaries = NumberedCanaries::new(7, "create_user");
-        let text = format!("a{}b {} {}", canaries.of(18), canaries.of(3), canaries.of(18));
-        assert_eq!(canaries.calls_in(&text), [3, 18]);
-        assert_eq!(canaries.clone().unlike(std::iter::once(text.as_str())).calls_in(&text), [0; 0]);
-        assert_eq!(NumberedCanaries::new(8, "create_user").calls_in(&text), [0; 0]);
-        assert_eq!(canaries.calls_in(&canaries.of(18)[..17]), [0; 0]);
-    }
 
     #[test]
     fn canaries_stand_in_texts_of_any_depth_and_keep_their_kind() {

@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Torture;
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
+use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, SessionCaller, goes_on};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
@@ -47,7 +48,7 @@ pub(crate) struct Call {
 pub(crate) struct NumberedCalls {
     pub(crate) tool: String,
     pub(crate) template: ArgumentTemplate,
-    pub(crate) canaries: NumberedCanaries,
+    pub(crate) canaries: Canaries,
     pub(crate) calls: Vec<Call>,
 }
 
@@ -221,10 +222,10 @@ impl<'a> Clients<'a> {
         &self,
         tool: &str,
         template: &ArgumentTemplate,
-        canaries: &mut NumberedCanaries,
+        canaries: &mut Canaries,
         count: usize,
     ) -> NumberedCalls {
-        let numbers = canaries.next(count);
+        let numbers = canaries.take(count);
         let calls =
             numbers.zip((0..self.sessions()).cycle()).map(|(number, session)| Call { number, session }).collect();
         NumberedCalls { tool: tool.to_owned(), template: template.clone(), canaries: canaries.clone(), calls }

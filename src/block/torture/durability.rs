@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, NumberedAnswer};
 use super::finding::{passed, show};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
+use crate::check::canary::Canaries;
 use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Exchange, Finding, FindingKind, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -69,7 +70,7 @@ struct DurabilityTrial<'a> {
 /// A tool whose writes can be read.
 struct DurableTool {
     name: String,
-    canaries: NumberedCanaries,
+    canaries: Canaries,
     learned: WritingArguments,
     /// Writes before a clean end.
     control: Vec<NumberedAnswer>,
@@ -180,7 +181,7 @@ impl<'a> DurabilityTrial<'a> {
         }
     }
 
-    fn study<'b>(&'b self, clients: &'b Clients<'b>, tool: &'b str, canaries: NumberedCanaries) -> WriteStudy<'b> {
+    fn study<'b>(&'b self, clients: &'b Clients<'b>, tool: &'b str, canaries: Canaries) -> WriteStudy<'b> {
         WriteStudy { context: self.context, settings: &self.check.settings, tool, clients, canaries }
     }
 
@@ -189,7 +190,7 @@ impl<'a> DurabilityTrial<'a> {
         let tool = self.context.catalog.tool(name);
         let templates = tool.map(|tool| ArgumentTemplate::of_tool(tool, self.context, self.check.settings.seed));
         let Some(Ok(templates)) = templates else { return Ok(None) };
-        let mut study = self.study(clients, name, NumberedCanaries::new(self.check.settings.seed, name));
+        let mut study = self.study(clients, name, Canaries::of_tool(self.check.settings.seed, name));
         let Ok(learned) = study.learn(&templates).await? else { return Ok(None) };
         let calls = study.next_calls(&learned.template, CONFIRMED);
         let control = clients.one_after_another(&calls).await?;

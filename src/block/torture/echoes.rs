@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, NumberedAnswer, NumberedCalls};
 use crate::check::CheckEnd;
+use crate::check::canary::Canaries;
 use crate::event::Exchange;
 
 /// How many calls are made one after another first.
@@ -24,7 +25,7 @@ pub(crate) struct EchoedArguments {
 pub(crate) struct EchoStudy<'a> {
     pub(crate) tool: &'a str,
     pub(crate) clients: &'a Clients<'a>,
-    pub(crate) canaries: NumberedCanaries,
+    pub(crate) canaries: Canaries,
 }
 
 impl EchoStudy<'_> {

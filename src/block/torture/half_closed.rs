@@ -10,13 +10,14 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::burst::{Burst, BurstReading};
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, ToolRequest};
 use super::finding::{passed, show};
 use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
+use crate::check::canary::Canaries;
 use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -63,12 +64,12 @@ struct HalfClosedTrial<'a> {
 struct Callee<'a> {
     tool: &'a str,
     template: ArgumentTemplate,
-    canaries: NumberedCanaries,
+    canaries: Canaries,
 }
 
 impl Callee<'_> {
     fn next_canary(&mut self) -> String {
-        let number = self.canaries.next(1).start;
+        let number = self.canaries.take(1).start;
         self.canaries.of(number)
     }
 }
@@ -98,7 +99,7 @@ impl<'a> HalfClosedTrial<'a> {
             let listed = self.context.catalog.tool(tool)?;
             let templates = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed).ok()?;
             let template = templates.first()?.clone();
-            let canaries = NumberedCanaries::new(self.settings.seed, tool);
+            let canaries = Canaries::of_tool(self.settings.seed, tool);
             Some((templates, Callee { tool, template, canaries }))
         })
     }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::canary::{ArgumentTemplate, NumberedCanaries, members_of};
+use super::canary::{ArgumentTemplate, members_of};
 use super::clients::{Clients, NumberedAnswer, ToolRequest};
 use super::{Torture, WritePair};
 use crate::check::CheckEnd;
+use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
 use crate::event::Exchange;
 use crate::plan::CheckContext;
@@ -148,7 +149,7 @@ impl Read {
     async fn shows(
         &self,
         clients: &Clients<'_>,
-        canaries: &NumberedCanaries,
+        canaries: &Canaries,
         write: &NumberedAnswer,
     ) -> Result<bool, CheckEnd> {
         let canary = canaries.of(write.number);
@@ -168,7 +169,7 @@ impl Read {
     pub(crate) async fn look_for(
         &self,
         clients: &Clients<'_>,
-        canaries: &NumberedCanaries,
+        canaries: &Canaries,
         writes: &[&NumberedAnswer],
         suspects: &BTreeSet<u64>,
         readers: Readers,
@@ -214,7 +215,7 @@ fn sample<'a>(writes: &[&'a NumberedAnswer], suspects: &BTreeSet<u64>) -> Vec<&'
 
 impl ReadBack {
     /// Adds an answer in which writes were looked for.
-    fn take(&mut self, reply: Option<SessionReply>, numbers: &[u64], canaries: &NumberedCanaries) {
+    fn take(&mut self, reply: Option<SessionReply>, numbers: &[u64], canaries: &Canaries) {
         let counted = reply.as_ref().map(|reply| canaries.counted_in(&text(reply))).unwrap_or_default();
         if self.is_complete() {
             self.call = reply.map(|reply| exchange(&self.title, &reply));
@@ -262,7 +263,7 @@ pub(crate) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Resul
 /// The first of these reads that show a write.
 pub(crate) async fn that_show(
     clients: &Clients<'_>,
-    canaries: &NumberedCanaries,
+    canaries: &Canaries,
     reads: &[Read],
     write: &NumberedAnswer,
 ) -> Result<Vec<Read>, CheckEnd> {

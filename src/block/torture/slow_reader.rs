@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use super::burst::{Burst, BurstReading};
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::Clients;
 use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{passed, show};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::unread_posts::UnreadPosts;
 use super::{Torture, TortureCheck};
+use crate::check::canary::Canaries;
 use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -66,7 +67,7 @@ pub(crate) struct SlowReaderFault {
 /// A tool to call.
 struct Echo<'a> {
     tool: &'a str,
-    canaries: NumberedCanaries,
+    canaries: Canaries,
     learned: EchoedArguments,
 }
 
@@ -95,7 +96,7 @@ impl<'a> SlowReaderTrial<'a> {
         for tool in tools.iter().take(MOST_TOOLS) {
             let Some(listed) = self.context.catalog.tool(tool) else { continue };
             let Ok(templates) = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed) else { continue };
-            let canaries = NumberedCanaries::new(self.settings.seed, tool);
+            let canaries = Canaries::of_tool(self.settings.seed, tool);
             let mut study = EchoStudy { tool, clients, canaries };
             if let Some(learned) = study.learn(&templates).await? {
                 return Ok(Some(Echo { tool, canaries: study.canaries, learned }));

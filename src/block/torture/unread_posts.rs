@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, ToolRequest, some_unanswered};
 use super::slow_reader::SlowReaderFault;
 use crate::check::CheckEnd;
+use crate::check::canary::Canaries;
 use crate::event::Finding;
 use crate::session::{FailureReason, RawExchange};
 use crate::transport::http::{ExchangeEnd, ReadUntil};
@@ -29,7 +30,7 @@ pub(crate) struct UnreadPosts<'a> {
     pub(crate) clients: &'a Clients<'a>,
     pub(crate) tool: &'a str,
     pub(crate) template: &'a ArgumentTemplate,
-    pub(crate) canaries: &'a mut NumberedCanaries,
+    pub(crate) canaries: &'a mut Canaries,
     pub(crate) patience: Duration,
 }
 
@@ -48,7 +49,7 @@ impl UnreadPosts<'_> {
         let (session, owner) = self.clients.first();
         let deadline = Instant::now() + self.patience * 2 + FILLING;
         let (mut begins, mut reading, mut texts) = (Vec::new(), Vec::new(), Vec::new());
-        for number in self.canaries.next(RESPONSES) {
+        for number in self.canaries.take(RESPONSES) {
             let text = self.canaries.of(number);
             let params = self.params(&text, size);
             let (_, line) = session.request_line("tools/call", params);
@@ -59,7 +60,7 @@ impl UnreadPosts<'_> {
             texts.push(text);
             reading.push(async move { session.exchange_raw(owner, &request).await });
         }
-        let others = self.canaries.next(2);
+        let others = self.canaries.take(2);
         let meanwhile = async {
             self.clients.wait(FILLING).await;
             let served = self.is_other_served(others.start).await;
@@ -101,7 +102,7 @@ impl UnreadPosts<'_> {
     /// How long a text may be that the tool repeats.
     async fn longest_text(&mut self) -> Result<usize, CheckEnd> {
         for size in TEXT_BYTES {
-            let number = self.canaries.next(1).start;
+            let number = self.canaries.take(1).start;
             let text = self.canaries.of(number);
             let params = self.params(&text, size);
             let reply = self.clients.request(0, ToolRequest { method: "tools/call", params }).await?;

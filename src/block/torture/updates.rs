@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use super::Torture;
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Delivery, begin};
 use super::faults::{Confirmation, SeenFault};
 use super::finding::passed;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
 use crate::check::CheckEnd;
+use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -51,7 +52,7 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(begun) => begun,
         Err(result) => return *result,
     };
-    let canaries = NumberedCanaries::new(settings.seed, tool);
+    let canaries = Canaries::of_tool(settings.seed, tool);
     let study = WriteStudy { context, settings, tool, clients: &clients, canaries };
     let mut trial = UpdateTrial { study, seen: None };
     let judged = trial.judge(&templates).await;

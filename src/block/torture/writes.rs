@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Torture;
-use super::canary::{ArgumentTemplate, NumberedCanaries};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, Concurrent, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
 use super::identifiers::identifier_of;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use crate::check::CheckEnd;
+use crate::check::canary::Canaries;
 use crate::check::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
@@ -34,7 +35,7 @@ pub(crate) struct WriteStudy<'a> {
     pub(crate) settings: &'a Torture,
     pub(crate) tool: &'a str,
     pub(crate) clients: &'a Clients<'a>,
-    pub(crate) canaries: NumberedCanaries,
+    pub(crate) canaries: Canaries,
 }
 
 /// Arguments that write, and the reads that show what they write.

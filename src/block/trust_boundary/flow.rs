@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::arrival::{MarkerArrival, MarkerSearch};
 use super::{FlowAction, FlowStep, TrustBoundary, sampling};
+use crate::check::canary::{CanaryArrival, CanarySearch};
 use crate::event::Finding;
 use crate::plan::{CheckContext, CloseServer, FreshServers, OpenServer};
 use crate::session::{Session, SessionReply, SessionRequest};
@@ -26,9 +26,9 @@ pub(crate) struct FlowExchange {
     /// Whether it is answered with a result that is no error.
     pub(crate) is_served: bool,
     /// The marker in what was sent to the protected server.
-    pub(crate) arrival: Option<MarkerArrival>,
+    pub(crate) arrival: Option<CanaryArrival>,
     /// The marker in a prompt with which the protected server instructs the client's model.
-    pub(crate) prompt: Option<MarkerArrival>,
+    pub(crate) prompt: Option<CanaryArrival>,
     /// Whether the server that is not trusted asks the client for the context of all servers.
     pub(crate) wants_foreign_context: bool,
     /// Whether the step is one of a tool that makes a text harmless.
@@ -68,7 +68,7 @@ pub(crate) async fn run(
             return Err(broken(found));
         }
     };
-    let search = markers.map(|markers| MarkerSearch::new(&markers.hostile));
+    let search = markers.map(|markers| CanarySearch::new(&markers.hostile));
     let mut flow =
         TextFlow { boundary, context, markers, search, names: context.names.clone(), run: FlowRun::default() };
     let made = flow.steps(&from, &to).await;
@@ -87,7 +87,7 @@ struct TextFlow<'a> {
     boundary: &'a TrustBoundary,
     context: &'a CheckContext<'a>,
     markers: Option<&'a Markers>,
-    search: Option<MarkerSearch>,
+    search: Option<CanarySearch>,
     names: Names,
     run: FlowRun,
 }
@@ -161,7 +161,7 @@ impl TextFlow<'_> {
         tool: Option<&str>,
         session: &Session,
         reply: &SessionReply,
-    ) -> Option<MarkerArrival> {
+    ) -> Option<CanaryArrival> {
         let protected = self.boundary.tool.as_ref().is_none_or(|own| tool == Some(&own.value));
         if !protected || step.server.value != self.boundary.to.value {
             return None;

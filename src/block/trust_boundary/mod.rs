@@ -5,7 +5,6 @@
 //! ([`flow`], [`arrival`], [`verdict`]). No model takes part: the suite says in steps how data gets from one server to the
 //! other, and every text that the first one answers gets a marker, as if its author were hostile.
 
-mod arrival;
 mod cases;
 mod flow;
 mod sampling;

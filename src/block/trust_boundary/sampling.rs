@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::arrival::{MarkerArrival, MarkerSearch};
+use crate::check::canary::{CanaryArrival, CanarySearch};
 use crate::wire::{Direction, Frame};
 
 /// The request.
@@ -28,7 +28,7 @@ pub(crate) fn wants_foreign_context(params: &Value) -> bool {
 }
 
 /// The marker in the prompt that instructs the model; messages may hold any text.
-pub(crate) fn in_system_prompt(search: &MarkerSearch, params: &Value) -> Option<MarkerArrival> {
+pub(crate) fn in_system_prompt(search: &CanarySearch, params: &Value) -> Option<CanaryArrival> {
     search.find(&params["systemPrompt"], "systemPrompt")
 }
 
@@ -48,6 +48,6 @@ mod tests {
         }
         assert!(asked_in(&json!({"id": 1, "method": "roots/list"})).is_empty());
         assert!(wants_foreign_context(&params));
-        assert!(in_system_prompt(&MarkerSearch::new("kw1"), &params).is_some());
+        assert!(in_system_prompt(&CanarySearch::new("kw1"), &params).is_some());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::TrustBoundary;
 use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
-use crate::check::canary::RandomCanaries;
+use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -37,7 +37,7 @@ async fn run(boundary: &TrustBoundary, context: &CheckContext<'_>) -> CheckResul
         return shown(refused_as_written(refused), &plain);
     }
     // Two that have nothing in common.
-    let markers = Markers { hostile: RandomCanaries::new().make(), harmless: RandomCanaries::new().make() };
+    let markers = Markers { hostile: Canaries::random().make(), harmless: Canaries::random().make() };
     match flow::run(boundary, context, untrusted.as_ref(), Some(&markers)).await {
         Ok(run) => shown(judge(boundary, &run), &run),
         Err(stop) => stopped(stop),
