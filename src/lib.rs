@@ -73,4 +73,6 @@ pub mod transport;
 pub mod wire;
 
 #[doc(hidden)]
+pub use mcprove_files as files;
+#[doc(hidden)]
 pub use mcprove_source as source;

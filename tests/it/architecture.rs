@@ -12,7 +12,7 @@ use crate::harness::{files, root};
 
 /// Bottom to top, as in `docs/architecture.md`. A module may use only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
-    &["source"],
+    &["files", "source"],
     &["wire", "redact", "reliability"],
     &["transport", "injection", "path"],
     &["session"],

@@ -4,9 +4,10 @@
 //! installs them, and `MCPROVE_FULL=1` asks for them.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
@@ -205,6 +206,36 @@ fn servers_that_ask_for_roots_keep_to_them() {
     });
     assert_eq!(cases.iter().map(verdict).collect::<BTreeSet<_>>(), expected.collect());
     assert_eq!(leftovers(&scene), [""; 0]);
+}
+
+/// Every file below a folder, with its content.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().into_path());
+    entries.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect()
+}
+
+#[test]
+fn a_link_in_the_place_of_a_canary_folder_leads_nowhere() {
+    for (number, pattern) in ["*-mcprove-*", "*-mcprove-*/canary.*", "files/mcprove-*"].into_iter().enumerate() {
+        let scene = Scene::copied("cases/security-probes", &format!("security-swapped-{number}"));
+        let victim = scene.folder.join("victim");
+        fs::create_dir_all(victim.join(".git")).unwrap();
+        for (name, text) in [("canary.md", "mine"), ("letter.txt", "dear"), (".git/config", "[core]"), ("today.md", "")]
+        {
+            fs::write(victim.join(name), text).unwrap();
+        }
+        let before = contents(&victim);
+        let suite = format!(
+            "suite: Swapped\nserver: {{ command: [python3, ../../servers/swapping.py, victim, '{pattern}'], scratch: true }}\n\
+             security: {{ scan: false, root: files, packs: [path-traversal] }}\narguments: {{ read_note: {{ path: today.md }} }}\n"
+        );
+        scene.write("swapped.yml", &suite);
+        let cases = cases(&scene, "mcprove run swapped.yml --filter 'name(/^security: /)'");
+        assert_eq!(contents(&victim), before, "{pattern}");
+        let is_outside = !pattern.starts_with("files");
+        let codes: BTreeSet<&str> = cases.iter().filter_map(|case| case["findings"][0]["code"].as_str()).collect();
+        assert_eq!(codes.contains("path-escape"), is_outside, "{pattern}: {cases:?}");
+    }
 }
 
 #[test]

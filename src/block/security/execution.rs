@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::SecuritySettings;
-use super::outside::WatchedFolder;
+use super::outside::{WatchedFolder, replaced};
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
@@ -94,8 +94,9 @@ async fn run(check: &ExecutionCheck, context: &CheckContext<'_>) -> CheckResult 
         tokio::time::sleep(AFTER_LAST_CALL).await;
         search.judge(None);
     }
+    let halt = halt.err().or_else(|| search.folder.replacement().map(replaced));
     drop(search);
-    probed.end(halt.err(), "none was executed").await
+    probed.end(halt, "none was executed").await
 }
 
 /// Whether a parameter takes a text that is not meant to be executed; all texts of a tool that the suite names.
@@ -136,6 +137,9 @@ impl ExecutionSearch<'_, '_> {
                 if is_meant || reached == Some(payload.interpreter) {
                     continue;
                 }
+                if let Some(replacement) = self.folder.replacement() {
+                    return Err(replaced(replacement));
+                }
                 self.sent.push(SentPayload { payload, parameter: parameter.name().to_owned() });
                 let reply = self.probed.call(&arguments).await;
                 reached = self.judge(reply.as_ref().ok().and_then(Option::as_ref)).or(reached);
@@ -147,7 +151,7 @@ impl ExecutionSearch<'_, '_> {
 
     /// Reports the payload whose file is there, and says what it reached.
     fn judge(&mut self, reply: Option<&SessionReply>) -> Option<Interpreter> {
-        let is_left = |sent: &SentPayload| self.folder.path().join(&sent.payload.leaves).exists();
+        let is_left = |sent: &SentPayload| self.folder.has(&sent.payload.leaves);
         let at = self.sent.iter().rposition(is_left)?;
         let sent = self.sent.swap_remove(at);
         let _ = self.folder.restore();

@@ -1,15 +1,17 @@
 //! Folders with canaries beside the folder that a server may read, and empty ones in which a program would leave a file.
 //!
-//! They are removed when they are dropped, which is also what happens when a run is interrupted or a check panics.
+//! They are removed when they are dropped, which is also what happens when a run is interrupted or a check panics. A
+//! server may put something else in their place: that is neither read, restored nor removed.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::check::CheckEnd;
 use crate::check::canary::{Canaries, CanarySearch};
+use crate::files::{Access, Folder, Kind};
 
 /// The largest file that is compared, in bytes.
 const LARGEST: u64 = 4096;
@@ -17,85 +19,153 @@ const LARGEST: u64 = 4096;
 /// A fresh folder, and what is in it.
 #[derive(Debug)]
 pub(crate) struct WatchedFolder {
+    parent: Folder,
+    name: String,
     path: PathBuf,
-    /// Links to it from elsewhere.
-    links: Vec<PathBuf>,
+    /// `None` while it is removed.
+    folder: Option<Folder>,
+    /// A link to it, and the folder that holds the link.
+    link: Option<PlantedLink>,
     /// The files that belong there, by name.
     planted: BTreeMap<String, String>,
 }
 
+#[derive(Debug)]
+struct PlantedLink {
+    root: Folder,
+    name: String,
+}
+
 impl WatchedFolder {
     /// Makes a folder that nobody has.
-    pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
-        fs::create_dir(&path)?;
-        Ok(Self { path, links: Vec::new(), planted: BTreeMap::new() })
+    pub(crate) fn create(parent: &Path, name: String) -> io::Result<Self> {
+        let path = parent.join(&name);
+        let parent = Folder::open(parent)?;
+        let folder = Some(parent.create_folder(&name, Access::Shared)?);
+        Ok(Self { parent, name, path, folder, link: None, planted: BTreeMap::new() })
     }
 
     /// An empty one among the temporary files of this machine.
     pub(crate) fn temporary(canaries: &mut Canaries) -> io::Result<Self> {
-        Self::create(fs::canonicalize(std::env::temp_dir())?.join(format!("mcprove-{}", canaries.make())))
+        Self::create(&std::env::temp_dir().canonicalize()?, format!("mcprove-{}", canaries.make()))
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Whether an entry of this name is there.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.folder().is_some_and(|folder| folder.kind(name).is_some())
+    }
+
+    /// The kind of a file that somebody has put in the place of this folder.
+    pub(crate) fn replacement(&self) -> Option<&'static str> {
+        let kind = self.parent.kind(&self.name).filter(|_| self.folder().is_none())?;
+        Some(match kind {
+            Kind::Folder => "another folder",
+            Kind::Link => "a link",
+            Kind::File => "a file",
+            Kind::Other => "a pipe or a device",
+        })
+    }
+
+    /// The folder, as long as its path leads to it.
+    fn folder(&self) -> Option<&Folder> {
+        let there = self.parent.identity_of(&self.name).ok()?;
+        self.folder.as_ref().filter(|folder| folder.identity().is_ok_and(|own| own == there))
+    }
+
     fn plant(&mut self, name: String, text: String) -> io::Result<()> {
-        fs::write(self.path.join(&name), &text)?;
+        let folder = self.folder().ok_or_else(|| lost(&self.name))?;
+        folder.create(&name, text.as_bytes(), Access::Shared)?;
         self.planted.insert(name, text);
         Ok(())
     }
 
+    /// Makes the folder a Git repository, on a branch.
+    fn plant_repository(&self, branch: &str) -> io::Result<()> {
+        let folder = self.folder().ok_or_else(|| lost(&self.name))?;
+        let repository = folder.create_folder(REPOSITORY, Access::Shared)?;
+        repository.create_folder("objects", Access::Shared)?;
+        repository.create_folder("refs", Access::Shared)?.create_folder("heads", Access::Shared)?;
+        repository.create("HEAD", format!("ref: refs/heads/{branch}\n").as_bytes(), Access::Shared)?;
+        let config = b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
+        repository.create("config", config, Access::Shared)
+    }
+
     /// The entries that were added, changed or removed, in words.
     pub(crate) fn changes(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let there: BTreeMap<String, PathBuf> =
-            entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect();
-        let is_own = |name: &str| self.planted.contains_key(name) || name == REPOSITORY;
-        let added = there.keys().filter(|name| !is_own(name)).map(|name| format!("`{name}` was created"));
-        let changed = self.planted.iter().filter_map(|(name, text)| match there.get(name) {
-            None => Some(format!("`{name}` was removed")),
-            Some(path) => (read_short(path).as_ref() != Some(text)).then(|| format!("`{name}` was changed")),
+        if self.replacement().is_some() {
+            return Vec::new();
+        }
+        let Some(folder) = self.folder() else { return vec![format!("`{}` was removed", self.name)] };
+        let entries = folder.entries().unwrap_or_default();
+        let names: BTreeSet<_> = entries.iter().map(|entry| entry.name.to_string_lossy()).collect();
+        let added = names.iter().filter(|name| !self.is_own(name)).map(|name| format!("`{name}` was created"));
+        let changed = self.planted.iter().filter_map(|(name, text)| {
+            if names.contains(name.as_str()) {
+                return (!holds(folder, name, text)).then(|| format!("`{name}` was changed"));
+            }
+            Some(format!("`{name}` was removed"))
         });
         added.chain(changed).collect()
     }
 
-    /// Puts everything back as it was planted.
+    /// Puts everything back as it was planted, unless something else is in the place of the folder. What is older than
+    /// the folder, and was therefore moved into it, stays.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
-        let _ = fs::create_dir(&self.path);
-        for entry in fs::read_dir(&self.path)?.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !self.planted.contains_key(&name) && name != REPOSITORY {
-                remove(&entry.path());
+        if self.folder().is_none() {
+            // Fails where something is in its place.
+            self.folder = Some(self.parent.create_folder(&self.name, Access::Shared)?);
+        }
+        let folder = self.folder().ok_or_else(|| lost(&self.name))?;
+        for entry in folder.entries()? {
+            if !self.is_own(&entry.name.to_string_lossy()) {
+                folder.remove(&entry.name);
             }
         }
         for (name, text) in &self.planted {
-            if read_short(&self.path.join(name)).as_ref() != Some(text) {
-                remove(&self.path.join(name));
-                fs::write(self.path.join(name), text)?;
+            if !holds(folder, name, text) {
+                folder.remove(name);
+                folder.create(name, text.as_bytes(), Access::Shared)?;
             }
         }
         Ok(())
+    }
+
+    fn is_own(&self, name: &str) -> bool {
+        self.planted.contains_key(name) || name == REPOSITORY
     }
 }
 
 impl Drop for WatchedFolder {
     fn drop(&mut self) {
-        for link in &self.links {
-            let _ = fs::remove_file(link);
+        if let Some(PlantedLink { root, name }) = &self.link
+            && root.kind(name) == Some(Kind::Link)
+        {
+            let _ = root.remove_file(name);
         }
-        let _ = fs::remove_dir_all(&self.path);
+        if let Some(folder) = self.folder() {
+            folder.clear();
+            // Some systems remove no folder that is open.
+            self.folder = None;
+            let _ = self.parent.remove_folder(&self.name);
+        }
     }
 }
 
-fn remove(path: &Path) {
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
-    let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+fn holds(folder: &Folder, name: &str, text: &str) -> bool {
+    folder.read(name, LARGEST).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
-fn read_short(path: &Path) -> Option<String> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    (metadata.is_file() && metadata.len() <= LARGEST).then(|| fs::read_to_string(path).ok())?
+fn lost(name: &str) -> io::Error {
+    io::Error::other(format!("something else is in the place of `{name}`"))
+}
+
+/// The end of a check in which a server put something else in the place of a folder.
+pub(crate) fn replaced(replacement: &str) -> CheckEnd {
+    CheckEnd::inconclusive(format!("the folder in which an effect would show was replaced by {replacement}"))
 }
 
 /// The folder that makes another one a Git repository.
@@ -121,10 +191,14 @@ impl OutsideFolder {
     pub(crate) fn plant(root: &Path, ending: &str, links: bool) -> io::Result<Self> {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let mut outside = Self::plant_named(root, &format!("{name}-mcprove-"), ending)?;
-        let link = links.then(|| format!("mcprove-{}", Canaries::random().make()));
-        let link = link.filter(|link| make_link(&outside.folder.path, &root.join(link)));
-        outside.folder.links.extend(link.iter().map(|link| root.join(link)));
-        outside.link = link;
+        if links {
+            let (root, name) = (Folder::open(root)?, format!("mcprove-{}", Canaries::random().make()));
+            // Not every system has links.
+            if root.link(&outside.folder.path, &name).is_ok() {
+                outside.folder.link = Some(PlantedLink { root, name: name.clone() });
+                outside.link = Some(name);
+            }
+        }
         Ok(outside)
     }
 
@@ -138,18 +212,14 @@ impl OutsideFolder {
             return Err(io::Error::other("nothing is outside of the root of the file system"));
         };
         let sibling = format!("{beginning}{}", Canaries::random().make());
-        let mut folder = WatchedFolder::create(parent.join(&sibling))?;
+        let mut folder = WatchedFolder::create(parent, sibling.clone())?;
         // Their beginnings differ from everything that is asked for, too.
         let secrets = [(); 2].map(|()| Canaries::random().make());
         let file = format!("canary{ending}");
         folder.plant(file.clone(), format!("{}\n", secrets[0]))?;
         folder.plant(format!("{}{ending}", secrets[1]), String::new())?;
         if root.join(REPOSITORY).is_dir() {
-            let repository = folder.path.join(REPOSITORY);
-            fs::create_dir_all(repository.join("objects"))?;
-            fs::create_dir_all(repository.join("refs/heads"))?;
-            fs::write(repository.join("HEAD"), format!("ref: refs/heads/{}\n", secrets[1]))?;
-            fs::write(repository.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")?;
+            folder.plant_repository(&secrets[1])?;
         }
         Ok(Self { folder, file, relative: format!("../{sibling}"), link: None, secrets })
     }
@@ -170,23 +240,15 @@ impl OutsideFolder {
     }
 }
 
-#[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> bool {
-    std::os::unix::fs::symlink(target, link).is_ok()
-}
-
-#[cfg(not(unix))]
-fn make_link(_: &Path, _: &Path) -> bool {
-    false
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn canaries_are_planted_watched_restored_and_removed() {
-        let mut around = WatchedFolder::temporary(&mut Canaries::random()).unwrap();
+        let around = WatchedFolder::temporary(&mut Canaries::random()).unwrap();
         let root = around.path().join("files");
         fs::create_dir(&root).unwrap();
         let mut outside = OutsideFolder::plant(&root, ".md", true).unwrap();
@@ -206,6 +268,62 @@ mod tests {
         drop(outside);
         assert_eq!(fs::read_dir(&root).unwrap().count(), 0);
         assert!(!path.exists());
-        around.planted.clear();
+    }
+
+    /// Something that a server does with the folder (first path), given a folder that is none of ours (second path).
+    type Trick = (&'static str, fn(&Path, &Path));
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_elsewhere_is_touched_whatever_is_put_in_place() {
+        use std::os::unix::fs::symlink;
+        let tricks: [Trick; 7] = [
+            ("a link for the folder", |own, victim| {
+                fs::remove_dir_all(own).unwrap();
+                symlink(victim, own).unwrap();
+            }),
+            ("another folder for the folder", |own, victim| {
+                fs::remove_dir_all(own).unwrap();
+                fs::rename(victim, own).unwrap();
+                symlink(own, victim).unwrap();
+            }),
+            ("a link for the file", |own, victim| {
+                fs::remove_file(own.join("canary.md")).unwrap();
+                symlink(victim.join("canary.md"), own.join("canary.md")).unwrap();
+            }),
+            ("a hard link for the file", |own, victim| {
+                fs::remove_file(own.join("canary.md")).unwrap();
+                fs::hard_link(victim.join("canary.md"), own.join("canary.md")).unwrap();
+            }),
+            ("a link in the folder", |own, victim| symlink(victim, own.join("new")).unwrap()),
+            ("a link for the file, deep", |own, victim| {
+                fs::remove_file(own.join("canary.md")).unwrap();
+                fs::create_dir_all(own.join("canary.md/deep")).unwrap();
+                symlink(victim, own.join("canary.md/deep/link")).unwrap();
+            }),
+            ("a pipe for the file", |own, _| {
+                fs::remove_file(own.join("canary.md")).unwrap();
+                assert!(std::process::Command::new("mkfifo").arg(own.join("canary.md")).status().unwrap().success());
+            }),
+        ];
+        for (name, trick) in tricks {
+            let around = WatchedFolder::temporary(&mut Canaries::random()).unwrap();
+            let (root, victim) = (around.path().join("files"), around.path().join("victim"));
+            fs::create_dir(&root).unwrap();
+            fs::create_dir(&victim).unwrap();
+            for file in ["canary.md", "other"] {
+                fs::write(victim.join(file), "mine").unwrap();
+            }
+            let mut outside = OutsideFolder::plant(&root, ".md", true).unwrap();
+            trick(outside.folder.path(), &victim);
+            let is_replaced = outside.folder.replacement().is_some();
+            assert_ne!(is_replaced, outside.effect(None).is_some(), "{name}");
+            assert_eq!(outside.folder.restore().is_err(), is_replaced, "{name}");
+            drop(outside);
+            assert_eq!(fs::read_dir(&victim).unwrap().count(), 2, "{name}");
+            for file in ["canary.md", "other"] {
+                assert_eq!(fs::read_to_string(victim.join(file)).unwrap(), "mine", "{name}");
+            }
+        }
     }
 }

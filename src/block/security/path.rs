@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::SecuritySettings;
-use super::outside::OutsideFolder;
+use super::outside::{OutsideFolder, replaced};
 use super::probed_tool::ProbedTool;
 use super::root::{AllowedFolder, FolderLimit, allowed_folder, roots_not_asked};
 use super::spelling::{PathSpelling, SpelledPath};
@@ -126,6 +126,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         Some(_) => search.in_tool().await,
         None => search.in_resources().await,
     };
+    search.report_replacement();
     let (is_limited, is_root_served) = (search.is_limited(), search.is_root_served);
     drop(search);
     let passed = format!("nothing from outside of {} came back or was touched", limit.as_str());
@@ -279,6 +280,10 @@ impl PathSearch<'_, '_> {
 
     /// Sends one path; `None` where the schema has no place for it, or the answer cannot be read.
     async fn send(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<Option<SessionReply>, CheckEnd> {
+        // The server would carry out the attack wherever the path leads by now.
+        if let Some(replacement) = self.replacement() {
+            return Err(replaced(replacement));
+        }
         match argument {
             None => self.probed.request("resources/read", json!({"uri": path})).await,
             Some(argument) => match argument.with(&json!(path)) {
@@ -301,6 +306,23 @@ impl PathSearch<'_, '_> {
         let is_there = unrelated.effect(reply.as_ref().map(|reply| &*reply.message)).is_some();
         let _ = unrelated.folder.restore();
         Ok(is_there)
+    }
+
+    /// The kind of a file that is in the place of a folder with canaries.
+    fn replacement(&self) -> Option<&'static str> {
+        let mut folders = std::iter::once(&self.outside).chain(&self.unrelated);
+        folders.find_map(|outside| outside.folder.replacement())
+    }
+
+    /// Only the server knows of the folder, whatever call had it replaced.
+    fn report_replacement(&mut self) {
+        let Some(replacement) = self.replacement() else { return };
+        let subject = self.probed.subject();
+        let message = format!("a folder outside was replaced by {replacement} while `{subject}` was attacked");
+        let mut found = Finding::new("path-escape", message);
+        found.help =
+            Some("the replacement is left as it is, and the attack ended; look at what the server did".to_owned());
+        self.probed.note(found, None);
     }
 
     fn tool_only_reads(&self) -> bool {
