@@ -7,8 +7,9 @@ mod marks;
 mod spelled;
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde_json::Value;
 
 use self::cut::{telling, telling_end, without_beginnings, without_endings};
@@ -145,7 +146,7 @@ impl Redactor {
 
     /// Knows this value too, in all its forms, from here on.
     pub fn learn(&self, secret: &str) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         Arc::make_mut(&mut known).learn(secret);
     }
 
@@ -161,7 +162,7 @@ impl Redactor {
     }
 
     fn capture_text(&self, secret: &str) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         if secret.len() >= SHORTEST && !known.captured.iter().any(|captured| captured == secret) {
             let known = Arc::make_mut(&mut known);
             known.learn(secret);
@@ -188,7 +189,7 @@ impl Redactor {
     }
 
     fn known(&self) -> Arc<KnownSecrets> {
-        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.known.read())
     }
 
     /// Whether there is nothing to hide.
