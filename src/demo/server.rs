@@ -1,8 +1,9 @@
 //! The demo server as rmcp's handler: one short method for each of the protocol's.
 
 use std::borrow::Cow;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::MutexGuard;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
     CustomRequest, CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
@@ -152,7 +153,7 @@ impl Demo {
 
     /// The directory.
     pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock()
     }
 
     /// The same, to be told apart from those of other conversations.

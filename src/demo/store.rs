@@ -2,9 +2,10 @@
 //! about the protocol.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::data_file::{DataFile, StoredUsers};

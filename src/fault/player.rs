@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::description;
@@ -363,7 +364,7 @@ impl FaultPlayer {
 
     /// Tells the faults what the server offers.
     pub fn learn(&self, catalog: &Catalog) {
-        self.memory().catalog.clone_from(catalog);
+        self.memory.lock().catalog.clone_from(catalog);
     }
 
     /// Ends all faults: from now on every message passes as it is.
@@ -378,12 +379,12 @@ impl FaultPlayer {
 
     /// The changes by faults so far, in order.
     pub fn strikes(&self) -> Vec<Strike> {
-        self.memory().strikes.clone()
+        self.memory.lock().strikes.clone()
     }
 
     /// The calls of tools that passed, in the order in which they were sent.
     pub fn calls(&self) -> Vec<PassedCall> {
-        self.memory().calls.clone()
+        self.memory.lock().calls.clone()
     }
 
     /// Whether a fault ended the server, or its connection, since the last connection was made.
@@ -402,7 +403,7 @@ impl FaultPlayer {
 
     /// The names of the faults that changed nothing so far, in declared order.
     pub fn idle(&self) -> Vec<&str> {
-        let memory = self.memory();
+        let memory = self.memory.lock();
         let is_idle = |fault: &&Fault| !memory.effective.contains(&fault.name);
         self.faults.iter().filter(is_idle).map(Fault::name).collect()
     }
@@ -410,7 +411,7 @@ impl FaultPlayer {
     /// Notes that the client waits for the answer of a call no longer.
     pub fn give_up(&self, call: usize) {
         let now = (self.clock)();
-        if let Some(call) = self.memory().calls.get_mut(call) {
+        if let Some(call) = self.memory.lock().calls.get_mut(call) {
             call.given_up = call.given_up.or(Some(now));
         }
     }
@@ -418,7 +419,7 @@ impl FaultPlayer {
     /// The scope of another conversation over streams.
     pub fn conversation(&self) -> String {
         self.has_ended.store(false, Ordering::Relaxed);
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         memory.conversations += 1;
         format!("conversation {}", memory.conversations)
     }
@@ -631,7 +632,7 @@ impl FaultPlayer {
         if self.needs.history {
             let mut exchange = request.exchange.clone();
             exchange.replies.extend(answer.cloned());
-            let mut memory = self.memory();
+            let mut memory = self.memory.lock();
             if memory.exchanges.len() < MOST_KEPT {
                 memory.exchanges.push(exchange);
             }
@@ -639,7 +640,7 @@ impl FaultPlayer {
         if let Some(ReplyContent::Message(message)) = answer.map(|answer| &answer.content)
             && let Some(Value::Array(tools)) = message["result"].get("tools").filter(|_| method == "tools/list")
         {
-            let mut memory = self.memory();
+            let mut memory = self.memory.lock();
             for tool in tools.iter().cloned().map(Tool::new) {
                 if memory.catalog.tool(&tool.name).is_none() {
                     memory.catalog.tools.push(tool);
@@ -650,7 +651,7 @@ impl FaultPlayer {
             answer.map(|answer| &answer.content).filter(|_| self.needs.earlier)
         {
             let kept = json!({ "request": request.parsed().message(), "answer": message });
-            self.memory().earlier.entry(request.scope.clone()).or_default().insert(method.to_owned(), kept);
+            self.memory.lock().earlier.entry(request.scope.clone()).or_default().insert(method.to_owned(), kept);
         }
     }
 
@@ -714,7 +715,7 @@ impl FaultPlayer {
         }
         if changed.own.iter().any(|reply| reply.content == ReplyContent::Stalled) {
             changed.loss = changed.loss.or(Some(AnswerLoss::Never));
-            self.memory().stalled.insert(request.scope.clone());
+            self.memory.lock().stalled.insert(request.scope.clone());
         }
         let is_stream = request.carrier() == Carrier::Stream;
         let is_the_end = |reply: &ServerReply| match reply.content {
@@ -733,7 +734,7 @@ impl FaultPlayer {
 
     /// Notes a call of a tool.
     fn take_in(&self, request: &mut LiveRequest) {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if request.exchange.tool().is_some() && memory.calls.len() < MOST_KEPT {
             request.call = Some(memory.calls.len());
             memory.calls.push(PassedCall {
@@ -750,7 +751,7 @@ impl FaultPlayer {
     /// Notes what came of a call in the end.
     fn conclude(&self, request: &LiveRequest, changed: &ChangedMessage, is_confirmed: bool) {
         let is_served = are_served(&changed.own);
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if let Some(call) = request.call.and_then(|at| memory.calls.get_mut(at)) {
             (call.is_served, call.is_confirmed) = (is_served, is_confirmed);
             call.answered = (!changed.own.is_empty()).then(|| (self.clock)() + changed.delay());
@@ -759,12 +760,12 @@ impl FaultPlayer {
 
     /// Whether a fault had the server fall silent there; until the faults end.
     fn is_stalled(&self, scope: &str) -> bool {
-        self.can_stall && !self.is_healed.load(Ordering::Relaxed) && self.memory().stalled.contains(scope)
+        self.can_stall && !self.is_healed.load(Ordering::Relaxed) && self.memory.lock().stalled.contains(scope)
     }
 
     /// Remembers that a fault changed something.
     fn struck(&self, fault: &Fault, request: &LiveRequest, changes: Vec<String>) {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if let Some(call) = request.call.filter(|_| !changes.is_empty()).and_then(|at| memory.calls.get_mut(at)) {
             call.is_struck = true;
         }
@@ -784,7 +785,7 @@ impl FaultPlayer {
         let ClientMessage::Message { method, params, .. } = &request.exchange.sent else { return 0 };
         // Whole arguments would fill the memory.
         let key = fnv(fnv(FNV, method.as_bytes()), canonical(params).as_bytes());
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         let mut next = |scope: &str| {
             let count = memory.asked.entry((scope.to_owned(), key)).or_default();
             *count += 1;
@@ -797,7 +798,7 @@ impl FaultPlayer {
 
     /// The offer of the server, and earlier exchanges with this one as the last.
     fn known(&self, request: &LiveRequest) -> (Catalog, Vec<MessageExchange>) {
-        let memory = self.memory();
+        let memory = self.memory.lock();
         let mut exchanges = memory.exchanges.clone();
         exchanges.push(request.exchange.clone());
         (memory.catalog.clone(), exchanges)
@@ -813,7 +814,7 @@ impl FaultPlayer {
         let turn = self.faults[at].on.turn;
         let is_of_server = turn.of_server || self.faults[at].on.burst().is_some();
         let scope = if is_of_server { String::new() } else { scope.to_owned() };
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         let count = memory.counts.entry((at, scope)).or_default();
         *count += 1;
         let count = *count;
@@ -829,16 +830,12 @@ impl FaultPlayer {
 
     fn names(&self, request: &LiveRequest, count: u64) -> Names {
         let mut names = request_names(&request.parsed());
-        let memory = self.memory();
+        let memory = self.memory.lock();
         let mut earlier = memory.earlier.get("").cloned().unwrap_or_default();
         earlier.extend(memory.earlier.get(&request.scope).cloned().unwrap_or_default());
         names.insert("earlier".to_owned(), earlier.into());
         names.insert("count".to_owned(), count.into());
         names
-    }
-
-    fn memory(&self) -> MutexGuard<'_, PlayerMemory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

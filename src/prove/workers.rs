@@ -1,9 +1,8 @@
 //! Work shared by threads, each with a runtime of its own.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
 use super::run::paused_runtime;
@@ -26,7 +25,7 @@ pub(crate) fn each<T: Sync, R: Send>(
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return Ok(()) };
             let made = work(&runtime, item);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((at, made));
+            done.lock().push((at, made));
         }
     };
     std::thread::scope(|scope| {
@@ -39,7 +38,7 @@ pub(crate) fn each<T: Sync, R: Send>(
         });
         joined.fold(mine, std::io::Result::and)
     })?;
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.into_inner();
     done.sort_by_key(|(at, _)| *at);
     Ok(done.into_iter().map(|(_, made)| made).collect())
 }

@@ -7,12 +7,13 @@ mod marks;
 mod spelled;
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde_json::Value;
 
 use self::cut::{telling, telling_end, without_beginnings, without_endings};
-pub use self::forms::{base64, from_base64};
+pub use self::forms::{base64, from_base64, percent_encode};
 pub use self::guess::{is_secret, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
 use self::spelled::Spelled;
@@ -145,7 +146,7 @@ impl Redactor {
 
     /// Knows this value too, in all its forms, from here on.
     pub fn learn(&self, secret: &str) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         Arc::make_mut(&mut known).learn(secret);
     }
 
@@ -161,7 +162,7 @@ impl Redactor {
     }
 
     fn capture_text(&self, secret: &str) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         if secret.len() >= SHORTEST && !known.captured.iter().any(|captured| captured == secret) {
             let known = Arc::make_mut(&mut known);
             known.learn(secret);
@@ -188,7 +189,7 @@ impl Redactor {
     }
 
     fn known(&self) -> Arc<KnownSecrets> {
-        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.known.read())
     }
 
     /// Whether there is nothing to hide.
@@ -276,7 +277,7 @@ fn masked(text: String, places: &[Range<usize>]) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::forms::{hexadecimal, percent_encoded};
+    use super::forms::hexadecimal;
     use super::*;
 
     #[test]
@@ -314,7 +315,7 @@ mod tests {
             "x s3cr&t/\"value y".to_owned(),
             base64(b"s3cr&t/\"value"),
             format!("Basic {}", base64(b"user:s3cr&t/\"value")),
-            percent_encoded("s3cr&t/\"value", "-._~"),
+            percent_encode("s3cr&t/\"value"),
             json!({"a": "s3cr&t/\"value"}).to_string(),
             "s3cr%26t%2f%22value".to_owned(),
             "s3cr&amp;t/&quot;value".to_owned(),

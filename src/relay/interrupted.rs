@@ -2,11 +2,11 @@
 //! with GET and the id of the last event that it has.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::locked;
 use super::traffic::RelayedExchange;
 
 /// How many requests are remembered; of more, the oldest ones count as unanswered.
@@ -44,7 +44,7 @@ impl InterruptedRequest {
 impl InterruptedRequests {
     /// Remembers a request whose stream ended with that event.
     pub(crate) fn keep(&self, exchange: &Arc<RelayedExchange>, last_event: String) {
-        let mut kept = locked(&self.0);
+        let mut kept = self.0.lock();
         kept.push_back(InterruptedRequest { exchange: Arc::clone(exchange), last_event });
         let forgotten = if kept.len() > MOST_KEPT { kept.pop_front() } else { None };
         drop(kept);
@@ -54,7 +54,7 @@ impl InterruptedRequests {
 
     /// Takes the request that an answer with this id belongs to.
     pub(crate) fn take(&self, stream: &ResumedStream<'_>, id: &Value) -> Option<Arc<RelayedExchange>> {
-        let mut kept = locked(&self.0);
+        let mut kept = self.0.lock();
         let is_meant = |request: &InterruptedRequest| {
             request.may_be_answered_on(stream) && request.exchange.live.request.id().as_ref() == Some(id)
         };
@@ -67,7 +67,7 @@ impl InterruptedRequests {
     /// The request during which a message is sent that carries its token for progress.
     pub(crate) fn during(&self, stream: &ResumedStream<'_>, message: &Value) -> Option<Arc<RelayedExchange>> {
         let token = message.pointer("/params/progressToken")?;
-        let kept = locked(&self.0);
+        let kept = self.0.lock();
         let meant = kept.iter().find(|request| {
             request.may_be_answered_on(stream) && request.exchange.live.request.progress_token() == Some(token)
         });
@@ -76,14 +76,14 @@ impl InterruptedRequests {
 
     /// Notes how far a stream went on.
     pub(crate) fn advance(&self, stream: &ResumedStream<'_>, last_event: &str) {
-        for request in locked(&self.0).iter_mut().filter(|request| request.goes_on_in(stream)) {
+        for request in self.0.lock().iter_mut().filter(|request| request.goes_on_in(stream)) {
             last_event.clone_into(&mut request.last_event);
         }
     }
 
     /// Gives up those of a session that has ended.
     pub(crate) fn give_up_session(&self, scope: &str) {
-        let mut kept = locked(&self.0);
+        let mut kept = self.0.lock();
         let all = std::mem::take(&mut *kept);
         let (ended, left): (VecDeque<_>, _) =
             all.into_iter().partition(|request| request.exchange.live.request.scope == scope);
@@ -94,7 +94,7 @@ impl InterruptedRequests {
 
     /// Gives up all that is left.
     pub(crate) fn give_up(&self) {
-        let left = std::mem::take(&mut *locked(&self.0));
+        let left = std::mem::take(&mut *self.0.lock());
         drop(left);
     }
 }

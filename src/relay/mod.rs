@@ -19,9 +19,10 @@ mod upstream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::hash::RandomState;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 pub use self::metrics::RelayMetrics;
@@ -142,7 +143,7 @@ impl Relay {
     /// Subscribes to the messages for another stream of the session.
     fn listen(&self, scope: &str) -> mpsc::UnboundedReceiver<Vec<u8>> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let mut listening = locked(&self.listening);
+        let mut listening = self.listening.lock();
         listening.retain(|(_, sender)| !sender.is_closed());
         listening.push((scope.to_owned(), sender));
         receiver
@@ -150,15 +151,11 @@ impl Relay {
 
     /// Sends messages on all streams of the session that are open.
     fn broadcast(&self, scope: &str, messages: &[Vec<u8>]) {
-        for (_, sender) in locked(&self.listening).iter().filter(|(known, _)| known == scope) {
+        for (_, sender) in self.listening.lock().iter().filter(|(known, _)| known == scope) {
             for message in messages {
                 // A client that went away in the meantime hears nothing.
                 let _ = sender.send(message.clone());
             }
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

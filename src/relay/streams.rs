@@ -7,17 +7,18 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 
 use super::traffic::RelayedExchange;
-use super::{BATCH, Relay, RelayStop, locked};
+use super::{BATCH, Relay, RelayStop};
 use crate::fault::{
     Arrival, ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply,
 };
@@ -261,7 +262,7 @@ impl StreamRelay {
         };
         match asking {
             Some(id) => {
-                let mut open = locked(&self.open);
+                let mut open = self.open.lock();
                 if heard.arrival == Some(Arrival::Twice) {
                     open.repeated.extend(id.clone());
                 }
@@ -284,7 +285,7 @@ impl StreamRelay {
             return;
         }
         let cancelled = request.params().get("requestId");
-        for open in locked(&self.open).waiting.iter().filter(|open| open.id.as_ref() == cancelled) {
+        for open in self.open.lock().waiting.iter().filter(|open| open.id.as_ref() == cancelled) {
             open.exchange.abandon();
         }
     }
@@ -325,7 +326,7 @@ impl StreamRelay {
 
     /// The request that an answer belongs to; answers without an id come in the order of what they answer.
     fn take_open(&self, id: Option<&Value>) -> Answered {
-        let mut open = locked(&self.open);
+        let mut open = self.open.lock();
         if let Some(at) = open.waiting.iter().position(|open| open.id.as_ref() == id) {
             return open.waiting.remove(at).map_or(Answered::Unasked, |open| Answered::First(open.exchange));
         }
@@ -341,7 +342,7 @@ impl StreamRelay {
     /// The request during which the server sends a message, as far as the message tells.
     fn request_of(&self, sent: &Value) -> Option<Arc<RelayedExchange>> {
         let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
-        let open = locked(&self.open);
+        let open = self.open.lock();
         let mut requests = open.waiting.iter().filter(|open| {
             let request = &open.exchange.live.request;
             (token.is_some() && request.progress_token() == token)

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::{Relay, RelayStop, locked};
+use super::{Relay, RelayStop};
 use crate::fault::{ChangedMessage, HeardMessage, LiveExchange, LiveRequest, ReplyContent, ServerReply};
 use crate::reliability::{CallOutcome, CallRecord};
 use crate::schema::Judge;
@@ -136,7 +137,7 @@ impl Relay {
         };
         let arguments = params.get("arguments").map(canonical).unwrap_or_default();
         let key = self.salt.hash_one((&task, &tool, arguments));
-        let mut intents = locked(&self.intents);
+        let mut intents = self.intents.lock();
         let mut number = 1;
         if intents.len() < MOST_INTENTS || intents.contains_key(&key) {
             let intent = intents.entry(key).or_insert(CallIntent { number: 1, is_over: false });
@@ -161,7 +162,7 @@ impl Relay {
         }
         exchange.is_struck.store(true, Ordering::Relaxed);
         let is_other = heard.bytes.as_deref().is_some_and(|heard| heard != bytes);
-        if let Some(call) = locked(&exchange.call).as_mut() {
+        if let Some(call) = exchange.call.lock().as_mut() {
             call.is_misheard = is_other;
         }
         let mut changes = Vec::new();
@@ -258,7 +259,7 @@ impl Relay {
 
     /// Tells of something that limits what the relay can do, once.
     pub(crate) fn note_once(&self, text: &str) {
-        let is_new = locked(&self.told).insert(text.to_owned());
+        let is_new = self.told.lock().insert(text.to_owned());
         if let Some(watcher) = self.watcher.as_ref().filter(|_| is_new) {
             self.refuse(watcher.note(text));
         }
@@ -282,7 +283,7 @@ impl Relay {
         if scope.is_empty() {
             return 0;
         }
-        let mut sessions = locked(&self.sessions);
+        let mut sessions = self.sessions.lock();
         let next = sessions.len() as u64 + 1;
         if let Some(known) = sessions.get(scope) {
             return *known;
@@ -306,7 +307,7 @@ impl Relay {
         else {
             return;
         };
-        let mut schemas = locked(&self.schemas);
+        let mut schemas = self.schemas.lock();
         for tool in tools {
             let (Some(name), Some(schema)) = (tool["name"].as_str(), tool.get("outputSchema")) else { continue };
             if schemas.len() >= MOST_TOOLS || schemas.contains_key(name) {
@@ -326,14 +327,14 @@ impl RelayedExchange {
     /// Notes what came of a call.
     fn conclude(&self, answer: Option<&ServerReply>, changed: &ChangedMessage) {
         let Some(relay) = self.relay.upgrade() else { return };
-        let Some(call) = locked(&self.call).take() else { return };
+        let Some(call) = self.call.lock().take() else { return };
         let own = changed.own.first().filter(|_| changed.loss.is_none());
         if own.is_some_and(asks_back) {
             return;
         }
         let is_altered = call.is_misheard || content_of(own) != content_of(answer);
         let outcome = own.map_or(CallOutcome::Unanswered, |own| outcome(own, is_altered));
-        if let Some(intent) = locked(&relay.intents).get_mut(&call.key).filter(|_| outcome.looks_good()) {
+        if let Some(intent) = relay.intents.lock().get_mut(&call.key).filter(|_| outcome.looks_good()) {
             intent.is_over = true;
         }
         let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| relay.conforms(&call.tool, own));
@@ -343,7 +344,7 @@ impl RelayedExchange {
     /// Notes that the client does not wait for an answer any more.
     pub(crate) fn abandon(&self) {
         let Some(relay) = self.relay.upgrade() else { return };
-        if let Some(call) = locked(&self.call).take() {
+        if let Some(call) = self.call.lock().take() {
             self.tell(&relay, call, (CallOutcome::Unanswered, None), Duration::ZERO);
         }
     }
@@ -362,7 +363,7 @@ impl RelayedExchange {
 impl Relay {
     /// Whether a result fits the output schema of its tool; `None` where nothing can be said.
     fn conforms(&self, tool: &str, own: &ServerReply) -> Option<bool> {
-        let judge = locked(&self.schemas).get(tool).cloned()?;
+        let judge = self.schemas.lock().get(tool).cloned()?;
         let ReplyContent::Message(message) = &own.content else { return None };
         let Some(structured) = message["result"].get("structuredContent") else { return Some(false) };
         judge.is_valid(structured)

@@ -4,10 +4,12 @@
 
 use std::fmt::Write as _;
 use std::io::{Write as _, stderr};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::event::{CaseResult, CaseStarted};
 use crate::source::{Style, duration_text, visible_line};
@@ -81,7 +83,7 @@ impl Progress {
     pub(crate) fn begin(style: Style, total: usize) -> Self {
         let state = Arc::new(Mutex::new(ProgressState::new(style, total)));
         let told = Arc::clone(&state);
-        let text = move |elapsed| told.lock().unwrap_or_else(PoisonError::into_inner).take_text(elapsed);
+        let text = move |elapsed| told.lock().take_text(elapsed);
         Self { state, _ticker: Ticker::start(text) }
     }
 
@@ -106,7 +108,7 @@ impl Progress {
     }
 
     fn with(&self, change: impl FnOnce(&mut ProgressState)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.state.lock());
     }
 }
 

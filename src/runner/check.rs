@@ -1,9 +1,10 @@
 //! Cases that a check decides rather than steps.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -99,7 +100,7 @@ impl<'a> TargetServers<'a> {
             return Ok(session);
         }
         let OpenSession { session, names } = self.target.set_up(session).await?;
-        *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        *self.learned.lock() = names;
         Ok(session)
     }
 
@@ -110,7 +111,7 @@ impl<'a> TargetServers<'a> {
                 return ClosedServer { exit: None, shutdown };
             }
             CloseServer::AfterTeardown if self.target.sets_up_probes() => {
-                let names = self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let names = self.learned.lock().clone();
                 // The server ends with it; calls that were made up may have taken away what it looks for.
                 self.target.run_teardown(session, names).await;
             }
@@ -147,7 +148,7 @@ impl StepRunner for TargetServers<'_> {
     fn run<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome> {
         Box::pin(async {
             let mut known = self.target.known_names().await;
-            known.extend(self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone());
+            known.extend(self.learned.lock().clone());
             known.extend(names.clone());
             let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: self.target.known_catalog() };
             let mut conversation = Conversation::new(speaker, known, &self.target);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::event::Exchange;
 use crate::wire::{Catalog, Tool};
@@ -39,13 +40,13 @@ impl History {
     /// Takes note of a valid call that was served.
     pub(crate) fn served(&self, exchange: &Exchange) {
         let key = key(exchange);
-        self.served.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        self.served.lock().insert(key);
     }
 
     /// Whether the same call was served before, and nothing that was sent since the beginning can explain that it is
     /// refused.
     pub(crate) fn has_served(&self, exchange: &Exchange) -> bool {
-        let served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        let served = self.served.lock();
         !self.has_written.load(Ordering::Relaxed) && served.contains(&key(exchange))
     }
 }

@@ -3,8 +3,8 @@
 //! Never more than are still wanted: every case is counted on once, and what is started for it is used or ended.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
 use super::target::SessionError;
@@ -65,12 +65,12 @@ impl ServerPool {
 
     /// Counts on so many sessions more.
     pub(crate) fn expect(&self, sessions: usize) {
-        self.lock().wanted += sessions;
+        self.state.lock().wanted += sessions;
     }
 
     /// The server that has waited longest, and others started in its place while more are wanted.
     pub(crate) fn take(&self, turn: SessionUse, start: impl Fn() -> StartingServer) -> Option<StartingServer> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if turn == SessionUse::First {
             state.wanted = state.wanted.saturating_sub(1);
         }
@@ -83,13 +83,9 @@ impl ServerPool {
 
     /// Everything that waits; nothing is started any more.
     pub(crate) fn drain(&self) -> Vec<StartingServer> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.wanted = 0;
         state.waiting.drain(..).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,7 +108,7 @@ mod tests {
             if taken.is_none() {
                 started.set(started.get() + 1);
             }
-            most = most.max(pool.lock().waiting.len());
+            most = most.max(pool.state.lock().waiting.len());
         }
         assert_eq!((started.get(), most), expected, "{limit} {announced} {reusable:?}");
     }

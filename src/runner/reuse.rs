@@ -5,9 +5,9 @@
 //! server, and only that counts: nobody pays for what another left behind.
 
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -43,16 +43,12 @@ struct SessionLease<'a>(&'a ReusableSessions);
 
 impl Drop for SessionLease<'_> {
     fn drop(&mut self) {
-        self.0.lock().busy -= 1;
+        self.0.state.lock().busy -= 1;
         self.0.through.notify_waiters();
     }
 }
 
 impl ReusableSessions {
-    fn lock(&self) -> MutexGuard<'_, ReuseState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A free session that will do; where nobody leaves one in the time that a start takes, one is to be started.
     async fn take(
         &self,
@@ -64,7 +60,7 @@ impl ReusableSessions {
             let mut through = pin!(self.through.notified());
             through.as_mut().enable();
             {
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 let at = state.free.iter().position(&will_do);
                 if at.is_some() || state.busy == 0 || Instant::now() >= deadline {
                     state.busy += 1;
@@ -77,7 +73,7 @@ impl ReusableSessions {
     }
 
     fn give(&self, opened: OpenSession) {
-        self.lock().free.push(opened);
+        self.state.lock().free.push(opened);
     }
 }
 
@@ -213,7 +209,7 @@ impl TargetSessions {
 
     /// Ends the sessions that are free.
     pub(crate) async fn end_free(&self) {
-        let free = std::mem::take(&mut self.reusable.lock().free);
+        let free = std::mem::take(&mut self.reusable.state.lock().free);
         for opened in free {
             self.close(&opened.session).await;
         }

@@ -4,7 +4,8 @@
 //! where a case of the target looks for a code, whatever breaks it is that case's to tell, wherever it came up.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::diagnosis;
 use crate::event::{CheckResult, Finding, Outcome, Reason};
@@ -32,7 +33,7 @@ struct ScanState {
 impl ScanResults {
     /// Takes note of what a case looks for.
     pub(crate) fn claim(&self, codes: &[String]) {
-        self.lock().claimed.extend(codes.iter().cloned());
+        self.0.lock().claimed.extend(codes.iter().cloned());
     }
 
     /// Takes in what was found in a session; returns what no other case tells.
@@ -43,7 +44,7 @@ impl ScanResults {
         frames: &[Frame],
     ) -> Vec<OwnedViolation> {
         let found = without_message_parts(found);
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         for owned in &found {
             let [finding] = &diagnosis::of_violations(std::slice::from_ref(owned), frames)[..] else { continue };
             let name = case.map(|case| case.name.clone()).unwrap_or_default();
@@ -57,7 +58,7 @@ impl ScanResults {
 
     /// Takes in how often each code could have been found in a session that is over.
     pub(crate) fn count(&self, seen: &BTreeMap<&'static str, u32>) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         for (code, times) in seen {
             *state.seen.entry(code).or_default() += times;
         }
@@ -65,7 +66,7 @@ impl ScanResults {
 
     /// The verdict on some codes, once every session is over.
     pub(crate) fn check(&self, codes: &[String]) -> CheckResult {
-        let state = self.lock();
+        let state = self.0.lock();
         let of = |code: &String| state.found.get(code.as_str()).into_iter().flatten().take(MOST_TOLD).cloned();
         let findings: Vec<Finding> = codes.iter().flat_map(of).collect();
         let seen: u32 = codes.iter().filter_map(|code| state.seen.get(code.as_str())).sum();
@@ -75,10 +76,6 @@ impl ScanResults {
             (true, _) => (Outcome::Passed, None),
         };
         CheckResult { reason, findings, ..CheckResult::new(outcome) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ScanState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

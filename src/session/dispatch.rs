@@ -1,8 +1,9 @@
 //! Dispatches the server's messages in order until it ends.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
@@ -89,7 +90,7 @@ pub(crate) async fn run(
             () = wanted.notified() => return Some(intake),
             item = intake.next() => item,
         };
-        let mut state = lock(&state);
+        let mut state = state.lock();
         match item {
             // Whoever asked the server to end tore the line, not the server.
             Some(Incoming::TornLine(line)) if state.is_end_requested => state.record_unjudged(&line),
@@ -127,8 +128,4 @@ pub(crate) fn answer(state: &SessionState, replies: Vec<(u32, String)>, outgoing
 enum OutputState {
     Open,
     Closed,
-}
-
-fn lock(state: &Mutex<SessionState>) -> MutexGuard<'_, SessionState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,9 +6,9 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 

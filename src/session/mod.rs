@@ -25,9 +25,10 @@ mod state;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -154,11 +155,11 @@ impl Session {
 
     /// Keeps a permit to start until the server has given its first answer, or let its time pass.
     pub fn hold_while_starting(&self, permit: OwnedSemaphorePermit) {
-        *self.starting.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
+        *self.starting.lock() = Some(permit);
     }
 
     fn release_start(&self) {
-        drop(self.starting.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.starting.lock().take());
     }
 
     /// Whether it began with a handshake, or as a revision without one begins.

@@ -1,8 +1,9 @@
 //! Our side of a connection: sends messages, waits for answers by id.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -68,7 +69,7 @@ impl Connection {
 
     /// Takes over the incoming messages; `None` where no more can come.
     pub(crate) async fn take_intake(&self) -> Option<Intake> {
-        let dispatching = self.lock_closing().as_mut().and_then(|closing| closing.dispatching.take())?;
+        let dispatching = self.closing.lock().as_mut().and_then(|closing| closing.dispatching.take())?;
         self.wanted.notify_one();
         dispatching.await.ok().flatten()
     }
@@ -77,13 +78,9 @@ impl Connection {
     pub(crate) fn listen(&self, intake: Intake) {
         let (state, wanted) = (Arc::clone(&self.state), Arc::clone(&self.wanted));
         let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), state, wanted));
-        if let Some(closing) = self.lock_closing().as_mut() {
+        if let Some(closing) = self.closing.lock().as_mut() {
             closing.dispatching = Some(dispatching);
         }
-    }
-
-    fn lock_closing(&self) -> MutexGuard<'_, Option<Closing>> {
-        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How messages travel; known for certain once something has been answered.
@@ -92,7 +89,7 @@ impl Connection {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
@@ -188,7 +185,7 @@ impl Connection {
     }
 
     async fn end(&self, watch: Duration, order: Option<ShutdownOrder>) -> (ClosedSession, Option<Shutdown>) {
-        let closing = self.lock_closing().take();
+        let closing = self.closing.lock().take();
         let (mut ending, mut unreported_exit, mut shutdown) = (None, None, None);
         if let Some(Closing { stop, dispatching }) = closing {
             let mut dispatching = dispatching.unwrap_or_else(|| tokio::spawn(async { None }));
@@ -218,7 +215,7 @@ impl Connection {
 
     /// Ends the connection by force: a process of ours is killed. Nothing is left to report about its end.
     pub(crate) async fn kill(&self) {
-        let closing = self.lock_closing().take();
+        let closing = self.closing.lock().take();
         let Some(Closing { stop, dispatching }) = closing else { return };
         self.lock().is_end_requested = true;
         drop(stop);

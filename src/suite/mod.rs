@@ -26,12 +26,11 @@ pub(crate) use self::decode::{
 };
 pub(crate) use self::grammar::{INJECTED, RECOVERY, TOOLS};
 pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
-pub(crate) use self::model::is_match;
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
-    HttpCredentials, HttpFlavour, HttpUser, Level, Loop, MOST_PARALLEL, NamedTool, Need, Order, Payload, Property,
-    Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RunOptions, Server, Step, StepNeed,
-    Suite, Target, Test, Then, ToolSelection, Wanted,
+    HttpCredentials, HttpFlavour, HttpUser, Level, Loop, MOST_PARALLEL, NamePattern, NamedTool, Need, Order, Payload,
+    Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RunOptions, Server, Step,
+    StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
 };
 pub use self::snapshot::{Per, Snapshot};

@@ -3,11 +3,12 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -76,7 +77,7 @@ pub(crate) struct ReadGate {
 impl ReadGate {
     /// Shuts it for that time.
     pub(crate) fn shut(&self, time: Duration) {
-        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = self.until.lock();
         *until = (*until).max(Some(Instant::now() + time));
         self.is_shut.store(true, Ordering::Release);
     }
@@ -93,7 +94,7 @@ impl ReadGate {
         if !self.is_shut.load(Ordering::Acquire) {
             return None;
         }
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.until.lock()
     }
 }
 

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use process_wrap::tokio::ChildWrapper;
 
 /// The servers that run: each is the leader of its group.
@@ -22,7 +22,7 @@ impl RunningServer {
     pub(crate) fn started(
         start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
     ) -> io::Result<(Box<dyn ChildWrapper>, Self)> {
-        let mut servers = servers();
+        let mut servers = SERVERS.lock();
         let child = start()?;
         // One that has been waited for has none, and this one has not.
         let leader = child.id().unwrap_or_default();
@@ -40,17 +40,13 @@ impl RunningServer {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        servers().remove(&self.0);
+        SERVERS.lock().remove(&self.0);
     }
 }
 
 /// Whether a server runs that leads the group of this number.
 pub(crate) fn is_server(leader: u32) -> bool {
-    servers().contains(&leader)
-}
-
-fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
-    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+    SERVERS.lock().contains(&leader)
 }
 
 #[cfg(target_os = "linux")]
@@ -58,7 +54,6 @@ mod adopted {
     use std::collections::BTreeMap;
     use std::fs;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Mutex, PoisonError};
     use std::time::{Duration, Instant};
 
     use nix::errno::Errno;
@@ -66,6 +61,7 @@ mod adopted {
     use nix::sys::signal::{Signal, kill};
     use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
     use nix::unistd::Pid;
+    use parking_lot::Mutex;
 
     /// How long a stray may take to end by itself once its server has: a helper notices that a little later.
     const EXIT_GRACE: Duration = Duration::from_millis(300);
@@ -96,7 +92,7 @@ mod adopted {
         }
         let begun = Instant::now();
         while begun.elapsed() < KILL_TIMEOUT {
-            let servers = super::servers();
+            let servers = super::SERVERS.lock();
             let orphans = if servers.is_empty() { living_children() } else { Vec::new() };
             if orphans.is_empty() {
                 return;
@@ -122,7 +118,7 @@ mod adopted {
     pub fn killed_orphans() -> BTreeMap<String, usize> {
         kill_unneeded();
         let mut counted = BTreeMap::new();
-        for name in KILLED.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for name in KILLED.lock().values() {
             *counted.entry(name.clone()).or_default() += 1;
         }
         counted
@@ -185,7 +181,7 @@ mod adopted {
     /// A child that has ended keeps its number until it is waited for, so this reaches nobody else.
     fn kill_orphan(orphan: ListedProcess) {
         if kill(Pid::from_raw(orphan.id), Signal::SIGKILL).is_ok() {
-            KILLED.lock().unwrap_or_else(PoisonError::into_inner).insert(orphan.id, orphan.name);
+            KILLED.lock().insert(orphan.id, orphan.name);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What the agents of a run did, and the section that tells it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::repeat::{PassEstimate, PassedRuns};
@@ -38,13 +38,13 @@ pub(crate) struct AgentRow {
 
 impl AgentLog {
     pub(crate) fn add(&self, row: AgentRow) {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        self.rows.lock().push(row);
     }
 
     /// A section for each server and revision.
     pub(crate) fn sections(&self) -> Vec<Section> {
         let mut targets: BTreeMap<[String; 3], Vec<AgentRow>> = BTreeMap::new();
-        for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for row in self.rows.lock().iter() {
             targets.entry([&row.file, &row.server, &row.revision].map(String::clone)).or_default().push(row.clone());
         }
         targets.into_iter().map(|(target, rows)| section(target, rows)).collect()

@@ -1,10 +1,11 @@
 //! The results of the cases of a campaign, and the section that tells them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::KEY;
@@ -72,7 +73,7 @@ impl CampaignLog {
     /// The turn of the cases of a server that must not run at the same time.
     pub(crate) fn turn(&self, file: &str, server: &str) -> Arc<tokio::sync::Mutex<()>> {
         let target = CampaignTarget { file: file.to_owned(), server: server.to_owned() };
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.turns.lock();
         Arc::clone(turns.entry(target).or_default())
     }
 
@@ -83,13 +84,13 @@ impl CampaignLog {
     }
 
     pub(crate) fn add(&self, row: CampaignRow) {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        self.rows.lock().push(row);
     }
 
     /// A section for each server and revision.
     pub(crate) fn sections(&self, seed: u64) -> Vec<Section> {
         let mut targets: BTreeMap<CampaignTarget, Vec<CampaignRow>> = BTreeMap::new();
-        for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for row in self.rows.lock().iter() {
             let (file, server) = (row.file.clone(), row.server.clone());
             targets.entry(CampaignTarget { file, server }).or_default().push(row.clone());
         }

@@ -54,6 +54,6 @@ fn unknown_safe_tools(planner: &Planner<'_>, template: &Case, compliance: &Compl
     let Some(listed) = compliance.hints.get("safe_tools").filter(|_| !offer.catalog.tools.is_empty()) else {
         return Vec::new();
     };
-    let named = listed.items().iter().filter_map(Node::located_text).collect();
-    planner.unknown_tools(template, &ToolSelection::Named(named), offer.catalog)
+    let named = listed.items().iter().filter_map(Node::located_text);
+    planner.unknown_tools(template, &ToolSelection::named(named), offer.catalog)
 }

@@ -32,13 +32,13 @@ pub(crate) fn finding(change: &ServerChange, file: &str) -> Finding {
 
 /// An entry of `ignore:` that matches no change.
 pub(crate) fn needless(ignored: &IgnoredChange, changes: &[ServerChange]) -> Finding {
-    let parts = [("at", &ignored.at), ("what", &ignored.what)];
-    let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", value.as_deref()?)));
+    let parts = [("at", ignored.place()), ("what", ignored.what.as_deref())];
+    let said = parts.iter().filter_map(|(key, value)| Some(format!("{key}: {}", (*value)?)));
     let says = format!("`{{ {} }}` is ignored and matches no change", said.collect::<Vec<_>>().join(", "));
-    let near = ignored.at.as_deref().and_then(|at| nearest(at, changes.iter().map(|change| change.at.as_str())));
+    let near = ignored.place().and_then(|at| nearest(at, changes.iter().map(|change| change.at.as_str())));
     let help = near.map_or("take it out of `ignore`".to_owned(), |near| format!("did you mean `{near}`?"));
     // Which entry it is tells two of them apart.
-    let path = ignored.at.clone().or_else(|| ignored.what.clone());
+    let path = ignored.place().or(ignored.what.as_deref()).map(str::to_owned);
     Finding { help: Some(help), level: event::RequirementLevel::Should, path, ..Finding::new("needless-ignore", says) }
 }
 

@@ -16,7 +16,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::Node;
 use crate::source::grammar::{Object, Shape, alternative, key, required};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, is_match, selected_tools};
+use crate::suite::{BlockReader, NamePattern, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 
 pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
 
@@ -81,7 +81,7 @@ struct Differential {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IgnoredChange {
     /// Where, as a pattern.
-    at: Option<String>,
+    at: Option<NamePattern>,
     /// The kind of change.
     what: Option<String>,
     /// Why.
@@ -89,15 +89,19 @@ struct IgnoredChange {
 }
 
 impl IgnoredChange {
+    fn place(&self) -> Option<&str> {
+        self.at.as_ref().map(|at| at.name.value.as_str())
+    }
+
     /// Whether it may be meant for what tools answer.
     fn may_be_of_answers(&self) -> bool {
-        let at = self.at.as_deref().is_none_or(|at| at.starts_with("answers") || at.starts_with(['*', '?', '[', '{']));
+        let at = self.place().is_none_or(|at| at.starts_with("answers") || at.starts_with(['*', '?', '[', '{']));
         at && self.what.as_deref().is_none_or(|what| what.starts_with("answer-"))
     }
 
     /// Whether this is the change.
     fn is_about(&self, change: &drift::ServerChange) -> bool {
-        let at = self.at.as_deref().is_none_or(|pattern| is_match(pattern, &change.at));
+        let at = self.at.as_ref().is_none_or(|pattern| pattern.is_match(&change.at));
         at && self.what.as_deref().is_none_or(|what| what == change.what)
     }
 }
@@ -119,7 +123,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
         ignore: ignored
             .iter()
             .map(|item| IgnoredChange {
-                at: text(item, "at"),
+                at: item.get("at").and_then(Node::located_text).map(NamePattern::new),
                 what: text(item, "what"),
                 reason: text(item, "reason").unwrap_or_default(),
             })

@@ -1,7 +1,8 @@
 //! Tools that made a server end or fall silent.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 /// Tools at whose calls a server ended or fell silent: none but their own cases call them any more.
 #[derive(Debug, Default)]
@@ -10,15 +11,11 @@ pub(crate) struct CrashingTools(Mutex<BTreeSet<String>>);
 impl CrashingTools {
     /// Takes note of a tool.
     pub(crate) fn add(&self, tool: &str) {
-        self.lock().insert(tool.to_owned());
+        self.0.lock().insert(tool.to_owned());
     }
 
     /// Whether a tool is one of them.
     pub(crate) fn has(&self, tool: &str) -> bool {
-        self.lock().contains(tool)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().contains(tool)
     }
 }

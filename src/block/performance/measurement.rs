@@ -1,9 +1,9 @@
 //! The times of calls as figures, and the bounds that they must keep.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::to_value;
 
@@ -150,14 +150,14 @@ impl Measurements {
             is_few: bounds.calls_per_second.is_some_and(|least| measurement.calls_per_second < least),
             measurement,
         };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.retain(|other| other.key() != measured.key());
         all.push(measured);
     }
 
     /// A section for each server and revision.
     pub(crate) fn sections(&self) -> Vec<Section> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = self.0.lock().clone();
         all.sort_by(|one, other| one.key().cmp(&other.key()));
         all.chunk_by(|one, other| one.target() == other.target()).map(section).collect()
     }

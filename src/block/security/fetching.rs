@@ -15,6 +15,7 @@ use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
+use crate::redact::percent_encode;
 use crate::session::SessionReply;
 use crate::source::words;
 
@@ -240,7 +241,7 @@ fn fill(template: &str, url: &str) -> Option<String> {
             let value = match (is_address, operator) {
                 (false, _) => "x".to_owned(),
                 (true, "+" | "#") => url.to_owned(),
-                (true, _) => encoded(url),
+                (true, _) => percent_encode(url),
             };
             let expanded = match operator {
                 "?" | "&" => format!("{}{name}={value}", if number == 0 { operator } else { "&" }),
@@ -253,14 +254,6 @@ fn fill(template: &str, url: &str) -> Option<String> {
         rest = after;
     }
     has_address.then(|| filled + rest)
-}
-
-/// A text in which everything but letters, digits and `-._~` is percent-encoded.
-fn encoded(text: &str) -> String {
-    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    text.bytes()
-        .map(|byte| if is_kept(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -44,7 +45,7 @@ impl LoopbackListener {
 
     /// Whether somebody asked for a path that has this text.
     pub(crate) fn is_visited(&self, token: &str) -> bool {
-        self.visited.lock().unwrap_or_else(PoisonError::into_inner).contains(token)
+        self.visited.lock().contains(token)
     }
 }
 
@@ -73,7 +74,7 @@ async fn answer(mut stream: TcpStream, visited: Arc<Mutex<BTreeSet<String>>>, po
     let reply = if path.starts_with("/redirect/") {
         format!("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{port}/{token}\r\nContent-Length: 0\r\n")
     } else {
-        visited.lock().unwrap_or_else(PoisonError::into_inner).insert(token.to_owned());
+        visited.lock().insert(token.to_owned());
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n".to_owned()
     };
     let body = if path.starts_with("/redirect/") { "" } else { "mcprove" };

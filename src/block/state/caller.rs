@@ -10,6 +10,7 @@ use crate::generate::{InvalidValue, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder};
 use crate::plan::witness::filled_arguments;
+use crate::schema::{below, name_of};
 use crate::session::Session;
 use crate::wire::Tool;
 
@@ -178,7 +179,7 @@ impl CanaryCaller {
         text_places("", arguments, &mut places);
         let optional = self.safe_arguments.iter().flat_map(SafeArguments::optional_texts);
         let absent = optional.filter(|name| arguments.get(name.as_str()).is_none());
-        places.extend(absent.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))));
+        places.extend(absent.map(|name| below("", &name)));
         places
     }
 
@@ -247,7 +248,7 @@ fn put(value: &Value, place: &str, new: Value) -> Option<Value> {
     let (above, name) = place.rsplit_once('/')?;
     let above = made.pointer_mut(above)?;
     match above {
-        Value::Object(members) => drop(members.insert(name.replace("~1", "/").replace("~0", "~"), new)),
+        Value::Object(members) => drop(members.insert(name_of(name), new)),
         Value::Array(items) => *items.get_mut(name.parse::<usize>().ok()?)? = new,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
     }
@@ -261,7 +262,7 @@ fn text_places(at: &str, value: &Value, places: &mut Vec<String>) {
             items.iter().enumerate().for_each(|(index, item)| text_places(&format!("{at}/{index}"), item, places));
         }
         Value::Object(members) => members.iter().for_each(|(name, member)| {
-            text_places(&format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), member, places);
+            text_places(&below(at, name), member, places);
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

@@ -90,9 +90,9 @@ pub(crate) fn resumes_streams(planner: &Planner<'_>, settings: &StateSettings) -
 fn shared_tools(shared: &ToolSelection) -> ToolSelection {
     match shared {
         ToolSelection::All => ToolSelection::All,
-        ToolSelection::Named(patterns) => {
-            ToolSelection::Named(patterns.iter().filter(|pattern| !pattern.value.contains("://")).cloned().collect())
-        }
+        ToolSelection::Named(patterns) => ToolSelection::Named(
+            patterns.iter().filter(|pattern| !pattern.name.value.contains("://")).cloned().collect(),
+        ),
     }
 }
 

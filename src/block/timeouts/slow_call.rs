@@ -1,9 +1,10 @@
 //! The slow call of a server, found or named and measured alone, and a quick one to compare it with.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -101,7 +102,7 @@ impl SlowCalls {
     /// The calls of a server, measured in this session if they are not known yet.
     pub(crate) async fn of(&self, client: &CheckSession<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
         let key = format!("{}/{}", client.context.server_name, client.revision());
-        let cell = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let cell = Arc::clone(self.0.lock().entry(key).or_default());
         let mut has_measured = false;
         let case = client.context.owner;
         let measuring = async {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::relay::RelaySettings;
@@ -113,7 +114,7 @@ impl RelayLog {
             "faults": faults,
             "started_unix_ms": u64::try_from(started).unwrap_or_default(),
         });
-        if let Some(events) = &mut log.state().events {
+        if let Some(events) = &mut log.state.lock().events {
             events.write(&first).map_err(|error| unwritten(&events.path, &error))?;
         }
         Ok(log)
@@ -121,7 +122,7 @@ impl RelayLog {
 
     /// Writes the last event, and shows the figures; fails if events are missing.
     pub(crate) fn finish(&self, idle: &[&str]) -> Result<(), String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let figures = state.reliability.figures();
         // Whoever wanted to know has been told.
         let _ = self.write(&mut state, json!({ "type": "end", "figures": figures.json(), "idle_faults": idle }));
@@ -192,18 +193,14 @@ impl RelayLog {
     }
 
     fn metrics(&self) -> String {
-        let state = self.state();
+        let state = self.state.lock();
         state.metrics.text(&state.reliability.figures())
-    }
-
-    fn state(&self) -> MutexGuard<'_, LogState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RelayWatcher for RelayLog {
     fn changed(&self, change: &MessageChange) -> Result<(), String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.metrics.changed(change);
         self.show(&mut state, change);
         self.draw(&mut state);
@@ -224,7 +221,7 @@ impl RelayWatcher for RelayLog {
     }
 
     fn called(&self, call: &RelayedCall) -> Result<(), String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.metrics.called(call);
         state.reliability.add(&call.record);
         self.draw(&mut state);
@@ -250,7 +247,7 @@ impl RelayWatcher for RelayLog {
         if !self.is_quiet {
             self.tell(&format!("warning: {}", visible_line(text)));
         }
-        self.write(&mut self.state(), json!({ "type": "note", "text": text }))
+        self.write(&mut self.state.lock(), json!({ "type": "note", "text": text }))
     }
 }
 

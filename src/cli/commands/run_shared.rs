@@ -1,11 +1,12 @@
 //! The observer of a run, shared by two threads: the one that runs, and the one that waits for signals and may have to
 //! end a run that hangs.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::run_watch::RunWatch;
@@ -84,7 +85,7 @@ impl SharedWatch {
     }
 
     fn take_watch(&self) -> Option<RunWatch> {
-        self.0.watch.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.watch.lock().take()
     }
 
     fn with(&self, tell: impl FnOnce(&mut RunWatch)) {
@@ -92,7 +93,7 @@ impl SharedWatch {
         if self.0.is_abandoned.load(Ordering::Acquire) {
             wait_for_the_end();
         }
-        match self.0.watch.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        match self.0.watch.lock().as_mut() {
             Some(watch) => tell(watch),
             None => wait_for_the_end(),
         }

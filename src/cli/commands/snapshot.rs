@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use parking_lot::Mutex;
 use serde_json::{Map, json};
 
 use super::signals::{self, RunEnding, RunningTask, Urgency};
@@ -245,7 +246,7 @@ impl SnapshotArgs {
         }
         let typed = Sources::default().add(SourceFile::new("--tool", self.tool.join(" ")));
         let place = Span { source: typed, start: 0, end: 0 };
-        ToolSelection::Named(self.tool.iter().map(|name| Located::new(name.clone(), place)).collect())
+        ToolSelection::named(self.tool.iter().map(|name| Located::new(name.clone(), place)))
     }
 
     /// The parts of a server to record; calls of an earlier snapshot are repeated.
@@ -311,10 +312,10 @@ fn recorded(
     let doing: Arc<Mutex<String>> = Arc::default();
     let is_done = Arc::clone(&doing);
     let _ticker = Ticker::start(move |elapsed| {
-        let doing = is_done.lock().unwrap_or_else(PoisonError::into_inner);
+        let doing = is_done.lock();
         format!("… {}: {}\n", duration_text(elapsed), visible_line(&doing))
     });
-    let show = |text: String| *doing.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    let show = |text: String| *doing.lock() = text;
     let recorder = Recorder { args, before, show: &show };
     let ran = runtime.block_on(async {
         tokio::select! {

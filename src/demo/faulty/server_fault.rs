@@ -3,8 +3,9 @@
 use std::future::pending;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::{CallToolResult, ErrorData, ListToolsResult, ReadResourceResult, ServerResult};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -121,13 +122,13 @@ impl ServerFault {
     /// Takes note of a stream on which a client listens.
     pub(crate) fn listens(&self, say: impl Fn(Value) + Send + Sync + 'static) {
         if self.hooks.tells_everybody {
-            locked(&self.memory.listeners).push(Box::new(say));
+            self.memory.listeners.lock().push(Box::new(say));
         }
     }
 
     /// The number of bytes that the server has leaked.
     pub fn leaked_bytes(&self) -> usize {
-        locked(&self.memory.leaked_bytes).iter().map(Vec::len).sum()
+        self.memory.leaked_bytes.lock().iter().map(Vec::len).sum()
     }
 
     pub(crate) fn hooks(&self) -> &'static Hooks {
@@ -221,21 +222,21 @@ impl FaultMemory {
     /// Keeps an answer of the conversations with one directory.
     pub(crate) fn keep(&self, store: &SharedStore, call: &str, answer: &CallToolResult) {
         let kept = KeptAnswer { store: Arc::clone(store), call: call.to_owned(), answer: answer.clone() };
-        let mut answers = locked(&self.answers);
+        let mut answers = self.answers.lock();
         answers.retain(|one| one.call != kept.call || !Arc::ptr_eq(&one.store, store));
         answers.push(kept);
     }
 
     /// An answer that was kept.
     pub(crate) fn kept(&self, store: &SharedStore, call: &str) -> Option<CallToolResult> {
-        let answers = locked(&self.answers);
+        let answers = self.answers.lock();
         let mut own = answers.iter().filter(|kept| Arc::ptr_eq(&kept.store, store));
         own.find(|kept| kept.call == call).map(|kept| kept.answer.clone())
     }
 
     /// Sends a message to every client that listens.
     pub(crate) fn tell_listeners(&self, message: &Value) {
-        locked(&self.listeners).iter().for_each(|listener| listener(message.clone()));
+        self.listeners.lock().iter().for_each(|listener| listener(message.clone()));
     }
 
     /// Remembers the users of earlier runs.
@@ -250,15 +251,11 @@ impl FaultMemory {
 
     /// The ids of requests that are not answered.
     pub(crate) fn open(&self) -> MutexGuard<'_, Vec<Value>> {
-        locked(&self.open)
+        self.open.lock()
     }
 
     /// Holds on to some memory for ever.
     pub(crate) fn leak(&self, bytes: usize) {
-        locked(&self.leaked_bytes).push(vec![1; bytes]);
+        self.leaked_bytes.lock().push(vec![1; bytes]);
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

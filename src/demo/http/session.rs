@@ -1,11 +1,12 @@
 //! Sessions, as the revisions up to 2025-11-25 have them: each with its own users, requests in flight, and streams.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, InitializeRequestParams, JsonRpcMessage,
     JsonRpcRequest, ProtocolVersion, RequestId,
@@ -92,14 +93,14 @@ impl Sessions {
                 name a revision in `params._meta`";
             return Err(refuse(message.to_owned()));
         };
-        let found = lock(&self.open).get(named).cloned();
+        let found = self.open.lock().get(named).cloned();
         found.ok_or_else(|| unknown(named, id))
     }
 
     /// Refuses requests in a session of another user, as if there were none.
     pub(crate) fn admit(&self, headers: &HeaderMap, caller: Caller) -> Result<(), Refused> {
         let Ok(Some(named)) = super::single(headers, &SESSION_ID) else { return Ok(()) };
-        match lock(&self.open).get(named) {
+        match self.open.lock().get(named) {
             Some(session) if session.user != caller.user => Err(unknown(named, None)),
             Some(_) | None => Ok(()),
         }
@@ -158,7 +159,7 @@ impl Sessions {
         let started = AtomicI64::new(0);
         let session =
             Session { conduct, user: caller.user, owner, revision, client, store, input, running, started, streams };
-        lock(&self.open).insert(name, Arc::new(session));
+        self.open.lock().insert(name, Arc::new(session));
         Ok(response)
     }
 
@@ -168,11 +169,11 @@ impl Sessions {
         if !self.conduct.fault.hooks().ends_sessions {
             return Ok(());
         }
-        lock(&self.open).retain(|_, open| !Arc::ptr_eq(open, &session));
+        self.open.lock().retain(|_, open| !Arc::ptr_eq(open, &session));
         session.input.send_replace(Input::Ended);
         // Streams of requests end with their answers.
-        let running: Vec<_> = lock(&session.running).iter().map(|running| Arc::clone(&running.log)).collect();
-        for log in lock(&session.streams).kept.values() {
+        let running: Vec<_> = session.running.lock().iter().map(|running| Arc::clone(&running.log)).collect();
+        for log in session.streams.lock().kept.values() {
             if !running.iter().any(|running| Arc::ptr_eq(running, log)) {
                 log.end();
             }
@@ -248,7 +249,7 @@ impl Session {
         };
         let found = last.split_once('-').and_then(|(stream, from)| {
             let (stream, from) = (stream.parse().ok()?, from.parse().ok()?);
-            let log = lock(&self.streams).kept.get(&stream).cloned()?;
+            let log = self.streams.lock().kept.get(&stream).cloned()?;
             (from <= log.said()).then_some((log, Numbering { stream: Some(stream), from, opening: Opening::Plain }))
         });
         let Some((log, numbering)) = found else {
@@ -267,7 +268,7 @@ impl Session {
             Asking::Impossible => (None, None),
         };
         let log = exchange::start(demo.owned_by(self.owner.clone()), Some(self.client.clone()), request, line);
-        let mut running = lock(&self.running);
+        let mut running = self.running.lock();
         running.retain(|running| !running.log.is_over());
         running.push(Running { id, log: Arc::clone(&log), answers });
         log
@@ -275,7 +276,7 @@ impl Session {
 
     /// Hands an answer of the client to whoever asked.
     fn take(&self, answer: &ClientJsonRpcMessage) {
-        for answers in lock(&self.running).iter().filter_map(|running| running.answers.as_ref()) {
+        for answers in self.running.lock().iter().filter_map(|running| running.answers.as_ref()) {
             answers.take(answer);
         }
     }
@@ -289,7 +290,7 @@ impl Session {
     }
 
     fn events(&self, log: Arc<Log>) -> Response {
-        let mut streams = lock(&self.streams);
+        let mut streams = self.streams.lock();
         let stream = streams.opened;
         streams.opened += 1;
         streams.kept.insert(stream, Arc::clone(&log));
@@ -303,7 +304,7 @@ impl Session {
     }
 
     fn say(&self, answer: &Value) {
-        let running = lock(&self.running);
+        let running = self.running.lock();
         for asked in running.iter().filter(|running| answer["id"] == running.id.clone().into_json_value()) {
             asked.log.say(answer.clone());
         }
@@ -313,7 +314,7 @@ impl Session {
         let ClientNotification::CancelledNotification(cancelled) = notification else {
             return;
         };
-        let running = lock(&self.running);
+        let running = self.running.lock();
         for asked in running.iter().filter(|running| Some(&running.id) == cancelled.params.request_id.as_ref()) {
             asked.log.cancel();
         }
@@ -346,8 +347,4 @@ fn unknown(named: &str, id: Option<&Value>) -> Refused {
     let message = format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
     let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
     Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

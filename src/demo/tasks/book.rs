@@ -1,9 +1,10 @@
 //! The tasks that there are, in the order in which they began. Each is there for its owner alone, and for a while.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, ErrorData};
 use rmcp::service::RequestContext;
@@ -143,7 +144,7 @@ impl Tasks {
 impl Book {
     /// The tasks whose time is not over.
     fn current(&self) -> MutexGuard<'_, IndexMap<String, Arc<Task>>> {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks.lock();
         let now = Instant::now();
         tasks.retain(|_, task| {
             let is_current = now < task.expires;

@@ -1,8 +1,9 @@
 //! One task: where it stands, who waits for it, and how it ends. An end is final.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResult, ErrorData, InputRequest, InputRequests, NotificationMetaObject, ProgressNotificationParam,
@@ -138,7 +139,7 @@ impl Task {
 
     /// Waits for the end, or until its time is over; what is said about progress meanwhile goes to `listener`.
     pub(crate) async fn end(&self, listener: &Peer<RoleServer>) -> Option<Stage> {
-        lock(&self.listeners).push(listener.clone());
+        self.listeners.lock().push(listener.clone());
         let mut state = self.state.subscribe();
         tokio::select! {
             biased;
@@ -159,7 +160,7 @@ impl Task {
         let mut meta = NotificationMetaObject::new();
         meta.insert(RELATED.to_owned(), json!({ "taskId": self.id }));
         progress.meta = Some(meta);
-        let mut listeners = lock(&self.listeners).clone();
+        let mut listeners = self.listeners.lock().clone();
         // Each message goes to one stream only, and over HTTP a stream ends with its answer.
         while let Some(listener) = listeners.pop() {
             if listener.notify_progress(progress.clone()).await.is_ok() {
@@ -174,7 +175,7 @@ impl Task {
             return None;
         }
         let (sender, answer) = oneshot::channel();
-        *lock(&self.answer) = Some(sender);
+        *self.answer.lock() = Some(sender);
         self.settle(Stage::Asking([(key.to_owned(), question)].into()));
         answer.await.ok()
     }
@@ -183,7 +184,7 @@ impl Task {
     pub(crate) fn answer(&self, answers: &serde_json::Map<String, Value>) {
         let Stage::Asking(questions) = self.state().stage else { return };
         let Some(answer) = questions.keys().find_map(|key| answers.get(key)) else { return };
-        if let Some(sender) = lock(&self.answer).take() {
+        if let Some(sender) = self.answer.lock().take() {
             self.settle(Stage::Working);
             // A task that was stopped meanwhile reads no answers.
             let _ = sender.send(answer.clone());
@@ -194,8 +195,4 @@ impl Task {
 /// The task that a request is worked on as, if it is one.
 pub(crate) fn task_of(context: &rmcp::service::RequestContext<RoleServer>) -> Option<&Arc<Task>> {
     context.extensions.get()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,7 +17,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::shape::Graph;
-use crate::schema::{Judges, SchemaId, each_place};
+use crate::schema::{Judges, SchemaId, each_place, name_of};
 
 pub use breach::{Breach, InvalidValue};
 use candidate::InvalidCandidate;
@@ -172,7 +172,7 @@ fn weight(value: &Value) -> usize {
 fn subject(at: &str) -> String {
     let mut written = String::new();
     for step in at.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
+        let step = name_of(step);
         let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
         let (before, after) = match (is_index, written.is_empty()) {
             (true, _) => ("[", "]"),

@@ -1,7 +1,8 @@
 //! `output_schema`: the structured content is what the tool's declared `outputSchema` promises, and what the text says.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value as Json;
 
 use super::super::mismatch::{Mismatch, MismatchWeight};
@@ -41,7 +42,7 @@ impl OutputSchemaCheck {
     }
 
     fn judge(&self, schema: &Json) -> Result<Arc<Judge>, Unusable> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
             return Ok(Arc::clone(known));
         }

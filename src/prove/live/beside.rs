@@ -3,7 +3,9 @@
 //!
 //! The mutant changes what a response says, not when it comes or whether.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::super::replay::{ReplayLog, ReplayMoment};
 use crate::fault::{ChangedMessage, Fault, FaultPlayer, LiveExchange, LiveRequest, ReplyContent, ServerReply};
@@ -59,7 +61,7 @@ impl ResponseInterceptor for MutantBeside {
         let exchange = self.player.match_request(asked.of_case(owner), true);
         let Some(struck) = self.struck(&exchange, &response, &head.http) else { return response };
         let moment = ReplayMoment { owner: owner.to_owned(), frame: 0, session: 0 };
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).struck.push(moment);
+        self.log.lock().struck.push(moment);
         struck
     }
 }

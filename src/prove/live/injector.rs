@@ -4,8 +4,9 @@
 //! Messages that the mutant cannot change travel on at once and byte by byte.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -78,12 +79,8 @@ impl FaultInjector {
         Self { fault_context, lane, counter, open: Vec::new(), is_silent: false }
     }
 
-    fn conversation(&self) -> MutexGuard<'_, LiveConversation> {
-        self.fault_context.conversation.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn log(&self) -> MutexGuard<'_, ReplayLog> {
-        self.fault_context.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.fault_context.log.lock()
     }
 
     fn open(&mut self, message: &LiveMessage) -> Option<&mut OpenExchange> {
@@ -92,14 +89,14 @@ impl FaultInjector {
 
     /// Adds a reply to the conversation, with the time since its request.
     fn note(&self, at: usize, asked_at: Instant, reply: &ServerReply) {
-        self.conversation().add(at, ServerReply { after: asked_at.elapsed(), ..reply.clone() });
+        self.fault_context.conversation.lock().add(at, ServerReply { after: asked_at.elapsed(), ..reply.clone() });
     }
 
     /// Applies the mutant to an exchange, of which the first replies were handed on; `None` if it does not match.
     fn strike(&mut self, message: &LiveMessage, asked_at: Instant, told: usize) -> Option<ChangedMessage> {
         let (at, fault, elapsed) = (message.at?, self.fault_context.fault.clone(), asked_at.elapsed());
         let (told, replies) = {
-            let conversation = self.conversation();
+            let conversation = self.fault_context.conversation.lock();
             let known = conversation.known();
             let applied = fault.strikes(at, &known).then(|| fault.apply(at, &known).ok()).flatten()?;
             (known.exchanges[at].replies[..told].to_vec(), applied.replies)
@@ -137,7 +134,7 @@ impl LinkPlayer for FaultInjector {
             ClientMessage::Raw(_) => (None, None),
         };
         let exchange = MessageExchange { owner: owner.to_owned(), session, occurrence, sent, replies: Vec::new() };
-        let at = self.conversation().begin(&key, exchange);
+        let at = self.fault_context.conversation.lock().begin(&key, exchange);
         if id.is_some() {
             let holds = self.fault_context.expected.contains(&at);
             self.open.push(OpenExchange { at, asked_at: Instant::now(), holds, held: Vec::new(), told: 0 });
@@ -152,7 +149,7 @@ impl LinkPlayer for FaultInjector {
         let is_doubled = message.is_request
             && !self.is_silent
             && fault.is_heard_twice()
-            && message.at.is_some_and(|at| fault.strikes(at, &self.conversation().known()));
+            && message.at.is_some_and(|at| fault.strikes(at, &self.fault_context.conversation.lock().known()));
         if is_doubled {
             self.log().struck.push(message.moment.clone());
         }

@@ -13,8 +13,9 @@ mod start;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 
 use self::beside::MutantBeside;
@@ -276,7 +277,7 @@ impl LiveRunner<'_> {
             },
         );
         let results = self.run(plan, tamper, bail);
-        let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let log = log.lock().clone();
         RunResults { log, ..results }
     }
 

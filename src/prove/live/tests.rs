@@ -191,7 +191,7 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
     );
     let options = Options { parallel: Some(parallel), tamper: Some(tamper), ..super::super::tests::options() };
     super::super::tests::recorded(&super::super::tests::plan(&tests), &options);
-    let last = log.last().unwrap().lock().unwrap();
+    let last = log.last().unwrap().lock();
     last.struck.iter().map(|moment| moment.owner.clone()).collect()
 }
 

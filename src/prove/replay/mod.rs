@@ -5,7 +5,9 @@
 mod session;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use self::session::ReplaySession;
 use super::recording::{ExchangeKey, MessageNumber, RunRecording, SessionNumbers, TargetRecording};
@@ -105,10 +107,6 @@ impl ReplayServer {
 
     /// The log so far.
     pub(crate) fn log(&self) -> ReplayLog {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ReplayLog> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock().clone()
     }
 }

@@ -62,7 +62,7 @@ impl ReplaySession {
         }
         let key = ExchangeKey::of(owner, said);
         let server = Arc::clone(&self.server);
-        let number = self.counter.count(&self.lane, &key, &mut server.lock().sessions);
+        let number = self.counter.count(&self.lane, &key, &mut server.log.lock().sessions);
         let found = server.indexed.lanes.get(&self.lane).and_then(|index| index.find(&key, number));
         let moment = || ReplayMoment { owner: owner.to_owned(), frame: context.frame, session: number.session };
         let (Some(at), Some(lane)) = (found, server.indexed.recording.lanes.get(&self.lane)) else {
@@ -73,7 +73,7 @@ impl ReplaySession {
         let changed = server.changes.get(&self.lane).and_then(|changes| changes.get(&at));
         self.has_struck_the_start |= changed.is_some() && owner.is_empty();
         if changed.is_some() {
-            server.lock().struck.push(moment());
+            server.log.lock().struck.push(moment());
         }
         self.play(changed.unwrap_or(&exchange.replies), context)
     }
@@ -90,14 +90,14 @@ impl ReplaySession {
     /// A notification needs no answer; a request without one leaves the recording.
     fn unknown(&mut self, said: &ClientMessage, context: RequestContext, moment: ReplayMoment) -> Vec<Scheduled> {
         let ClientMessage::Message { id, .. } = said else {
-            self.server.lock().left.push(moment);
+            self.server.log.lock().left.push(moment);
             return Vec::new();
         };
         let Some(id) = id else { return Vec::new() };
         if moment.owner.is_empty() && self.has_struck_the_start {
             return Vec::new();
         }
-        self.server.lock().left.push(moment);
+        self.server.log.lock().left.push(moment);
         let message = format!("{NOT_RECORDED}: {}", asked_text(said));
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message}});
         let reply = ServerReply { after: std::time::Duration::ZERO, content: ReplyContent::Message(error), http: None };

@@ -13,9 +13,7 @@ pub(crate) fn selected_tools(settings: &Node, key: &str) -> ToolSelection {
 pub(crate) fn tool_selection(node: Option<&Node>) -> ToolSelection {
     match node {
         Some(Node { value: Value::Text(text), .. }) if text == "*" => ToolSelection::All,
-        Some(node @ Node { value: Value::Text(_), .. }) => {
-            ToolSelection::Named(node.located_text().into_iter().collect())
-        }
-        other => ToolSelection::Named(texts(other)),
+        Some(node @ Node { value: Value::Text(_), .. }) => ToolSelection::named(node.located_text()),
+        other => ToolSelection::named(texts(other)),
     }
 }

@@ -28,8 +28,7 @@ pub use self::server::{
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, Test};
-pub use self::tools::ToolSelection;
-pub(crate) use self::tools::is_match;
+pub use self::tools::{NamePattern, ToolSelection};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
 
 /// One suite file with everything it includes.

@@ -1,33 +1,91 @@
-//! Which tools something works on.
+//! Tools and other things by name and pattern.
+
+use globset::{Glob, GlobMatcher};
 
 use crate::source::Located;
 
-/// Which tools a block works on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The tools that a block works on.
+#[derive(Debug, Clone)]
 pub enum ToolSelection {
     /// All of them.
     All,
-    /// Those whose names match one of these, where `*` stands for anything.
-    Named(Vec<Located<String>>),
+    /// Those whose names match one of these.
+    Named(Vec<NamePattern>),
 }
 
 impl ToolSelection {
+    /// The tools with these names, or whose names match these patterns.
+    pub fn named(names: impl IntoIterator<Item = Located<String>>) -> Self {
+        Self::Named(names.into_iter().map(NamePattern::new).collect())
+    }
+
     /// Whether a tool is selected.
     pub fn selects(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Named(patterns) => patterns.iter().any(|pattern| is_match(&pattern.value, tool)),
+            Self::Named(patterns) => patterns.iter().any(|pattern| pattern.is_match(tool)),
         }
     }
 
     /// The names and patterns that select none of these tools.
     pub fn idle<'a>(&'a self, offered: &'a [&str]) -> impl Iterator<Item = &'a Located<String>> {
         let patterns = if let Self::Named(patterns) = self { patterns.as_slice() } else { &[] };
-        patterns.iter().filter(move |pattern| !offered.iter().any(|tool| is_match(&pattern.value, tool)))
+        let idle = patterns.iter().filter(|pattern| !offered.iter().any(|tool| pattern.is_match(tool)));
+        idle.map(|pattern| &pattern.name)
     }
 }
 
-/// Whether a name fits a pattern, where `*` stands for anything.
-pub(crate) fn is_match(pattern: &str, tool: &str) -> bool {
-    globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(tool))
+/// A name, or a pattern of names in which `*` stands for anything; compiled once.
+#[derive(Debug, Clone)]
+pub struct NamePattern {
+    /// The name or pattern as it is written.
+    pub name: Located<String>,
+    /// The compiled pattern; `None` for a name.
+    glob: Option<GlobMatcher>,
+}
+
+impl PartialEq for NamePattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for NamePattern {}
+
+impl NamePattern {
+    /// Compiles a pattern; one that is malformed matches only itself.
+    pub fn new(name: Located<String>) -> Self {
+        let is_pattern = name.value.contains(['*', '?', '[', '{', '\\']);
+        let glob = is_pattern.then(|| Glob::new(&name.value).ok()).flatten();
+        Self { glob: glob.map(|glob| glob.compile_matcher()), name }
+    }
+
+    /// Whether a name matches.
+    pub fn is_match(&self, name: &str) -> bool {
+        self.glob.as_ref().map_or(self.name.value == name, |glob| glob.is_match(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Sources, Span};
+
+    #[test]
+    fn names_and_patterns_match() {
+        let source = Sources::default().add(SourceFile::new("suite.yml", String::new()));
+        let span = Span { source, start: 0, end: 0 };
+        for (pattern, name, expected) in [
+            ("add", "add", true),
+            ("add", "add_user", false),
+            ("add*", "add_user", true),
+            ("*/name", "tools/add/name", true),
+            ("{add,sub}", "sub", true),
+            ("[add", "[add", true),
+            ("[add", "add", false),
+        ] {
+            let pattern = NamePattern::new(Located::new(pattern.to_owned(), span));
+            assert_eq!(pattern.is_match(name), expected, "{pattern:?} and {name}");
+        }
+    }
 }

@@ -20,9 +20,10 @@ mod token;
 mod userinfo;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use reqwest::{Client, Method, Url};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
@@ -172,17 +173,9 @@ fn parsed(text: &str) -> Result<Url, ConnectError> {
 }
 
 impl HttpConnection {
-    fn session(&self) -> MutexGuard<'_, HttpSession> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn streams(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Headers that a session demands of every request in it.
     fn session_headers(&self) -> Vec<(String, String)> {
-        let session = self.session().clone();
+        let session = self.session.lock().clone();
         let mut headers = session.headers;
         headers.extend(session.id.map(|id| ("mcp-session-id".to_owned(), id)));
         headers
@@ -249,14 +242,14 @@ async fn run(
             None => None,
         };
         posts.tasks.shutdown().await;
-        shared.streams().abort_all();
+        shared.streams.lock().abort_all();
         drop(shared);
         // Whoever asked may have gone.
         let _ = shutdown.map(|shutdown| done.send(shutdown));
         return;
     }
     posts.tasks.shutdown().await;
-    shared.streams().abort_all();
+    shared.streams.lock().abort_all();
     if let Some(asked) = asked {
         end_session(&shared).await;
         if let Some(process) = process {
@@ -269,7 +262,7 @@ async fn run(
 
 /// Tells the server that its session is over; whether it cares is its own affair.
 async fn end_session(shared: &HttpConnection) {
-    let session = shared.session().clone();
+    let session = shared.session.lock().clone();
     if session.id.is_none() || session.endpoint.is_some() {
         return;
     }
@@ -307,7 +300,7 @@ impl Posts {
         };
         let (kind, era, frame) = (message.role, message.era, message.frame);
         if kind == MessageRole::Initialized {
-            self.shared.session().headers.clone_from(&message.headers);
+            self.shared.session.lock().headers.clone_from(&message.headers);
         }
         let (heard, is_heard) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
@@ -323,7 +316,7 @@ impl Posts {
         if matches!(kind, MessageRole::Notification | MessageRole::Initialized) {
             let _ = timeout(NOTIFICATION_TIMEOUT, is_heard).await;
         }
-        if kind == MessageRole::Initialized && era == Era::Session && self.shared.session().endpoint.is_none() {
+        if kind == MessageRole::Initialized && era == Era::Session && self.shared.session.lock().endpoint.is_none() {
             self.open_stream().await;
         }
     }
@@ -332,7 +325,7 @@ impl Posts {
     async fn open_stream(&self) {
         let (opened, is_opened) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
-        self.shared.streams().spawn(async move { stream::listen(&shared, opened).await });
+        self.shared.streams.lock().spawn(async move { stream::listen(&shared, opened).await });
         let _ = timeout(STREAM_OPEN_TIMEOUT, is_opened).await;
     }
 }

@@ -19,13 +19,13 @@ const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) async fn connect(shared: &std::sync::Arc<HttpConnection>) -> Result<Option<()>, HttpFailure> {
     let (found, is_found) = oneshot::channel();
     let listening = std::sync::Arc::clone(shared);
-    shared.streams().spawn(async move { listen(&listening, found).await });
+    shared.streams.lock().spawn(async move { listen(&listening, found).await });
     let silent = || HttpFailure::Endpoint("the server opened an event stream and sent no `endpoint` event".to_owned());
     match timeout(ENDPOINT_TIMEOUT, is_found).await {
         Err(_) => Err(silent()),
         Ok(Err(_)) => Ok(None),
         Ok(Ok(endpoint)) => {
-            shared.session().endpoint = Some(endpoint?);
+            shared.session.lock().endpoint = Some(endpoint?);
             Ok(Some(()))
         }
     }

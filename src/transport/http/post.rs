@@ -67,7 +67,7 @@ async fn exchange(
     heard: &mut Option<oneshot::Sender<()>>,
 ) -> Result<(), PostFailure> {
     let is_older = shared.flavour == HttpTransport::OldSse && message.role == MessageRole::Handshake;
-    if is_older && shared.session().endpoint.is_none() && old_sse::connect(shared).await?.is_none() {
+    if is_older && shared.session.lock().endpoint.is_none() && old_sse::connect(shared).await?.is_none() {
         let words = format!("`{}` does not open an event stream", shared.url);
         return Err(HttpFailure::Endpoint(words).into());
     }
@@ -84,7 +84,7 @@ async fn exchange(
 
 /// 2025-11-25, transports, backwards compatibility: what refuses `initialize` so may be a server of 2024-11-05.
 fn may_be_old_server(shared: &HttpConnection, message: &OutgoingMessage, failure: &HttpFailure) -> bool {
-    let is_open = shared.flavour == HttpTransport::Auto && shared.session().endpoint.is_none();
+    let is_open = shared.flavour == HttpTransport::Auto && shared.session.lock().endpoint.is_none();
     message.role == MessageRole::Handshake && is_open && matches!(failure.bare_status(), Some(400 | 404 | 405))
 }
 
@@ -93,7 +93,7 @@ async fn post_once(
     message: &OutgoingMessage,
     heard: &mut Option<oneshot::Sender<()>>,
 ) -> Result<(), PostFailure> {
-    let session = shared.session().clone();
+    let session = shared.session.lock().clone();
     let mut headers = message.headers.clone();
     headers.push(("content-type".to_owned(), "application/json".to_owned()));
     headers.push(("accept".to_owned(), "application/json, text/event-stream".to_owned()));
@@ -105,7 +105,7 @@ async fn post_once(
         head::HttpRequest { method: Method::POST, url, headers, body: message.bytes.clone(), form: message.form };
     let (response, http) = shared.send(request, Some(message.frame)).await?;
     if message.role == MessageRole::Handshake && http.is_success() {
-        shared.session().id = http.header("mcp-session-id").map(str::to_owned);
+        shared.session.lock().id = http.header("mcp-session-id").map(str::to_owned);
     }
     // Whoever waited for it may have gone on.
     let _ = heard.take().map(|heard| heard.send(()));
@@ -147,7 +147,7 @@ impl PostResponse<'_> {
             Ok(BodyKind::Nothing) => Ok(()),
             Err(failure) => {
                 if matches!(failure, HttpFailure::SessionLost(_)) {
-                    self.shared.session().id = None;
+                    self.shared.session.lock().id = None;
                 }
                 Err(self.failure_with_body(failure, body))
             }

@@ -5,8 +5,9 @@
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use reqwest::Url;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -127,7 +128,7 @@ impl Endpoint {
 
     /// Path and query, where messages are posted.
     pub fn target(&self) -> String {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = self.session.lock();
         path_and_query(session.endpoint.as_ref().unwrap_or(&self.url))
     }
 
@@ -154,7 +155,7 @@ impl Endpoint {
 
     /// The id that the server gave the session.
     pub fn session_id(&self) -> Option<String> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).id.clone()
+        self.session.lock().id.clone()
     }
 
     /// Connects, writes, reads, for a case; `Err` says why there was no connection.

@@ -152,21 +152,16 @@ impl RawResponse {
         is_there || matches!(self.framing, Framing::Ended)
     }
 
-    /// Takes the head where it is whole; `false` where more must come.
+    /// Takes the head if it is complete; `false` if more must come.
     fn take_head(&mut self) -> Result<bool, HttpFailure> {
         let rest = &self.received[self.seen..];
-        let Some(end) = rest.windows(4).position(|window| window == b"\r\n\r\n") else {
+        let Some((head, length)) = parse_head(rest)? else {
             if rest.len() > MAX_HEAD_BYTES {
                 return Err(HttpFailure::TooLarge("its headers have more than 1 MiB"));
             }
-            let begins = rest.len().min(5);
-            if rest[..begins] != b"HTTP/"[..begins] {
-                return Err(HttpFailure::NotHttp("it does not begin with `HTTP/`".to_owned()));
-            }
             return Ok(false);
         };
-        let head = parsed(&rest[..end])?;
-        self.seen += end + 4;
+        self.seen += length;
         if (100..200).contains(&head.http.status) && head.http.status != 101 {
             return Ok(true);
         }
@@ -273,23 +268,35 @@ impl Chunk {
     }
 }
 
-fn parsed(head: &[u8]) -> Result<ResponseHead, HttpFailure> {
-    let text = String::from_utf8_lossy(head);
-    let mut lines = text.split("\r\n");
-    let first = lines.next().unwrap_or_default();
-    let mut words = first.splitn(3, ' ');
-    let version = words.next().and_then(|word| word.strip_prefix("HTTP/"));
-    let status = words.next().filter(|word| word.len() == 3).and_then(|word| word.parse().ok());
-    let (Some(version), Some(status)) = (version, status) else {
-        return Err(HttpFailure::NotHttp(format!("its first line is {:?}", shorten(first, 80))));
+/// A head and its length in bytes; `None` if more must come.
+fn parse_head(bytes: &[u8]) -> Result<Option<(ResponseHead, usize)>, HttpFailure> {
+    let mut config = httparse::ParserConfig::default();
+    config.ignore_invalid_headers_in_responses(true).allow_spaces_after_header_name_in_responses(true);
+    let mut headers = vec![httparse::EMPTY_HEADER; memchr::memchr_iter(b'\n', bytes).count()];
+    let mut response = httparse::Response::new(&mut headers);
+    let length = match config.parse_response(&mut response, bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(HttpFailure::NotHttp(not_http(bytes, error))),
     };
-    let header = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-    };
-    let headers = lines.filter_map(header).collect();
-    let reason = words.next().unwrap_or_default().to_owned();
-    Ok(ResponseHead { version: version.to_owned(), reason, http: HttpHead { status, headers } })
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    let headers =
+        response.headers.iter().map(|header| (header.name.to_ascii_lowercase(), text(header.value))).collect();
+    let version = format!("1.{}", response.version.unwrap_or_default());
+    let reason = response.reason.unwrap_or_default().to_owned();
+    let http = HttpHead { status: response.code.unwrap_or_default(), headers };
+    Ok(Some((ResponseHead { version, reason, http }, length)))
+}
+
+fn not_http(bytes: &[u8], error: httparse::Error) -> String {
+    if !bytes.starts_with(b"HTTP/") {
+        return "it does not begin with `HTTP/`".to_owned();
+    }
+    if matches!(error, httparse::Error::HeaderName | httparse::Error::HeaderValue) {
+        return format!("its headers are malformed: {error}");
+    }
+    let first = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    format!("its first line is {:?}", shorten(&String::from_utf8_lossy(first), 80))
 }
 
 #[cfg(test)]
@@ -322,6 +329,7 @@ mod tests {
         check("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", ReadUntil::Body, "200 ok ended");
         check("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n", ReadUntil::Answer, "202  ended");
         check("HTTP/1.1 204 No Content\r\n\r\n", ReadUntil::Answer, "204  ended");
+        check("HTTP/1.1 200\r\nno header\r\ncontent-length : 1\r\n\r\nx", ReadUntil::Body, "200 x ended");
         check("HTTP/1.0 200 OK\r\n\r\nup to the end", ReadUntil::Body, "200 up to the end");
         check(
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 417 No\r\nContent-Length: 1\r\n\r\nx",
@@ -353,6 +361,11 @@ mod tests {
     #[test]
     fn what_is_not_http_is_told() {
         check("SSH-2.0\r\n", ReadUntil::Body, "0  the response to `GET` is not HTTP: it does not begin with `HTTP/`");
+        check(
+            "HTTP/1.1 OK\r\n",
+            ReadUntil::Body,
+            "0  the response to `GET` is not HTTP: its first line is \"HTTP/1.1 OK\"",
+        );
         let broken = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
         let expected = "200  the response to `GET` is not HTTP: a chunk of its body does not say how long it is";
         check(broken, ReadUntil::Body, expected);

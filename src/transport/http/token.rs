@@ -5,9 +5,10 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::http::Response as HttpResponse;
+use parking_lot::Mutex;
 use reqwest::{Client, Url};
 use rmcp::transport::auth::{
     AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataResolution, AuthorizationMetadataSource,
@@ -103,7 +104,7 @@ impl TokenSource {
         let asking = RecordingClient { client: needed.client.clone(), asked: Arc::default() };
         let asked = Arc::clone(&asking.asked);
         let token = self.request_token(needed, asking).await.map_err(|reason| {
-            let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = asked.lock();
             HttpFailure::NoToken(Box::new(explain(&asked, &reason)))
         })?;
         self.redactor.learn(&token);
@@ -194,7 +195,7 @@ impl OAuthHttpClient for RecordingClient {
             let (method, url) = (request.method().clone(), request.url().clone());
             let note = |answer| {
                 let title = visible_line(&format!("{method} {url}")).into_owned();
-                self.asked().push(OAuthExchange { title, is_post: method == "POST", answer });
+                self.asked.lock().push(OAuthExchange { title, is_post: method == "POST", answer });
             };
             let response = match self.client.execute(request).await {
                 Ok(response) => response,
@@ -212,12 +213,6 @@ impl OAuthHttpClient for RecordingClient {
             note(Ok((answer.status().as_u16(), answer.body().clone())));
             Ok(answer)
         })
-    }
-}
-
-impl RecordingClient {
-    fn asked(&self) -> MutexGuard<'_, Vec<OAuthExchange>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

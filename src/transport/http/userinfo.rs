@@ -1,5 +1,6 @@
 //! Credentials in an address: the one place that makes a header of them.
 
+use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
 use crate::redact::{base64, is_secret};
@@ -22,26 +23,15 @@ pub fn userinfo(address: &str) -> Option<UserInfo> {
     if user.is_empty() && password.is_none() {
         return None;
     }
-    let secret = decoded(password.as_deref().unwrap_or_default());
-    let pair = [decoded(&user), b":".to_vec(), secret.clone()].concat();
+    let decode = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let secret = decode(password.as_deref().unwrap_or_default());
+    let pair = [decode(&user), b":".to_vec(), secret.clone()].concat();
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let meant = String::from_utf8_lossy(&secret).into_owned();
     let token = Some(user).filter(|user| password.is_none() && is_secret("", user));
     let passwords = password.into_iter().flat_map(|written| [written, meant.clone()]).chain(token).collect();
     Some(UserInfo { url: url.into(), header: format!("Basic {}", base64(&pair)), passwords })
-}
-
-fn decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let meant = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(meant.unwrap_or(*first));
-        rest = if meant.is_some() { &behind[2..] } else { behind };
-    }
-    bytes
 }
 
 #[cfg(test)]

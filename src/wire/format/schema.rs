@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ReferencingError, ValidationError, ValidationOptions, Validator};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::source::shorten;
@@ -114,11 +115,11 @@ pub fn flaw(schema: &Value) -> Option<SchemaError> {
     let mut hasher = DefaultHasher::new();
     schema.hash(&mut hasher);
     let hash = hasher.finish();
-    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&hash) {
+    if let Some(known) = KNOWN.lock().get(&hash) {
         return known.clone();
     }
     let found = compile(schema).err().map(|error| judge(&error));
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock();
     if known.len() < MOST_KNOWN {
         known.insert(hash, found.clone());
     }

@@ -7,7 +7,7 @@ use crate::block::agents::run::{AgentCall, CallTarget};
 use crate::matching::{EXPECTATION, Expectation};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::{Diagnostic, Located, Node, Span, Value as YamlValue};
-use crate::suite::is_match;
+use crate::suite::NamePattern;
 
 /// Calls in a suite: names of tools, or with what their arguments must be like.
 pub(crate) const CALLS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&CALL)])));
@@ -30,7 +30,7 @@ static CALL: Object = Object {
 /// A call that is meant.
 #[derive(Debug, Clone)]
 pub(crate) struct CallPattern {
-    pub(crate) tool: Located<String>,
+    pub(crate) tool: NamePattern,
     pub(crate) server: Option<Located<String>>,
     expect: Vec<Expectation>,
 }
@@ -43,13 +43,13 @@ impl CallPattern {
 
     fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         if let Some(tool) = node.located_text() {
-            return Some(Self { tool, server: None, expect: Vec::new() });
+            return Some(Self { tool: NamePattern::new(tool), server: None, expect: Vec::new() });
         }
         let mut expect: Vec<Expectation> =
             node.get("args").and_then(|args| includes(args, found)).into_iter().collect();
         let written = node.get("expect").map(Node::items).unwrap_or_default();
         expect.extend(written.iter().filter_map(|item| Expectation::build(item, found)));
-        let tool = node.get("call")?.located_text()?;
+        let tool = NamePattern::new(node.get("call")?.located_text()?);
         Some(Self { tool, server: node.get("server").and_then(Node::located_text), expect })
     }
 
@@ -77,7 +77,7 @@ impl CallPattern {
 
     /// Whether it is about this tool.
     fn names(&self, tool: &str, view: &JudgedView<'_>) -> bool {
-        is_match(&self.tool.value, tool) || view.equal.are_equal(&self.tool.value, tool)
+        self.tool.is_match(tool) || view.equal.are_equal(&self.tool.name.value, tool)
     }
 
     /// Whether a call is one of its tool, also if it could not be made.
@@ -90,7 +90,7 @@ impl CallPattern {
     }
 
     pub(crate) fn span(&self) -> Span {
-        self.tool.span
+        self.tool.name.span
     }
 }
 

@@ -73,7 +73,8 @@ impl Judgement for GoldenPaths {
                 }]
             }
             None => {
-                let mut unknown = self.paths.iter().flatten().filter_map(|call| view.unknown_tool(&call.tool, run));
+                let mut unknown =
+                    self.paths.iter().flatten().filter_map(|call| view.unknown_tool(&call.tool.name, run));
                 if let Some(unknown) = unknown.next() {
                     return vec![unknown];
                 }
@@ -83,7 +84,7 @@ impl Judgement for GoldenPaths {
                 });
                 let furthest = missing.max_by_key(|(at, _)| *at);
                 let (span, wanted) = furthest.map_or((self.span, String::new()), |(at, path)| {
-                    (path[at].span(), format!(": `{}` is missing", path[at].tool.value))
+                    (path[at].span(), format!(": `{}` is missing", path[at].tool.name.value))
                 });
                 let path =
                     if self.paths.len() == 1 { "the golden path was not taken" } else { "no golden path was taken" };

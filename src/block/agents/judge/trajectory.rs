@@ -75,7 +75,7 @@ impl Judgement for Trajectory {
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         let named = self.wanted.iter().flat_map(|wanted| &wanted.calls);
-        let unknown: Vec<Finding> = named.filter_map(|call| view.unknown_tool(&call.tool, run)).collect();
+        let unknown: Vec<Finding> = named.filter_map(|call| view.unknown_tool(&call.tool.name, run)).collect();
         if !unknown.is_empty() {
             return unknown;
         }
@@ -100,11 +100,11 @@ impl WantedCalls {
         for (at, wanted) in self.calls.iter().enumerate() {
             let Some(call) = made.get(at) else {
                 let message =
-                    format!("call {} must be a call of `{}`, and the run ended before", at + 1, wanted.tool.value);
+                    format!("call {} must be a call of `{}`, and the run ended before", at + 1, wanted.tool.name.value);
                 return Some((wanted.span(), message));
             };
             if let Some(why) = wanted.mismatch(call, view) {
-                let message = format!("call {} must be a call of `{}`: {why}", at + 1, wanted.tool.value);
+                let message = format!("call {} must be a call of `{}`: {why}", at + 1, wanted.tool.name.value);
                 return Some((wanted.span(), message));
             }
         }
@@ -115,9 +115,10 @@ impl WantedCalls {
     fn in_order(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
         let missing = missing_in_order(&self.calls, made, view)?;
         let wanted = &self.calls[missing.pattern];
-        let after = missing.pattern.checked_sub(1).map(|before| format!(" after `{}`", self.calls[before].tool.value));
+        let after =
+            missing.pattern.checked_sub(1).map(|before| format!(" after `{}`", self.calls[before].tool.name.value));
         let closest = closest(wanted, &made[missing.from..], view);
-        let message = format!("no call of `{}`{} was made{closest}", wanted.tool.value, after.unwrap_or_default());
+        let message = format!("no call of `{}`{} was made{closest}", wanted.tool.name.value, after.unwrap_or_default());
         Some((wanted.span(), message))
     }
 
@@ -130,9 +131,9 @@ impl WantedCalls {
         let without = fitting.iter().position(Vec::is_empty).or_else(|| left_over(&fitting, made.len()))?;
         let wanted = &self.calls[without];
         let message = if fitting[without].is_empty() {
-            format!("no call of `{}` was made{}", wanted.tool.value, closest(wanted, made, view))
+            format!("no call of `{}` was made{}", wanted.tool.name.value, closest(wanted, made, view))
         } else {
-            format!("no further call of `{}` is left for it", wanted.tool.value)
+            format!("no further call of `{}` is left for it", wanted.tool.name.value)
         };
         Some((wanted.span(), message))
     }
@@ -145,7 +146,7 @@ impl WantedCalls {
     fn forbidden(&self, made: &[AgentCall], view: &JudgedView<'_>) -> Option<(Span, String)> {
         self.calls.iter().find_map(|forbidden| {
             let at = made.iter().position(|call| forbidden.is_wanted_by(call, view))?;
-            Some((forbidden.span(), format!("call {} is a call of `{}`", at + 1, forbidden.tool.value)))
+            Some((forbidden.span(), format!("call {} is a call of `{}`", at + 1, forbidden.tool.name.value)))
         })
     }
 }
@@ -196,8 +197,9 @@ pub(crate) fn missing_in_order(
 /// Why the calls of the same tool are not the one that is meant.
 fn closest(wanted: &CallPattern, made: &[AgentCall], view: &JudgedView<'_>) -> String {
     let same = made.iter().find(|call| {
-        call.reached()
-            .is_some_and(|(_, tool)| tool == wanted.tool.value || view.equal.are_equal(tool, &wanted.tool.value))
+        call.reached().is_some_and(|(_, tool)| {
+            tool == wanted.tool.name.value || view.equal.are_equal(tool, &wanted.tool.name.value)
+        })
     });
     same.and_then(|call| wanted.mismatch(call, view)).map(|why| format!("; {why}")).unwrap_or_default()
 }

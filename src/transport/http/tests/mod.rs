@@ -3,8 +3,9 @@
 mod tls;
 mod token;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -28,7 +29,7 @@ impl Server {
             for script in scripts {
                 let Ok((mut socket, _)) = listener.accept().await else { return };
                 let request = request(&mut socket).await;
-                keep.lock().unwrap().push(request);
+                keep.lock().push(request);
                 // `…` stands for a server that says nothing more and does not hang up.
                 let (text, stays) = script.strip_suffix('…').map_or((script.as_str(), false), |text| (text, true));
                 let _ = socket.write_all(text.replace("ROOT", &root).as_bytes()).await;
@@ -43,7 +44,7 @@ impl Server {
     }
 
     fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+        self.heard.lock().clone()
     }
 }
 
