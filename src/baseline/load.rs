@@ -35,7 +35,7 @@ struct BaselineDecoder<'a> {
     today: Option<NaiveDate>,
     mistakes: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
-    /// Where each pair of case and check was first named.
+    /// The first place of each pair of case and check.
     known: BTreeMap<(String, Option<String>), Span>,
 }
 
@@ -76,7 +76,7 @@ impl BaselineDecoder<'_> {
         Some(reason.value)
     }
 
-    /// Whether `until` is over; the day itself still counts.
+    /// `until` is over; the day itself still counts.
     fn has_expired(&mut self, node: &Node) -> bool {
         let Some(until) = node.get("until").and_then(Node::located_text) else { return false };
         let Some(day) = until.value.parse::<NaiveDate>().ok().filter(|_| until.value.len() == 10) else {

@@ -5,7 +5,7 @@ use crate::source::did_you_mean;
 
 use super::{Baseline, BaselineEntry};
 
-/// Whether a run covers all that its suites hold.
+/// The part of the suites that a run covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaselineScope {
     /// Every case ran or said why not.
@@ -19,7 +19,7 @@ pub enum BaselineScope {
 pub struct BaselineVerdict {
     /// A failed case for each entry that is no longer true.
     pub broken: Vec<CaseResult>,
-    /// How many entries name no case of a run that did not cover everything.
+    /// The number of entries that name no case of a run that did not cover everything.
     pub unmatched: usize,
 }
 
@@ -87,12 +87,12 @@ impl<'a> BaselineMatches<'a> {
         for (entry, matches) in self.baseline.entries.iter().zip(&self.matches).filter(|(entry, _)| !entry.has_expired)
         {
             if !matches.refuted_by.is_empty() {
-                verdict.broken.push(failed(entry, unexpected_pass(entry, &matches.refuted_by)));
+                verdict.broken.push(stale_entry(entry, unexpected_pass(entry, &matches.refuted_by)));
             } else if !matches.is_matched
                 && scope == BaselineScope::Whole
                 && files.iter().any(|file| entry.case.is_about(file))
             {
-                verdict.broken.push(failed(entry, self.stale(entry)));
+                verdict.broken.push(stale_entry(entry, self.stale(entry)));
             } else if !matches.is_matched {
                 verdict.unmatched += 1;
             }
@@ -135,7 +135,7 @@ fn finding(entry: &BaselineEntry, code: &'static str, message: &str, label: &str
 }
 
 /// An entry that is no longer true, as a case, so that every report shows it with its place.
-fn failed(entry: &BaselineEntry, finding: Finding) -> CaseResult {
+fn stale_entry(entry: &BaselineEntry, finding: Finding) -> CaseResult {
     let check = entry.check.as_ref().map(|check| format!(" ({check})")).unwrap_or_default();
     let name = format!("known failure{check}: {}", entry.case.as_str());
     let case = CaseInfo {

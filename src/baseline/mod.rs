@@ -35,7 +35,7 @@ struct BaselineEntry {
     /// The code of the finding; `None` for every finding.
     check: Option<String>,
     reason: String,
-    /// Whether its time is over, so that it excuses nothing.
+    /// Its time is over, so that it excuses nothing.
     has_expired: bool,
     quote: Quote,
 }
@@ -57,7 +57,7 @@ impl Baseline {
         Self { redactor: redactor.clone(), ..self.clone() }
     }
 
-    /// Whether an entry names the case of that id, as it is or as reports show it.
+    /// An entry names the case of that id, as it is or as reports show it.
     fn names(&self, entry: &BaselineEntry, id: &str) -> bool {
         entry.case.matches(id) || entry.case.as_str().contains(MASK) && entry.case.matches(&self.redactor.text(id))
     }

@@ -15,19 +15,19 @@ impl Pattern {
         &self.0
     }
 
-    /// Whether it may mean several cases.
+    /// It may mean several cases.
     pub(crate) fn is_open(&self) -> bool {
         self.0.contains('*')
     }
 
-    /// Whether it means the case of that id.
+    /// It means the case of that id.
     pub(crate) fn matches(&self, id: &str) -> bool {
         let bare = id.rsplit_once('@').map_or(id, |(bare, _)| bare);
         let without_row = bare.strip_suffix(']').and_then(|inner| inner.rfind('[').map(|at| &bare[..at]));
         [Some(id), Some(bare), without_row].into_iter().flatten().any(|name| matches(&self.0, name))
     }
 
-    /// Whether it may mean a case of that file.
+    /// It may mean a case of that file.
     pub(crate) fn is_about(&self, file: &str) -> bool {
         self.0.split_once("::").is_none_or(|(pattern, _)| matches(pattern, file))
     }

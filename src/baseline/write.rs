@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use crate::event::{CaseResult, Finding, Outcome, RequirementLevel, SessionJudged};
-use crate::source::is_hidden;
+use crate::source::yaml_writer;
 
 /// The reason of a new entry, for the user to replace.
 const TO_BE_EXPLAINED: &str = "to be explained";
@@ -37,12 +37,12 @@ impl BaselineWriter {
         }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.reasons.len()
     }
 
-    /// Whether nothing failed.
+    /// Nothing failed.
     pub fn is_empty(&self) -> bool {
         self.reasons.is_empty()
     }
@@ -56,24 +56,9 @@ impl BaselineWriter {
             return text + "[]\n";
         }
         for ((case, check), reason) in &self.reasons {
-            let [case, check, reason] = [case, check, reason].map(|text| quoted(text));
+            let [case, check, reason] = [case, check, reason].map(|text| yaml_writer::quote(text));
             let _ = write!(text, "- case: {case}\n  check: {check}\n  reason: {reason}\n");
         }
         text
     }
-}
-
-/// A text in double quotes, where YAML lets everything be escaped.
-fn quoted(text: &str) -> String {
-    let mut shown = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => shown.extend(['\\', c]),
-            c if is_hidden(c) => {
-                let _ = write!(shown, "\\U{:08x}", u32::from(c));
-            }
-            c => shown.push(c),
-        }
-    }
-    shown + "\""
 }

@@ -84,12 +84,12 @@ fn seen_from(base: &Path, folder: &Path) -> PathBuf {
 fn exported(text: &str) -> Result<Vec<Stored>, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let items = value.as_array().cloned().unwrap_or_else(|| vec![value]);
-    items.iter().map(|item| Stored::read(&item.to_string())).collect()
+    items.iter().map(|item| Stored::parse(&item.to_string())).collect()
 }
 
 fn read_one(file: &Path) -> Result<Stored, String> {
     let text = read_text(file, WRITTEN).map_err(|error| error.to_string());
-    let read = text.and_then(|text| Stored::read(&text));
+    let read = text.and_then(|text| Stored::parse(&text));
     read.map_err(|reason| format!("`{}` cannot be read: {reason}", file.display()))
 }
 

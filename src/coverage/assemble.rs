@@ -25,7 +25,7 @@ pub(crate) fn assemble(setting: &Setting<'_>) -> Score {
     let families: Vec<FamilyScore> = setting.registry.families.iter().map(|family| setting.family(family)).collect();
     let applicable: Vec<&FamilyScore> = families.iter().filter(|one| one.status != Status::NotApplicable).collect();
     let measured: Vec<(f64, Tally)> =
-        applicable.iter().map(|family| (family.weight, family.measured(setting.level))).collect();
+        applicable.iter().map(|family| (family.weight, family.tally(setting.level))).collect();
     Score {
         taxonomy: setting.registry.taxonomy.clone(),
         level: setting.level,

@@ -73,7 +73,7 @@ pub fn with_claims(registry: &Registry, planned: &Planned, claims: &Claims) -> S
         return facts;
     }
     let mut score = of_plan(registry, planned, &claims);
-    score.without_claims = Some(facts.gated());
+    score.without_claims = Some(facts.figures_for_threshold());
     let leaves = |score: Score| score.families.into_iter().flat_map(|family| family.by_leaf);
     let by_leaf = score.families.iter_mut().flat_map(|family| &mut family.by_leaf);
     for (leaf, fact) in by_leaf.zip(leaves(facts)) {

@@ -8,13 +8,13 @@ const ROUNDING: f64 = 1e-9;
 
 /// Whether the plain figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets(score: &Score, threshold: f64) -> bool {
-    let gated = score.gated();
+    let gated = score.figures_for_threshold();
     reaches(gated, gated.percent, threshold)
 }
 
 /// Whether the weighted figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
-    let gated = score.gated();
+    let gated = score.figures_for_threshold();
     reaches(gated, gated.weighted, threshold)
 }
 

@@ -41,7 +41,7 @@ pub struct ServerChange {
     pub level: ChangeLevel,
     /// The kind of change: one of [`CODES`].
     pub what: &'static str,
-    /// Where: `tools/add/input/a`.
+    /// The changed part, such as `tools/add/input/a`.
     pub at: String,
     /// The recorded value.
     pub before: Option<Value>,

@@ -74,7 +74,7 @@ pub(crate) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange
                 (Some(was), Some(is)) => found.extend(resource(Versions { old: was, new: is }, &at, member)),
                 (Some(was), None) => {
                     let says = format!("the {noun} `{address}` was removed");
-                    let help = moved(was, old, new, member);
+                    let help = new_address(was, old, new, member);
                     found.push(ServerChange::breaking("resource-removed", at, says).with_help(help));
                 }
                 (None, _) => {
@@ -87,8 +87,8 @@ pub(crate) fn resources(before: &Recorded, after: &Recorded) -> Vec<ServerChange
     found
 }
 
-/// Where a resource of the same name is, if that address is new.
-fn moved(was: &Value, old: &[Value], new: &[Value], member: &str) -> Option<String> {
+/// The new address of a resource of the same name.
+fn new_address(was: &Value, old: &[Value], new: &[Value], member: &str) -> Option<String> {
     let known: BTreeSet<&str> = old.iter().filter_map(|item| item[member].as_str()).collect();
     let is_same = |item: &&Value| {
         item["name"].is_string()
@@ -110,7 +110,7 @@ fn resource(Versions { old, new }: Versions<'_>, at: &str, member: &str) -> Vec<
         let change = ServerChange::breaking("resource-changed", format!("{at}/mimeType"), says);
         found.push(change.with_values(old.get("mimeType"), new.get("mimeType")));
     }
-    // How large a resource is, and when it was changed, is part of its content.
+    // The size of a resource and the time of its last change belong to its content.
     found.extend(words(Versions { old, new }, at, &[member, "mimeType", "size", "annotations"]));
     found
 }

@@ -23,7 +23,7 @@ pub use self::recorded::{
     FORMAT, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome, ServerSnapshot, Unreadable, json_schema,
 };
 pub use self::schema::{SchemaDirection, compare_schemas, counterexample};
-pub use self::stable_answer::{masked, stable_answer};
+pub use self::stable_answer::{mask_differences, stable_answer};
 pub use self::subject::ChangeSubject;
 
 /// A value as it was recorded, and as it is.

@@ -132,7 +132,7 @@ impl ServerSnapshot {
 
 impl Recorded {
     /// A server with its lists, before any call.
-    pub fn offered(name: &str, protocol: &str, server: RecordedIdentity, catalog: &Catalog) -> Self {
+    pub fn without_calls(name: &str, protocol: &str, server: RecordedIdentity, catalog: &Catalog) -> Self {
         Self {
             name: name.to_owned(),
             protocol: protocol.to_owned(),

@@ -31,15 +31,15 @@ pub fn stable_answer(message: &Value) -> Option<(RecordedOutcome, Value)> {
     };
     let kept = result.iter().filter(|(key, _)| !matches!(key.as_str(), "_meta" | "isError"));
     let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let mut told = stable_value(&Value::Object(kept));
-    mark_repeated_text(&mut told);
-    Some((outcome, told))
+    let mut content = stable_value(&Value::Object(kept));
+    mark_repeated_text(&mut content);
+    Some((outcome, content))
 }
 
 /// Marks a text that repeats the structured content for older clients, so that a change in both is one change.
-fn mark_repeated_text(told: &mut Value) {
-    let Some(structured) = told.get("structuredContent").cloned() else { return };
-    for block in told["content"].as_array_mut().into_iter().flatten() {
+fn mark_repeated_text(content: &mut Value) {
+    let Some(structured) = content.get("structuredContent").cloned() else { return };
+    for block in content["content"].as_array_mut().into_iter().flatten() {
         if block.get("json") == Some(&structured) {
             block["json"] = TWIN.into();
         }
@@ -63,18 +63,18 @@ pub(crate) fn spelled_out(answer: &RecordedAnswer, other: &RecordedAnswer) -> Re
 }
 
 /// One recorded answer of two that were given to the same call; `None` where they have nothing in common.
-pub fn masked(
+pub fn mask_differences(
     call: (&str, &Value),
     first: (RecordedOutcome, Value),
     second: &(RecordedOutcome, Value),
 ) -> Option<RecordedAnswer> {
-    let (outcome, mut told) = first;
+    let (outcome, mut content) = first;
     if outcome != second.0 {
         return None;
     }
     let mut volatile = Vec::new();
-    mask(&mut told, &second.1, "", &mut volatile);
-    Some(RecordedAnswer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told, volatile })
+    mask(&mut content, &second.1, "", &mut volatile);
+    Some(RecordedAnswer { tool: call.0.to_owned(), arguments: call.1.clone(), outcome, told: content, volatile })
 }
 
 /// Placeholder for a text that repeats the structured content.

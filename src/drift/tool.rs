@@ -15,7 +15,7 @@ pub(crate) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<Se
     match (old, new) {
         (Some(old), Some(new)) => definition(Versions { old, new }, &at),
         (Some(old), None) => {
-            let help = renamed(old, before, after).map(|other| format!("renamed to `{other}`?"));
+            let help = find_renamed(old, before, after).map(|other| format!("renamed to `{other}`?"));
             vec![ServerChange::breaking("tool-removed", at, format!("the tool `{name}` was removed")).with_help(help)]
         }
         (None, _) => {
@@ -25,7 +25,7 @@ pub(crate) fn compare(name: &str, before: &Recorded, after: &Recorded) -> Vec<Se
 }
 
 /// A new tool with the same schemas, or with the same description.
-fn renamed(old: &Value, before: &Recorded, after: &Recorded) -> Option<String> {
+fn find_renamed(old: &Value, before: &Recorded, after: &Recorded) -> Option<String> {
     let added = names(&after.tools, &[], "name");
     let mut added = added.into_iter().filter(|name| item(&before.tools, "name", name).is_none());
     added.find(|name| {
@@ -107,7 +107,7 @@ fn hints(Versions { old, new }: Versions<'_>, at: &str) -> Vec<ServerChange> {
     found
 }
 
-/// Whether calls may or must become tasks (2025-11-25).
+/// Calls may or must become tasks (2025-11-25).
 fn task_support(Versions { old, new }: Versions<'_>, at: &str) -> Option<ServerChange> {
     let support = |tool: &Value| tool["execution"]["taskSupport"].as_str().unwrap_or("forbidden").to_owned();
     let (was, is) = (support(old), support(new));

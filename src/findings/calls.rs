@@ -11,10 +11,10 @@ use crate::runner::SessionFrames;
 use crate::source::map_texts;
 use crate::wire::{Channel, Direction, Frame, ListKind};
 
-/// How many requests of a session are kept: the last ones.
+/// The number of requests of a session that are kept: the last ones.
 const MOST: usize = 2_000;
 
-/// How many frames are kept to be looked at, and how long each may be.
+/// The number of frames that are kept for readers, and the length of each.
 const SHOWN: usize = 20;
 const LONGEST: usize = 2_000;
 
@@ -30,7 +30,7 @@ pub(crate) struct SessionCalls {
     pub(crate) unplayable: Option<&'static str>,
     /// The last frames, as in a transcript, secrets included.
     pub(crate) frames: Vec<Value>,
-    /// How the server ended, where it did.
+    /// The exit of the server, where there was one.
     pub(crate) exit: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct SentCall<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
     calls: Vec<(u32, Option<Arc<ReproductionCall>>)>,
-    /// Whether the server told a secret that the suite captures.
+    /// The server revealed a secret that the suite captures.
     is_confidential: bool,
 }
 
@@ -86,7 +86,7 @@ impl<'a> SentCall<'a> {
         }
         let surplus = said.sent.len().saturating_sub(MOST);
         said.sent.drain(..surplus);
-        said.frames = shown(self.session, own);
+        said.frames = last_frames(self.session, own);
         said
     }
 }
@@ -108,7 +108,7 @@ impl SessionCalls {
 }
 
 /// The last frames of a case and what the server wrote to standard error.
-fn shown(session: &SessionFrames, own: &[u32]) -> Vec<Value> {
+fn last_frames(session: &SessionFrames, own: &[u32]) -> Vec<Value> {
     let is_shown = |frame: &&Frame| own.is_empty() || own.contains(&frame.seq) || frame.channel == Channel::Stderr;
     let last = session.frames.iter().rev().filter(is_shown).take(SHOWN);
     let mut frames: Vec<Value> = last.map(Frame::to_json).collect();
@@ -117,7 +117,7 @@ fn shown(session: &SessionFrames, own: &[u32]) -> Vec<Value> {
 }
 
 /// A frame without secrets, cut to what can be looked at.
-pub(crate) fn cut(frame: Value) -> Value {
+pub(crate) fn shorten(frame: Value) -> Value {
     let text = frame.to_string();
     if text.len() <= LONGEST {
         return frame;
@@ -165,7 +165,7 @@ fn is_handshake(call: &ReproductionCall) -> bool {
     ["initialize", "notifications/initialized"].contains(&call.method.as_str())
 }
 
-/// Whether this is asked by every session that wants to know its server.
+/// Every session sends this request to get to know its server.
 fn is_discovery(call: &ReproductionCall) -> bool {
     call.method == "server/discover" || ListKind::ALL.iter().any(|kind| kind.method() == call.method)
 }

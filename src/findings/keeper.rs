@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, cut};
+use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, shorten};
 use super::sequence::{leaks, of_session, reproduction};
 use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
@@ -13,10 +13,10 @@ use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 
-/// How many findings of a run are kept.
+/// The number of findings of a run that are kept.
 const MOST: usize = 200;
 
-/// How many sessions of a case are remembered while it runs.
+/// The number of sessions of a case that are remembered while it runs.
 const MOST_SESSIONS: usize = 20;
 
 /// The findings that a run leaves behind.
@@ -24,16 +24,16 @@ const MOST_SESSIONS: usize = 20;
 pub struct KeptFinding {
     /// Its findings, without secrets.
     pub findings: Vec<Stored>,
-    /// How many more there are, with the reason why they are not kept; only reasons that hold.
+    /// The number of others, with the reason why they are not kept; only reasons that hold.
     pub left_out: Vec<(usize, String)>,
 }
 
 /// Somebody who keeps the findings of a run.
 #[derive(Debug, Default)]
 pub struct Keeper {
-    /// Where it is written how servers are started.
+    /// The plan, which says how servers are started.
     plan: Option<Plan>,
-    /// How those are started that failed; by suite file and server.
+    /// The starts of the servers that failed; by suite file and server.
     starts: BTreeMap<(String, String), ServerStart>,
     now_unix_ms: u64,
     /// The sessions of cases that are under way.
@@ -140,7 +140,7 @@ impl Keeper {
         }
     }
 
-    /// How the server of a case is started. Reading it takes as long as reading the suite, and most runs need it never.
+    /// The start of a case's server. Reading it takes as long as reading the suite, and most runs never need it.
     fn start(&mut self, case: &CaseInfo) -> Option<ServerStart> {
         let is_of = |file: &str, server: &str| server == case.server && case.id.starts_with(&format!("{file}::"));
         if let Some((_, start)) = self.starts.iter().find(|((file, server), _)| is_of(file, server)) {
@@ -246,7 +246,7 @@ impl Keeper {
     }
 }
 
-/// Whether a case that never began failed for a mistake in the suite: nothing was asked of a server.
+/// A case that never began failed for a mistake in the suite: no request was sent.
 fn is_mistake(result: &CaseResult) -> bool {
     let is_of_suite = |finding: &Finding| {
         finding.class.is_none() && finding.reproduction.is_none() && finding.code != Code::NOT_ISOLATED
@@ -294,7 +294,7 @@ fn beside(judged: &SessionJudged) -> CaseResult {
 
 fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     stored.start = stored.start.without_secrets(redactor);
-    stored.frames = stored.frames.into_iter().map(|frame| cut(redactor.value(frame))).collect();
+    stored.frames = stored.frames.into_iter().map(|frame| shorten(redactor.value(frame))).collect();
     if let Some(reproduction) = &mut stored.reproduction {
         reproduction.change_texts(&|text| redactor.still_restorable(text));
         if serde_json::to_value(&*reproduction).is_ok_and(|value| redactor.holds_captured(&value)) {

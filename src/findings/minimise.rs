@@ -20,9 +20,9 @@ pub struct Minimised {
     pub before: Reproduction,
     /// The smallest sequence that was found.
     pub reproduction: Reproduction,
-    /// How many attempts it took.
+    /// The number of attempts.
     pub attempts: usize,
-    /// Whether every smaller sequence was tried that was thought of.
+    /// Every smaller sequence that was thought of was tried.
     pub is_done: bool,
 }
 
@@ -31,7 +31,7 @@ type FindingKey = (String, Code, Option<String>, Option<String>);
 
 /// The smallest sequence that still shows the same finding, with at most so many attempts; `None` where it does not show
 /// at all. `attempt` plays a sequence to fresh servers and returns the finding where it shows.
-pub fn minimised(
+pub fn minimise(
     stored: &Stored,
     most: usize,
     attempt: &mut dyn FnMut(&Reproduction) -> Option<Finding>,
@@ -136,7 +136,7 @@ impl Minimised {
     }
 }
 
-/// How many characters the arguments of all requests have as JSON.
+/// The number of characters of all requests' arguments as JSON.
 fn characters(reproduction: &Reproduction) -> usize {
     let arguments = reproduction.sessions.iter().flatten().filter_map(arguments);
     arguments.map(|arguments| arguments.to_string().chars().count()).sum()

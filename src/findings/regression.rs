@@ -12,7 +12,7 @@ use crate::source::template::is_template;
 use crate::source::visible_line;
 use crate::source::yaml_writer::block;
 
-/// How long the name of a test may be.
+/// The greatest length of the name of a test.
 const LONGEST_NAME: usize = 70;
 
 /// The test as a list of tests with one item, or the block that finds it, with what it needs; `None` where the finding

@@ -21,7 +21,7 @@ use crate::wire::{Catalog, canonical};
 /// The owner of a replay's frames.
 const OWNER: &str = "replay";
 
-/// How long a server that is expected to end is watched after its last answer.
+/// The time for which a server that is expected to end is watched after its last answer.
 const EXIT_GRACE: Duration = Duration::from_millis(100);
 
 /// The evidence that says how a request was answered: what is wrong with a result is not what is wrong with a refusal.
@@ -83,7 +83,7 @@ async fn play_all(
             let alone = play(std::slice::from_ref(call), None, &ReproductionCheck::Differs, stage).await?;
             differs(&played, &alone)
         }
-        _ => shown(&played, reproduction, stage.catalog),
+        _ => find_finding(&played, reproduction, stage.catalog),
     };
     Ok(match (shown, played.findings.into_iter().next()) {
         (Some(found), _) if is_same(stored, &found) => ReplayResult::Again(Box::new(found)),
@@ -189,7 +189,7 @@ async fn play(
 }
 
 /// The finding, where it shows.
-fn shown(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Option<Finding> {
+fn find_finding(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Option<Finding> {
     let last = wanted.sessions.last().and_then(|calls| calls.last());
     let of_kind = |kind: FindingKind| {
         // An effect of several requests belongs to none of them.
@@ -204,7 +204,7 @@ fn shown(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Opti
         ReproductionCheck::Broken(expectations) => unmet(expectations, last?, played.answer.as_ref()?, catalog),
         ReproductionCheck::Holds(text) => {
             let answer = played.answer.as_ref()?;
-            let holds = answer.message.to_string().contains(text) || said(&answer.message).contains(text);
+            let holds = answer.message.to_string().contains(text) || plain_texts(&answer.message).contains(text);
             let was_asked = last.is_some_and(|call| call.params.to_string().contains(text));
             let message = "the answer holds what another request brought there";
             let found = || Finding::new(LEAKED, message).with_evidence(ANSWER, manner(&answer.message));
@@ -237,7 +237,7 @@ fn unmet(expectations: &[Value], call: &ReproductionCall, reply: &SessionReply, 
     Some(found.with_evidence(ANSWER, manner(&reply.message)))
 }
 
-/// Whether an answer serves the request or refuses it, and how.
+/// The class of an answer: it serves the request or refuses it in one of several ways.
 fn manner(message: &Value) -> &'static str {
     match (message.get("error"), message["result"]["isError"] == true) {
         (Some(_), _) => "an error",
@@ -264,11 +264,11 @@ fn outcome(message: &Arc<Value>) -> String {
 }
 
 /// The texts of an answer as they are read, not as they are quoted.
-fn said(message: &Value) -> String {
+fn plain_texts(message: &Value) -> String {
     match message {
         Value::String(text) => text.clone() + "\n",
-        Value::Array(items) => items.iter().map(said).collect(),
-        Value::Object(members) => members.values().map(said).collect(),
+        Value::Array(items) => items.iter().map(plain_texts).collect(),
+        Value::Object(members) => members.values().map(plain_texts).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
     }
 }

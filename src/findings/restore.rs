@@ -20,9 +20,9 @@ pub struct Restored {
 
 /// The environment for replays: a secret that is not given under its own name is the variable that it was read from,
 /// and the other way round.
-pub fn wanted(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub fn replay_environment(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let nothing = BTreeMap::new();
-    let asked = stored.sequences().into_iter().flat_map(|sequence| restored(&sequence, &nothing).missing);
+    let asked = stored.sequences().into_iter().flat_map(|sequence| restore_secrets(&sequence, &nothing).missing);
     let read = stored.start.variables_read();
     let kept =
         asked.chain(read.iter().cloned()).filter_map(|name| Some((name.strip_prefix(RESTORED_FROM)?.to_owned(), name)));
@@ -42,13 +42,13 @@ pub fn wanted(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeM
 
 /// The variables without a value from which the server of a finding takes secrets.
 pub fn unset_secrets(stored: &Stored, environment: &BTreeMap<String, String>) -> BTreeSet<String> {
-    let known = wanted(stored, environment);
+    let known = replay_environment(stored, environment);
     let read = stored.start.variables_read().into_iter();
     read.filter(|name| name.starts_with(RESTORED_FROM) && !known.contains_key(name)).collect()
 }
 
 /// A sequence with its secrets from the environment.
-pub fn restored(reproduction: &Reproduction, environment: &BTreeMap<String, String>) -> Restored {
+pub fn restore_secrets(reproduction: &Reproduction, environment: &BTreeMap<String, String>) -> Restored {
     let secrets: RefCell<BTreeSet<String>> = RefCell::default();
     let missing: RefCell<BTreeSet<String>> = RefCell::default();
     let filled = |part: Part<'_>| match part {

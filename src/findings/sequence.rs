@@ -36,7 +36,7 @@ pub(crate) fn reproduction(
     let check = match (kind, finding.class) {
         (FindingKind::Crash, _) => ReproductionCheck::Ends,
         (FindingKind::Hang, _) => {
-            ReproductionCheck::Silent(waited(result, exchange.map_or(0, |exchange| exchange.elapsed_us)))
+            ReproductionCheck::Silent(waiting_time(result, exchange.map_or(0, |exchange| exchange.elapsed_us)))
         }
         (_, Some(_)) => ReproductionCheck::Scan(finding.code.clone()),
         (_, None) if is_raw => return Err("expectations of raw messages can be checked only in the suite".to_owned()),
@@ -67,7 +67,7 @@ pub(crate) fn of_session(
     Ok(Reproduction { kind, tool: None, sessions: vec![said.until(finding.frame)], check, doubt })
 }
 
-/// Whether an answer holds a text that an earlier request brought to the server, and that the suite says is not there.
+/// An answer holds a text that an earlier request brought to the server, and that the suite forbids there.
 pub(crate) fn leaks(reproduction: &Reproduction) -> bool {
     let ReproductionCheck::Broken(expected) = &reproduction.check else { return false };
     let mut calls = reproduction.sessions.iter().flatten().rev();
@@ -78,8 +78,8 @@ pub(crate) fn leaks(reproduction: &Reproduction) -> bool {
     absent.into_iter().any(|text| !says(last, text) && earlier.iter().any(|call| says(call, text)))
 }
 
-/// How long a request was waited for, in milliseconds.
-fn waited(result: &CaseResult, elapsed_us: u64) -> u64 {
+/// The time for which an answer was awaited, in milliseconds.
+fn waiting_time(result: &CaseResult, elapsed_us: u64) -> u64 {
     let known = [elapsed_us, result.duration_us].into_iter().find(|time| *time > 0);
     let measured = known.map_or(SILENCE_MS, |time| (time / 1_000).max(1));
     // The request was cut off a little later than was allowed, and what is allowed is a round number.

@@ -1,4 +1,4 @@
-//! How the server of a finding is started: as the suite writes it, templates unfilled.
+//! The start of a finding's server: as the suite writes it, templates unfilled.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::source::{Node, Sources, legible_json, map_texts, parse};
 use crate::suite::Files;
 use crate::taxonomy::Registry;
 
-/// How a server is started, and what the client answers.
+/// The start of a server, and the client's answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Start")]
 pub struct ServerStart {
@@ -42,10 +42,10 @@ pub struct ServerStart {
 }
 
 impl ServerStart {
-    /// How a suite starts one of its servers; `None` where that is not written in the suite itself.
+    /// The start of one of a suite's servers; `None` where the suite itself does not contain it.
     pub fn of(plan: &Plan, planned: &SuitePlan, lane: usize) -> Option<Self> {
         let (suite, lane) = (&planned.suite, planned.lanes.get(lane)?);
-        let mut server = written(&plan.sources, planned, &lane.server)?;
+        let mut server = read_declaration(&plan.sources, planned, &lane.server)?;
         if let Some(members) = server.as_object_mut() {
             members.insert("protocol".to_owned(), lane.protocol.as_str().into());
         }
@@ -134,7 +134,7 @@ impl ServerStart {
 }
 
 /// The server as it stands in its file.
-fn written(sources: &Sources, planned: &SuitePlan, name: &str) -> Option<Value> {
+fn read_declaration(sources: &Sources, planned: &SuitePlan, name: &str) -> Option<Value> {
     let server = planned.suite.servers.get(name)?;
     let root = parse(sources, server.span.source).ok()?;
     let one = root.get("server").filter(|_| name == "server");

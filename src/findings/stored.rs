@@ -30,7 +30,7 @@ pub struct Stored {
     pub class: String,
     /// The kind of failure.
     pub kind: FindingKind,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// One sentence.
     pub title: String,
@@ -38,11 +38,11 @@ pub struct Stored {
     pub tool: String,
     /// The detail that tells it from others of its kind at that tool.
     pub signature: String,
-    /// Where it was found.
+    /// The place.
     pub place: FindingPlace,
     /// The revision that was spoken.
     pub revision: String,
-    /// How the server is started.
+    /// The start of the server.
     pub start: ServerStart,
     /// The requests that reproduce it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub struct Stored {
     /// Why it cannot be played again, where it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unplayable: Option<String>,
-    /// Whether nothing of the sequence can be left out.
+    /// Nothing of the sequence can be left out.
     #[serde(default)]
     pub minimised: bool,
     /// The longer sequence with which it was last met, where a smaller one is known.
@@ -62,7 +62,7 @@ pub struct Stored {
     pub frames: Vec<Value>,
     /// The command that ran into it.
     pub again: String,
-    /// How many runs have met it.
+    /// The number of runs that have met it.
     pub times: u32,
     /// When it was first met, in milliseconds since 1970.
     pub first_unix_ms: u64,
@@ -70,7 +70,7 @@ pub struct Stored {
     pub last_unix_ms: u64,
 }
 
-/// Where a finding was found.
+/// The place of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Place")]
 pub struct FindingPlace {
@@ -78,7 +78,7 @@ pub struct FindingPlace {
     pub file: String,
     /// The line, counted from one.
     pub line: usize,
-    /// Whether the suite was made from a command line, so that file and line are places on no disk.
+    /// The suite was made from a command line, so that file and line are places on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
     /// The id of the case.
@@ -86,7 +86,7 @@ pub struct FindingPlace {
 }
 
 impl FindingPlace {
-    /// Where a case is.
+    /// The place of a case.
     pub fn of(case: &CaseInfo) -> Self {
         let (file, case_id) = (case.file.clone(), case.id.clone());
         Self { file, line: case.line, from_command_line: case.from_command_line, case: case_id }
@@ -95,7 +95,7 @@ impl FindingPlace {
 
 impl Stored {
     /// Reads one; the error says in words what is wrong with it.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
         match value["format"].as_u64() {
             None => return Err("it is not a finding".to_owned()),
@@ -153,19 +153,19 @@ impl Stored {
         [Some(small.clone()), whole].into_iter().flatten().collect()
     }
 
-    /// How many requests it takes, in words.
+    /// The number of requests, in words.
     pub fn length(&self) -> String {
         let calls = self.reproduction.as_ref().map_or(0, Reproduction::calls);
         if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
     }
 }
 
-/// Whether two look for the same; how long they wait does not matter.
+/// Two look for the same; their waiting times do not matter.
 fn is_alike(one: &ReproductionCheck, other: &ReproductionCheck) -> bool {
     matches!((one, other), (ReproductionCheck::Silent(_), ReproductionCheck::Silent(_))) || one == other
 }
 
-/// Whether a sequence is another one, or what is left of it where requests are left out before the last one.
+/// A sequence is another one, or the rest of it where requests are left out before the last one.
 fn is_part(part: &[Vec<ReproductionCall>], whole: &[Vec<ReproductionCall>]) -> bool {
     let ends_alike = part.last().and_then(|calls| calls.last()) == whole.last().and_then(|calls| calls.last());
     let mut sessions = whole.iter();

@@ -50,19 +50,19 @@ fn tools(example: &str) -> Vec<Tool> {
         .iter()
         .flat_map(|change| {
             let times = change["times"].as_u64();
-            (0..times.unwrap_or(1)).map(move |number| changed(change, times.map(|_| number)))
+            (0..times.unwrap_or(1)).map(move |number| apply_change(change, times.map(|_| number)))
         })
         .collect()
 }
 
-fn changed(change: &Value, number: Option<u64>) -> Tool {
+fn apply_change(change: &Value, number: Option<u64>) -> Tool {
     let mut tool = example_base();
     let own: Map<String, Value> = change.as_object().cloned().unwrap_or_default();
     for (member, value) in own.into_iter().filter(|(member, _)| member != "times") {
         if value.is_null() {
             drop(tool.as_object_mut().and_then(|tool| tool.remove(&member)));
         } else {
-            tool[member] = repeated(&value);
+            tool[member] = expand_repeat(&value);
         }
     }
     if let Some(number) = number {
@@ -73,7 +73,7 @@ fn changed(change: &Value, number: Option<u64>) -> Tool {
     Tool::new(tool)
 }
 
-fn repeated(value: &Value) -> Value {
+fn expand_repeat(value: &Value) -> Value {
     let text = value["repeat"][0].as_str().zip(value["repeat"][1].as_u64());
     match text {
         Some((text, times)) => text.repeat(usize::try_from(times).unwrap_or_default()).into(),

@@ -8,7 +8,7 @@ use super::rules::SUBJECTS;
 use super::{Lint, LintLevel, lints};
 
 /// All lints, a line each.
-pub fn listed() -> String {
+pub fn list() -> String {
     let width = lints().map(|lint| lint.id.len()).max().unwrap_or_default();
     let mut text = String::new();
     for (subject, lints) in SUBJECTS {
@@ -21,7 +21,7 @@ pub fn listed() -> String {
 }
 
 /// One lint, with everything there is to say.
-pub fn explained(lint: &Lint) -> String {
+pub fn explain(lint: &Lint) -> String {
     let mut text = format!("{}: {}\n\n", lint.id, lint.says);
     let of = lint.provider.map(|provider| format!(", and an error with `--provider {}`", provider.as_str()));
     let level = match lint.level {

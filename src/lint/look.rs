@@ -57,7 +57,7 @@ pub(crate) struct LintPosition<'a> {
     pub(crate) role: Role<'a>,
     /// From the tool: `inputSchema.properties.path`.
     pub(crate) at: String,
-    /// How many objects and arrays are around it.
+    /// The number of objects and arrays around it.
     pub(crate) depth: usize,
 }
 
@@ -71,7 +71,6 @@ impl LintPosition<'_> {
         }
     }
 
-    /// Whether the schema names that type.
     pub(crate) fn is(&self, name: &str) -> bool {
         let own = &self.schema["type"];
         own == name || own.as_array().is_some_and(|own| own.iter().any(|own| own == name))

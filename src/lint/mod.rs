@@ -13,7 +13,7 @@ mod rules;
 mod tests;
 
 pub use self::example::example_base;
-pub use self::explain::{explained, listed};
+pub use self::explain::{explain, list};
 use self::look::{LintPosition, ToolMember, each_tool, places};
 pub use self::provider::Provider;
 pub use self::rules::SUBJECTS;
@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::wire::Tool;
 
-/// How much is to be thought of what a lint finds.
+/// The weight of a lint's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintLevel {
     /// It breaks the specification, so clients may reject it.
@@ -67,7 +67,7 @@ pub struct Lint {
     pub why: &'static str,
     /// The remedy.
     pub cure: &'static str,
-    /// Where it is documented.
+    /// The address of its documentation.
     pub link: &'static str,
     /// An example in which nothing is found, as JSON.
     good: &'static str,
@@ -153,7 +153,7 @@ pub fn lints() -> impl Iterator<Item = &'static Lint> {
 /// The most tokens that a list may cost by default.
 pub const MAX_TOKENS: usize = 25_000;
 
-/// How many bytes of JSON make a token, roughly; every model counts otherwise, and none can be asked offline.
+/// Bytes of JSON per token, roughly: tokens differ between models, and no tokenizer is available offline.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// An estimate of what one tool costs: its name, description and input schema as compact JSON, four bytes a token.

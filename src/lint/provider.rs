@@ -44,7 +44,7 @@ impl Provider {
         }
     }
 
-    /// Whether a lint is about it; strict mode is function calling, too.
+    /// A lint is about this provider; strict mode is function calling, too.
     pub fn is_subject_of(self, lint: &Lint) -> bool {
         let base = match self {
             Self::OpenAiStrict => Self::OpenAi,

@@ -23,7 +23,7 @@ pub struct GuaranteedValue {
 /// More characters, elements or notifications than any answer has.
 const BEYOND_ANY_ANSWER: u64 = 1 << 40;
 
-/// Whether no answer can break an item of an `expect:` list.
+/// No answer can break an item of an `expect:` list.
 pub(crate) fn item_holds(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
     let at = item.get("at").and_then(Node::text);
     let is_given = at.is_some_and(|at| {
@@ -36,7 +36,7 @@ pub(crate) fn item_holds(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
     is_given || every_entry(item, |key, node| key == "at" || entry_holds(key, node, at.is_some(), guaranteed))
 }
 
-/// Whether a matcher asks for nothing but what is guaranteed.
+/// A matcher requires nothing but what is guaranteed.
 fn says_no_more(key: &str, node: &Node, given: &GuaranteedValue) -> bool {
     match key {
         "exists" => node.flag() == Some(true),
@@ -45,7 +45,7 @@ fn says_no_more(key: &str, node: &Node, given: &GuaranteedValue) -> bool {
     }
 }
 
-/// Whether no answer can break one key of an item.
+/// No answer can break one key of an item.
 pub(crate) fn entry_holds(key: &str, node: &Node, has_path: bool, guaranteed: &[GuaranteedValue]) -> bool {
     match key {
         "text" => mapping_holds(node),
@@ -59,7 +59,7 @@ pub(crate) fn entry_holds(key: &str, node: &Node, has_path: bool, guaranteed: &[
     }
 }
 
-/// Whether every answer breaks an item.
+/// Every answer breaks an item.
 fn item_fails(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
     let has_path = item.get("at").is_some();
     item.entries().iter().any(|(key, node)| match key.value.as_str() {
@@ -73,7 +73,7 @@ fn item_fails(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
     }) || has_path && mapping_fails(&[item])
 }
 
-/// Whether some alternative accepts each kind of answer: a success, the error of a tool, an error of JSON-RPC.
+/// Each kind of answer has an alternative that accepts it: a success, the error of a tool, an error of JSON-RPC.
 fn are_all_answers(items: &[Node]) -> bool {
     let only = |item: &Node| match item.entries() {
         [(key, node)] => Some((key.value.clone(), node.clone())),
@@ -85,7 +85,7 @@ fn are_all_answers(items: &[Node]) -> bool {
     has("is_error", true) && has("is_error", false) && has("error", true)
 }
 
-/// Whether no value can break a mapping of matchers.
+/// No value can break a mapping of matchers.
 pub(crate) fn mapping_holds(mapping: &Node) -> bool {
     every_entry(mapping, value_holds)
 }
@@ -100,7 +100,7 @@ fn every_entry(mapping: &Node, holds: impl Fn(&str, &Node) -> bool) -> bool {
     !entries.is_empty() && entries.iter().all(|(key, node)| holds(&key.value, node))
 }
 
-/// Whether no value of the kind that it looks at can break a matcher.
+/// No value of the kind that a matcher looks at can break it.
 pub(crate) fn value_holds(key: &str, node: &Node) -> bool {
     match key {
         "matches" => node.text().is_some_and(|pattern| !has_template(node) && every_text_matches(pattern)),
@@ -114,7 +114,7 @@ pub(crate) fn value_holds(key: &str, node: &Node) -> bool {
 }
 
 fn any_holds(groups: &[Node]) -> bool {
-    let refused: Vec<&Node> = groups.iter().filter_map(refused).collect();
+    let refused: Vec<&Node> = groups.iter().filter_map(negated_mapping).collect();
     groups.iter().any(alternative_holds)
         || has_complements(groups)
         || are_all_types(groups)
@@ -123,27 +123,27 @@ fn any_holds(groups: &[Node]) -> bool {
 }
 
 /// The mapping under the `not` of a group that says nothing else.
-fn refused(group: &Node) -> Option<&Node> {
+fn negated_mapping(group: &Node) -> Option<&Node> {
     match group.entries() {
         [(key, node)] if key.value == "not" => Some(node),
         _ => None,
     }
 }
 
-/// Whether one group says the opposite of another.
+/// One group says the opposite of another.
 fn has_complements(groups: &[Node]) -> bool {
     let is_same = |one: &Node, other: &Node| one.to_json() == other.to_json();
-    groups.iter().filter_map(refused).any(|node| groups.iter().any(|group| is_same(group, node)))
+    groups.iter().filter_map(negated_mapping).any(|node| groups.iter().any(|group| is_same(group, node)))
 }
 
-/// Whether the groups name every type of JSON.
+/// The groups name every type of JSON.
 fn are_all_types(groups: &[Node]) -> bool {
     let named: Vec<&str> = groups.iter().filter_map(|group| only(group, "type")?.text()).collect();
     let has = |name: &&str| named.contains(name);
     ["string", "number", "boolean", "null", "array", "object"].iter().all(has)
 }
 
-/// Whether the groups leave no number out.
+/// The groups leave no number out.
 fn are_all_numbers(groups: &[Node]) -> bool {
     let limits = |names: [&str; 2]| {
         let of = move |group: &Node| {
@@ -170,7 +170,7 @@ fn only<'a>(group: &'a Node, name: &str) -> Option<&'a Node> {
     }
 }
 
-/// Whether every value breaks one of these mappings.
+/// Every value breaks one of these mappings.
 fn mapping_fails(mappings: &[&Node]) -> bool {
     let conjuncts = conjuncts(mappings);
     let fails = |(key, node): &(&str, &Node)| match *key {
@@ -186,7 +186,7 @@ fn mapping_fails(mappings: &[&Node]) -> bool {
         })
 }
 
-/// Whether everything that a mapping asks for is asked for already.
+/// Everything that a mapping requires is required already.
 fn contains_all(conjuncts: &[(&str, &Node)], mapping: &Node) -> bool {
     every_entry(mapping, |key, node| {
         conjuncts.iter().any(|(known, other)| *known == key && other.to_json() == node.to_json())
@@ -215,7 +215,7 @@ fn values(conjuncts: &[(&str, &Node)]) -> Option<Vec<Json>> {
     }
 }
 
-/// Whether a value that satisfies all of these mappings satisfies one of the groups as well.
+/// A value that satisfies all of these mappings satisfies one of the groups as well.
 fn implies(mappings: &[&Node], groups: &[Node]) -> bool {
     values(&conjuncts(mappings)).is_some_and(|values| {
         let is_taken = |value: &Json| groups.iter().any(|group| accepts(group, value) == Some(true));
@@ -223,7 +223,7 @@ fn implies(mappings: &[&Node], groups: &[Node]) -> bool {
     })
 }
 
-/// Whether the matchers of a mapping hold for a value; `None` where templates decide.
+/// Applies the matchers of a mapping to a value; `None` where templates decide.
 fn accepts(mapping: &Node, value: &Json) -> Option<bool> {
     if has_template(mapping) {
         return None;
@@ -234,7 +234,6 @@ fn accepts(mapping: &Node, value: &Json) -> Option<bool> {
     Some(found.is_empty())
 }
 
-/// Whether a count may be any number.
 pub(crate) fn has_no_limit(range: &Node) -> bool {
     let is_open =
         |name: &str, open: &dyn Fn(u64) -> bool| range.get(name).is_none_or(|limit| limit.whole().is_some_and(open));
@@ -243,7 +242,7 @@ pub(crate) fn has_no_limit(range: &Node) -> bool {
         && is_open("max", &|most| most >= BEYOND_ANY_ANSWER)
 }
 
-/// Whether a pattern is found in every text: it matches nothing at all, or a text from end to end whatever is in it.
+/// A pattern is found in every text: it matches nothing at all, or any text from end to end.
 fn every_text_matches(pattern: &str) -> bool {
     let Ok(tree) = regex_syntax::parse(pattern) else { return false };
     holds_anywhere(&tree)
@@ -279,7 +278,7 @@ fn is_end(look: Look) -> bool {
     matches!(look, Look::End | Look::EndLF | Look::EndCRLF)
 }
 
-/// Whether a pattern matches an empty piece of text at any place.
+/// A pattern matches an empty piece of text at any place.
 fn is_nullable(tree: &Hir) -> bool {
     match tree.kind() {
         HirKind::Empty => true,
@@ -291,7 +290,7 @@ fn is_nullable(tree: &Hir) -> bool {
     }
 }
 
-/// Whether a pattern takes any text from end to end, line ends included.
+/// A pattern takes any text from end to end, line ends included.
 fn takes_everything(tree: &Hir) -> bool {
     match tree.kind() {
         HirKind::Repetition(repetition) => {
@@ -355,7 +354,6 @@ const ANNOTATIONS: [&str; 13] = [
     "format",
 ];
 
-/// Whether a schema refuses no value.
 fn every_value_fits(schema: &Json) -> bool {
     let Json::Object(keywords) = schema else { return schema == &Json::Bool(true) };
     keywords.iter().all(|(keyword, value)| match keyword.as_str() {

@@ -5,10 +5,10 @@ use serde_json::Value as Json;
 use super::show;
 use crate::schema::same;
 
-/// How many differences are looked for; a reader mends the first ones first.
+/// The number of differences that are looked for; a reader mends the first ones first.
 const LIMIT: usize = 8;
 
-/// How much of the actual value the expected one must describe.
+/// The part of the actual value that the expected one must describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MatchExtent {
     /// All of it.
@@ -17,7 +17,7 @@ pub(crate) enum MatchExtent {
     Part,
 }
 
-/// Whether `actual` is what is expected; numbers compare by value.
+/// Compares an expected value with the actual one; numbers compare by value.
 pub(crate) fn fits(expected: &Json, actual: &Json, extent: MatchExtent) -> bool {
     match (expected, actual) {
         _ if extent == MatchExtent::Whole => same(expected, actual),
@@ -60,7 +60,7 @@ fn field(key: &str) -> String {
     if is_plain { format!(".{key}") } else { format!("[{}]", Json::from(key)) }
 }
 
-/// Where two values part, in words, the first few places.
+/// Describes the first few differences of two values.
 pub(crate) fn differences(expected: &Json, actual: &Json, extent: MatchExtent) -> String {
     let mut found = Vec::new();
     part(expected, actual, extent, &mut Trail { steps: Vec::new(), found: &mut found });

@@ -43,7 +43,7 @@ impl Expectation {
     }
 
     /// The expectation with its templates filled in; `None` where they cannot be, or where the suite's names decide.
-    pub fn filled(&self, names: &Names) -> Option<serde_json::Value> {
+    pub fn fill(&self, names: &Names) -> Option<serde_json::Value> {
         if !self.free_names().is_empty() {
             return None;
         }
@@ -76,12 +76,12 @@ impl Expectation {
         variants
     }
 
-    /// Whether no answer can break it, as far as its text shows, among answers that have these values.
+    /// No answer among those that have these values can break it, as far as its text shows.
     pub fn always_holds(&self, guaranteed: &[GuaranteedValue]) -> bool {
         always::item_holds(&self.parts.node, guaranteed)
     }
 
-    /// Whether it asks for an answer that reports no error, or for a value in its result.
+    /// It requires an answer that reports no error, or a value in its result.
     pub fn expects_result(&self) -> bool {
         let node = &self.parts.node;
         let is_within = |at: &str| at.trim_start_matches(['$', '.']).starts_with("result.");
@@ -105,13 +105,13 @@ impl Expectation {
     }
 }
 
-/// Where a value is missing since the answer is an error, the error says why.
+/// Adds the server's error to mismatches that say only that a value is missing.
 fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
     for mismatch in found.iter_mut().filter(|mismatch| mismatch.code == "missing-value") {
         let reply = ResponseKind::of(answer.message);
         let (ResponseKind::Error(_) | ResponseKind::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
         if !mismatch.message.contains(&text) {
-            mismatch.message = format!("{}; the server said: {}", mismatch.message, show::said(&text));
+            mismatch.message = format!("{}; the server said: {}", mismatch.message, show::quote_sentence(&text));
         }
     }
 }

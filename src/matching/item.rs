@@ -94,7 +94,7 @@ impl ExpectationItem {
     }
 }
 
-/// Whether a key combines expectations.
+/// A key combines expectations.
 pub fn is_logic(name: &str) -> bool {
     LOGIC_KEYS.iter().any(|key| key.name == name)
 }
@@ -104,9 +104,9 @@ fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     if key.value == "not" {
         let item = ExpectationItem::build(node, found)?;
         return Some(AnswerCheck::one(move |answer| {
-            item.verdict(answer).refuted(|| {
+            item.verdict(answer).negate(|| {
                 let reply = ResponseKind::of(answer.message).describe();
-                let label = format!("got {}", show::quoted(&reply));
+                let label = format!("got {}", show::quote(&reply));
                 let message = "the answer matches an expectation under `not`";
                 Mismatch::new("not", span, message, label).with_actual(reply)
             })

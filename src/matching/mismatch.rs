@@ -6,19 +6,19 @@ use super::show;
 use super::value::ValuePlace;
 use crate::source::{Diagnostic, Span};
 
-/// Whether a mismatch fails a case.
+/// The effect of a mismatch on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MismatchWeight {
-    /// It does.
+    /// The case fails.
     #[default]
     Fails,
-    /// It is only told.
+    /// It is a warning only.
     Warns,
-    /// Nobody knows whether there is one: judging was given up.
+    /// Judging was given up.
     Unjudged,
 }
 
-/// Whether all matchers of a group hold.
+/// The result of all matchers of a group.
 #[derive(Debug)]
 pub(crate) enum GroupVerdict {
     Holds,
@@ -43,7 +43,7 @@ impl GroupVerdict {
     }
 
     /// The mismatch of a group that must not hold.
-    pub(crate) fn refuted(self, holds: impl FnOnce() -> Mismatch) -> Option<Mismatch> {
+    pub(crate) fn negate(self, holds: impl FnOnce() -> Mismatch) -> Option<Mismatch> {
         match self {
             Self::Holds => Some(holds()),
             Self::Fails(_) => None,
@@ -73,7 +73,7 @@ impl GroupVerdict {
 pub struct Mismatch {
     /// The matcher's name in kebab-case, or a name of its own where one matcher can fail in ways that differ.
     pub code: &'static str,
-    /// Whether it fails the case.
+    /// The effect on the case.
     pub weight: MismatchWeight,
     /// One lowercase sentence without a final period: what went wrong.
     pub message: String,
@@ -94,13 +94,13 @@ pub struct Mismatch {
 impl Mismatch {
     /// A mismatch with its sentence and the text under the mark, everything else to be added.
     pub(crate) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
-        let label = show::cut(label.as_ref(), show::LABEL);
+        let label = show::shorten(label.as_ref(), show::LABEL);
         let (weight, message) = (MismatchWeight::Fails, message.into());
         Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
     }
 
     /// An expectation that could not be judged.
-    pub(crate) fn unjudged(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
+    pub(crate) fn inconclusive(span: Span, message: impl Into<String>, reason: impl AsRef<str>) -> Self {
         Self::new("schema-not-judged", span, message, reason).with_weight(MismatchWeight::Unjudged)
     }
 

@@ -67,7 +67,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The request, in the words of messages.
-    fn deed(&self) -> String {
+    fn describe_request(&self) -> String {
         self.tool().map_or_else(|| format!("`{}`", self.method), |tool| format!("the call of `{tool}`"))
     }
 

@@ -41,7 +41,7 @@ impl<'a> ResponseKind<'a> {
 
     /// The response in one line of evidence.
     pub(crate) fn describe(self) -> String {
-        let said = self.text().map(|text| show::spelled(&text));
+        let said = self.text().map(|text| show::json_text(&text));
         match (self, said) {
             (Self::Success(_), Some(said)) => format!("a success, text {said}"),
             (Self::Success(result), None) => format!("a success, {}", show::compact(result)),

@@ -62,7 +62,7 @@ impl Sample {
         let mut idle = Vec::new();
         for redaction in &self.redact {
             if redaction.path.edit(&mut message, &mut |value| *value = redaction.stand_in(value)) == 0 {
-                let words = format!("there is nothing to redact at `{}`", show::quoted(redaction.path.as_str()));
+                let words = format!("there is nothing to redact at `{}`", show::quote(redaction.path.as_str()));
                 let label = "remove it, or correct the path";
                 idle.push(Mismatch::new("stale-redaction", redaction.span, words, label));
             }
@@ -71,7 +71,7 @@ impl Sample {
             let mut sorted = 0;
             path.edit(&mut message, &mut |value| sorted += usize::from(sort(value)));
             if sorted == 0 {
-                let words = format!("there is no array to sort at `{}`", show::quoted(path.as_str()));
+                let words = format!("there is no array to sort at `{}`", show::quote(path.as_str()));
                 idle.push(Mismatch::new("stale-redaction", *span, words, "remove it, or correct the path"));
             }
         }
@@ -79,7 +79,7 @@ impl Sample {
             let found = Mismatch::new("missing-value", self.span, reason, "finds nothing");
             Box::new(found.with_path(self.at.as_str()).with_actual(show::compact(&message)))
         })?;
-        Ok(Taken { value: ordered(&part), idle })
+        Ok(Taken { value: sort_fields(&part), idle })
     }
 
     /// Compares a sampled value with the text of its recording; `file` is for the message.
@@ -93,7 +93,7 @@ impl Sample {
             );
         };
         let expected: Json = match serde_json::from_str(known) {
-            Ok(expected) => ordered(&expected),
+            Ok(expected) => sort_fields(&expected),
             Err(error) => {
                 let words = format!("the snapshot `{file}` is not valid JSON: {error}");
                 return Some(Mismatch::new("snapshot", self.span, words, "compared with that file"));
@@ -108,17 +108,17 @@ impl Sample {
         Some(Mismatch::new("snapshot", self.span, words, label).with_path(place).with_values(&expected, value))
     }
 
-    /// Whether a value differs from its recording only in what results of other revisions have.
+    /// A value differs from its recording only in members that results of other revisions have.
     pub fn differs_by_revision(&self, known: &str, value: &Json) -> bool {
         let bare = |value: &Json| {
-            let mut value = ordered(value);
+            let mut value = sort_fields(value);
             if let Some(fields) = value.as_object_mut() {
                 fields.retain(|key, _| !matches!(key.as_str(), "_meta" | "resultType"));
             }
             value
         };
         let expected = serde_json::from_str::<Json>(known);
-        expected.is_ok_and(|expected| !same(&ordered(&expected), value) && same(&bare(&expected), &bare(value)))
+        expected.is_ok_and(|expected| !same(&sort_fields(&expected), value) && same(&bare(&expected), &bare(value)))
     }
 
     /// The variants of the fault taxonomy that a pass or a failure says something about.
@@ -126,7 +126,7 @@ impl Sample {
         if self.is_of_error() { ["TOOL-ERROR-AS-SUCCESS"].into() } else { RESULT.iter().copied().collect() }
     }
 
-    /// Whether it keeps an error rather than a result.
+    /// It keeps an error rather than a result.
     pub fn is_of_error(&self) -> bool {
         self.at.as_str().trim_start_matches(['$', '.', '[', '"', '\'']).starts_with("error")
     }
@@ -173,19 +173,19 @@ fn path(text: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<ValuePath
 /// Puts the elements of an array in the order of their texts; tells whether it is one.
 fn sort(value: &mut Json) -> bool {
     let Json::Array(items) = value else { return false };
-    items.sort_by_cached_key(|item| ordered(item).to_string());
+    items.sort_by_cached_key(|item| sort_fields(item).to_string());
     true
 }
 
 /// The value with the fields of every object in alphabetical order: their order means nothing.
-fn ordered(value: &Json) -> Json {
+fn sort_fields(value: &Json) -> Json {
     match value {
         Json::Object(fields) => {
             let mut entries: Vec<(&String, &Json)> = fields.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
-            entries.into_iter().map(|(key, value)| (key.clone(), ordered(value))).collect()
+            entries.into_iter().map(|(key, value)| (key.clone(), sort_fields(value))).collect()
         }
-        Json::Array(items) => items.iter().map(ordered).collect(),
+        Json::Array(items) => items.iter().map(sort_fields).collect(),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! How values look in messages: compact, never longer than a reader can take, long ones as a difference.
+//! Values as they appear in messages: compact, shortened, long ones as a difference.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -6,16 +6,16 @@ use serde_json::Value as Json;
 use crate::source::{Ends, difference, nearest};
 use crate::wire::value_memory;
 
-/// How many characters of a value are shown as evidence.
+/// The number of characters of a value that are shown as evidence.
 const EVIDENCE: usize = 200;
 
-/// How many characters of a server's sentence are shown within one of ours.
+/// The number of characters of a server's sentence that are shown within one of ours.
 const SAID: usize = 200;
 
-/// How many characters of a value are shown within a sentence.
+/// The number of characters of a value that are shown within a sentence.
 const INLINE: usize = 60;
 
-/// How many characters fit under a marked line.
+/// The number of characters that fit under a marked line.
 pub(crate) const LABEL: usize = 160;
 
 /// A difference longer than this is no longer read.
@@ -38,27 +38,27 @@ pub(crate) fn inline(value: &Json) -> String {
 }
 
 /// A text as it stands within a sentence.
-pub(crate) fn quoted(text: &str) -> String {
-    cut(text, INLINE)
+pub(crate) fn quote(text: &str) -> String {
+    shorten(text, INLINE)
 }
 
 /// A text as it is spelled in JSON, as evidence.
-pub(crate) fn spelled(text: &str) -> String {
+pub(crate) fn json_text(text: &str) -> String {
     cut_json(&text, EVIDENCE)
 }
 
 /// A sentence of a server on one line.
-pub(crate) fn said(text: &str) -> String {
-    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), SAID)
+pub(crate) fn quote_sentence(text: &str) -> String {
+    shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), SAID)
 }
 
 /// A text as evidence.
 pub(crate) fn evidence(text: &str) -> String {
-    cut(text, EVIDENCE)
+    shorten(text, EVIDENCE)
 }
 
 /// Keeps the two ends of a text longer than `limit` characters and says how long it is.
-pub(crate) fn cut(text: &str, limit: usize) -> String {
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
     // Bytes are never fewer than characters, so most texts need no count.
     if text.len() <= limit {
         return text.to_owned();
@@ -83,7 +83,6 @@ fn cut_json(value: &impl Serialize, limit: usize) -> String {
     format!("{head} … ({characters} characters) … {tail}")
 }
 
-/// Whether a value is short enough to stand within a sentence.
 pub(crate) fn is_short(value: &Json) -> bool {
     Ends::of_json(value, 0, 0).bytes <= INLINE
 }
@@ -109,7 +108,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 /// Names in backticks, the first `limit` of them.
 pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> String {
     let all: Vec<&str> = names.collect();
-    let shown: Vec<String> = all.iter().take(limit).map(|name| format!("`{}`", quoted(name))).collect();
+    let shown: Vec<String> = all.iter().take(limit).map(|name| format!("`{}`", quote(name))).collect();
     match all.len().saturating_sub(limit) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -119,7 +118,7 @@ pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>, limit: usize) -> S
 /// The end of a sentence that offers the nearest of many names, however many and long a server made them.
 pub(crate) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a str>) -> String {
     let offered = offered.filter(|name| name.len() <= EVIDENCE).take(1_000);
-    nearest(&cut(typed, EVIDENCE), offered).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    nearest(&shorten(typed, EVIDENCE), offered).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// The difference of two values in the manner of `diff -u`, where one of them is too long for a line.

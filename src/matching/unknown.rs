@@ -15,7 +15,7 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
             let name = params["name"].as_str()?;
             let Some(tool) = catalog.tool(name) else { return is_error.then(|| unknown_tool(name, catalog)) };
             let known = tool.input_schema()["properties"].as_object()?;
-            misspelt_argument(&format!("the tool `{}`", show::quoted(name)), params, &|| {
+            misspelt_argument(&format!("the tool `{}`", show::quote(name)), params, &|| {
                 known.keys().map(String::as_str)
             })
         }
@@ -23,11 +23,11 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
             let name = params["name"].as_str()?;
             let names = || catalog.prompts.iter().filter_map(|prompt| prompt["name"].as_str());
             let Some(prompt) = catalog.prompts.iter().find(|prompt| prompt["name"] == name) else {
-                return (is_error && names().next().is_some()).then(|| unlisted("prompt", name, names()));
+                return (is_error && names().next().is_some()).then(|| unlisted_message("prompt", name, names()));
             };
             let known = prompt["arguments"].as_array()?;
             let known = || known.iter().filter_map(|argument| argument["name"].as_str());
-            misspelt_argument(&format!("the prompt `{}`", show::quoted(name)), params, &known)
+            misspelt_argument(&format!("the prompt `{}`", show::quote(name)), params, &known)
         }
         "resources/read" => {
             let uri = params["uri"].as_str()?;
@@ -35,7 +35,7 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
             let near = show::did_you_mean(uri, uris());
             // Most addresses are those of templates, and listed nowhere.
             (is_error && !near.is_empty() && uris().all(|known| known != uri))
-                .then(|| unlisted("resource", uri, uris()))
+                .then(|| unlisted_message("resource", uri, uris()))
         }
         _ => None,
     }
@@ -43,11 +43,11 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
 
 /// Says that a tool is not listed, and which one may be meant.
 pub fn unknown_tool(name: &str, catalog: &Catalog) -> String {
-    format!("the server lists no tool `{}`{}", show::quoted(name), show::did_you_mean(name, catalog.tool_names()))
+    format!("the server lists no tool `{}`{}", show::quote(name), show::did_you_mean(name, catalog.tool_names()))
 }
 
-fn unlisted<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> String {
-    format!("the server lists no {noun} `{}`{}", show::quoted(name), show::did_you_mean(name, offered))
+fn unlisted_message<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> String {
+    format!("the server lists no {noun} `{}`{}", show::quote(name), show::did_you_mean(name, offered))
 }
 
 /// The first argument that is none of those that there are, and much like one of them.
@@ -62,7 +62,7 @@ fn misspelt_argument<'a, I: Iterator<Item = &'a str>>(
     let free = || known().filter(|name| !given.contains_key(*name));
     { unknown }.find_map(|name| {
         let near = show::did_you_mean(name, free());
-        (!near.is_empty()).then(|| format!("{of} has no argument `{}`{near}", show::quoted(name)))
+        (!near.is_empty()).then(|| format!("{of} has no argument `{}`{near}", show::quote(name)))
     })
 }
 

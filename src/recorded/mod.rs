@@ -13,7 +13,7 @@ use crate::source::file::{RECORDED, read_bytes};
 pub type Roots = BTreeMap<PathBuf, PathBuf>;
 
 /// The texts of everything that is recorded for the suites of a plan, by file.
-pub fn read(plan: &Plan) -> BTreeMap<PathBuf, String> {
+pub fn read_texts(plan: &Plan) -> BTreeMap<PathBuf, String> {
     let mut known = BTreeMap::new();
     for (folder, suite) in roots(plan) {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -27,7 +27,7 @@ pub fn read(plan: &Plan) -> BTreeMap<PathBuf, String> {
     known
 }
 
-/// Where the suites of a plan keep snapshots.
+/// The folders of the snapshots of a plan's suites.
 pub fn roots(plan: &Plan) -> Roots {
     plan.suites.iter().map(|planned| (snapshot_files(planned).folder, planned.suite.folder.clone())).collect()
 }

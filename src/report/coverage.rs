@@ -94,7 +94,7 @@ fn declared_figure(score: &Score, missed: Option<f64>) -> String {
 
 /// A figure with claims, and the one without, if there are claims; only the latter can miss a threshold then.
 fn with_unclaimed(score: &Score, figure: fn(&Figures) -> f64, missed: Option<f64>) -> (String, Option<String>) {
-    let all = Figures { percent: score.percent, weighted: score.weighted, counts: score.measured() };
+    let all = Figures { percent: score.percent, weighted: score.weighted, counts: score.tally() };
     match &score.without_claims {
         None => (percent(figure(&all), missed), None),
         Some(facts) => (percent(figure(&all), None), Some(percent(figure(facts), missed))),

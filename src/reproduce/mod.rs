@@ -18,10 +18,10 @@ pub use self::ddmin::{ddmin, next_question};
 pub use self::shrink::shrink;
 pub use self::suite_step::{literal, literal_text, suite_step};
 
-/// How long a server is watched after its last answer.
+/// The time for which a server is watched after its last answer.
 pub const WATCH: Duration = Duration::from_millis(20);
 
-/// How long to wait for an answer to a raw message.
+/// The time to wait for an answer to a raw message.
 const RAW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Sends requests in a session, one after another.

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// How often the caller is asked at most.
+/// The greatest number of attempts.
 const TRIES: usize = 2_000;
 
 /// The smallest value found that `keep` still accepts; the value itself where nothing smaller is accepted.

@@ -298,7 +298,7 @@ impl<'a> Conversation<'a> {
             if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == MismatchWeight::Unjudged) {
                 self.inconclusive_reason.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
-            let expect = expectation.filled(answer.names).map(Box::new);
+            let expect = expectation.fill(answer.names).map(Box::new);
             let found =
                 mismatches.into_iter().map(|mismatch| diagnosis::of_mismatch(mismatch, self.sources, Some(index)));
             told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));

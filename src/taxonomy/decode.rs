@@ -26,7 +26,7 @@ pub(crate) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<
 
 struct RegistryDecoder {
     mistakes: Vec<Diagnostic>,
-    /// Where each id was first given, by the kind of thing that has it.
+    /// The first definition of each id, by the kind of its owner.
     ids: BTreeMap<(&'static str, String), Span>,
 }
 
@@ -37,7 +37,7 @@ impl RegistryDecoder {
         registry.families = items(root, "families").iter().map(|node| self.family(node)).collect();
         let leaves: Vec<(Span, Leaf)> =
             items(root, "leaves").iter().map(|node| (id_of(node).span, self.leaf(node, &registry))).collect();
-        let shared = self.shared(root, &leaves);
+        let shared = self.shared_variants(root, &leaves);
         for (span, mut leaf) in leaves {
             leaf.shared = shared.get(&leaf.id).cloned().unwrap_or_default();
             self.place(leaf, span, &mut registry.families);
@@ -187,7 +187,7 @@ impl RegistryDecoder {
     }
 
     /// The variants that other leaves share, by the id of the leaf.
-    fn shared(&mut self, root: &Node, leaves: &[(Span, Leaf)]) -> BTreeMap<String, Vec<String>> {
+    fn shared_variants(&mut self, root: &Node, leaves: &[(Span, Leaf)]) -> BTreeMap<String, Vec<String>> {
         let mut shared: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for variant in items(root, "leaves").iter().flat_map(|leaf| items(leaf, "variants")) {
             for other in items(variant, "also").iter().filter_map(Node::located_text) {

@@ -15,7 +15,7 @@ pub struct Family {
     pub id: String,
     /// Its subject.
     pub name: String,
-    /// How often it fails in practice, in fault threads.
+    /// The frequency of its failures in practice, in fault threads.
     pub weight: f64,
     /// The key that a suite must have for the family to apply.
     pub needs: Option<Need>,
@@ -49,21 +49,21 @@ pub struct Variant {
     pub id: String,
     /// The fault in one sentence.
     pub meaning: String,
-    /// How bad it is.
+    /// The severity of its variants.
     pub severity: Severity,
-    /// How firmly it may be judged.
+    /// The certainty of a verdict.
     pub holds: Holds,
-    /// Where it can occur.
+    /// The revisions in which it can occur.
     pub revisions: Revisions,
     /// The transports over which it can occur; at least one.
     pub transports: Vec<Transport>,
-    /// How to bring it about.
+    /// The way to bring it about.
     pub provoke: String,
-    /// How a healthy server differs.
+    /// The difference to a healthy server.
     pub oracle: String,
     /// The means that an imitation needs.
     pub tier: Tier,
-    /// How it is imitated; absent where it cannot be.
+    /// The imitation of it; absent where there is none.
     pub imitation: Option<String>,
     /// Other leaves that it shows too.
     pub also: Vec<String>,
@@ -100,7 +100,7 @@ pub struct Mutant {
     pub shown_by: Option<Match>,
     /// The capabilities that the server must have.
     pub needs: Vec<Offer>,
-    /// Whether it strikes all tools, prompts and resources at once, since they share what the fault is in.
+    /// All tools, prompts and resources show it at once, since they share the faulty part.
     pub at_once: bool,
 }
 
@@ -138,7 +138,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How bad a variant is where it occurs.
+    /// The severity of a variant where it occurs.
     Severity {
         /// Data is lost, leaked or wrong, or the server dies.
         Critical = "critical",
@@ -152,7 +152,7 @@ words! {
 }
 
 words! {
-    /// How firmly a variant may be judged.
+    /// The certainty with which a variant may be judged.
     Holds {
         /// The specification demands otherwise.
         Must = "must",
@@ -222,7 +222,7 @@ words! {
 }
 
 impl Offer {
-    /// Whether a server offers it.
+    /// A server offers it.
     pub fn is_met(self, known: &ExchangeHistory<'_>) -> bool {
         let catalog = known.catalog;
         match self {
@@ -255,10 +255,10 @@ impl Variant {
         }
     }
 
-    /// Whether the variant can occur over a transport in a revision.
+    /// The variant can occur over a transport in a revision.
     ///
-    /// An empty text stands for a transport or a revision that is not known, `auto` for a revision not yet agreed on.
-    /// A transport that registries have no word for, such as memory, can show whatever is bound to none.
+    /// An empty text stands for an unknown transport or revision, `auto` for a revision not yet agreed on. A transport
+    /// without a word in registries, such as memory, can show every variant that is bound to none.
     pub fn holds_for(&self, transport: &str, revision: &str) -> bool {
         let unbound = self.transports.len() == Transport::WORDS.len();
         let carried = unbound || transport.is_empty() || self.transports.iter().any(|t| t.word() == transport);
@@ -267,7 +267,7 @@ impl Variant {
 }
 
 impl Revisions {
-    /// Whether a revision is, or may turn out to be, among them.
+    /// A revision is, or may turn out to be, among them.
     pub fn contains(&self, revision: &str) -> bool {
         match self {
             Self::All => true,

@@ -89,12 +89,12 @@ pub enum Level {
     Proven,
 }
 
-/// How many of how many.
+/// A count and its total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
-    /// How many count.
+    /// The number that counts.
     pub counted: usize,
-    /// How many could.
+    /// The number that could count.
     pub of: usize,
 }
 
@@ -105,7 +105,7 @@ pub struct FamilyScore {
     pub id: String,
     /// Its subject.
     pub name: String,
-    /// How often it fails in practice.
+    /// The frequency of its failures in practice.
     pub weight: f64,
     /// The word for how much of it is covered.
     pub status: Status,
@@ -117,7 +117,7 @@ pub struct FamilyScore {
     pub by_leaf: Vec<LeafScore>,
 }
 
-/// How much of a family is covered.
+/// The coverage of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Status {
     /// Every leaf.
@@ -141,9 +141,9 @@ pub struct LeafScore {
     pub id: String,
     /// The fault in one sentence.
     pub meaning: String,
-    /// Whether it can occur with the transports and revisions in use; at the level `proven` also be imitated.
+    /// It can occur with the transports and revisions in use; at the level `proven` it can also be imitated.
     pub applicable: bool,
-    /// Whether it counts.
+    /// It counts.
     pub counted: bool,
     /// The cases that make its variants count, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -154,7 +154,7 @@ pub struct LeafScore {
     pub planned: Vec<String>,
     /// Those of its probes that were claimed to have run elsewhere, rather than planned.
     pub claimed: Vec<String>,
-    /// Whether it counts for no other reason than a claim.
+    /// It counts for no other reason than a claim.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_claimed: bool,
     /// Variant by variant.
@@ -168,11 +168,11 @@ pub struct LeafScore {
 pub struct VariantScore {
     /// The variant.
     pub id: String,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Whether it can occur with the transports and revisions in use; at the level `proven` also be imitated.
+    /// It can occur with the transports and revisions in use; at the level `proven` it can also be imitated.
     pub applicable: bool,
-    /// Whether it counts.
+    /// It counts.
     pub counted: bool,
     /// The cases or claims that make it count.
     pub evidence: Vec<Evidence>,
@@ -251,7 +251,7 @@ impl std::fmt::Display for Tally {
 
 impl FamilyScore {
     /// The counts behind the percentages of that level.
-    pub fn measured(&self, level: Level) -> Tally {
+    pub fn tally(&self, level: Level) -> Tally {
         match level {
             Level::Declared | Level::Exercised => self.leaves,
             Level::Proven => self.variants,
@@ -261,7 +261,7 @@ impl FamilyScore {
 
 impl Score {
     /// The counts behind the unweighted percentage.
-    pub fn measured(&self) -> Tally {
+    pub fn tally(&self) -> Tally {
         match self.level {
             Level::Declared | Level::Exercised => self.leaves,
             Level::Proven => self.variants,
@@ -269,8 +269,8 @@ impl Score {
     }
 
     /// The figures without claims, which thresholds are compared with.
-    pub fn gated(&self) -> Figures {
-        let all = Figures { percent: self.percent, weighted: self.weighted, counts: self.measured() };
+    pub fn figures_for_threshold(&self) -> Figures {
+        let all = Figures { percent: self.percent, weighted: self.weighted, counts: self.tally() };
         self.without_claims.unwrap_or(all)
     }
 

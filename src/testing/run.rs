@@ -33,7 +33,7 @@ impl Run {
         assert!(self.is_passed(), "{}\n\n{}", self.verdict(), self.text().trim_end());
     }
 
-    /// Whether something was judged, and nothing failed or broke.
+    /// Something was judged, and nothing failed or broke.
     pub fn is_passed(&self) -> bool {
         self.summary.failed == 0 && self.summary.errored == 0 && self.summary.judged > 0
     }
@@ -45,7 +45,7 @@ impl Run {
         if self.summary.judged == 0 { "no case reached a verdict" } else { "the suite passes" }
     }
 
-    /// How many cases ended in which way.
+    /// The number of cases of each outcome.
     pub fn totals(&self) -> Totals {
         self.report.totals()
     }
@@ -55,7 +55,7 @@ impl Run {
         self.report.cases()
     }
 
-    /// How the case of that name ended, the worst where several have it; `None` where none has.
+    /// The outcome of the case of that name, the worst where several have it; `None` where none has.
     ///
     /// ```no_run
     /// # fn look(run: mcprove::testing::Run) {
@@ -74,12 +74,12 @@ impl Run {
     }
 
     /// Which faults the suite looks at.
-    pub fn declared(&self) -> Option<&Score> {
+    pub fn declared_score(&self) -> Option<&Score> {
         self.summary.coverage.as_ref().map(|coverage| &coverage.declared)
     }
 
     /// Which faults the run looked at and came to a verdict on.
-    pub fn exercised(&self) -> Option<&Score> {
+    pub fn exercised_score(&self) -> Option<&Score> {
         self.summary.coverage.as_ref().map(|coverage| &coverage.exercised)
     }
 

@@ -40,13 +40,13 @@ where
 async fn serve<S: Service<RoleServer>>(service: S, stream: DuplexStream) -> Result<(), String> {
     let running = serve_server(service, split(stream)).await.map_err(|error| error.to_string())?;
     match running.waiting().await {
-        Ok(QuitReason::JoinError(error)) | Err(error) => stopped(error),
+        Ok(QuitReason::JoinError(error)) | Err(error) => resume_panic(error),
         Ok(_) => Ok(()),
     }
 }
 
 /// A panic goes on; whoever hosts the server tells of it.
-fn stopped(error: JoinError) -> Result<(), String> {
+fn resume_panic(error: JoinError) -> Result<(), String> {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
         Err(error) => Err(error.to_string()),

@@ -24,7 +24,7 @@ const INLINE: &str = "<inline>";
 /// The name of a server that the suite writes under `server:`, or not at all.
 const ONLY: &str = "server";
 
-/// How many columns a report may fill.
+/// The number of columns of a report.
 const WIDTH: usize = 100;
 
 /// A suite that was read without a mistake, and the servers that stand in for those that it names.
@@ -57,7 +57,7 @@ impl Suite {
     /// # Ok::<(), mcprove::testing::Error>(())
     /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::read(path.as_ref(), None)
+        Self::load_file_or(path.as_ref(), None)
     }
 
     /// Reads a suite from text; what it includes is read from the current folder.
@@ -68,10 +68,10 @@ impl Suite {
     ///
     /// Fails with every mistake in the suite.
     pub fn parse(yaml: &str) -> Result<Self, Error> {
-        Self::read(Path::new(INLINE), Some(yaml))
+        Self::load_file_or(Path::new(INLINE), Some(yaml))
     }
 
-    fn read(path: &Path, inline: Option<&str>) -> Result<Self, Error> {
+    fn load_file_or(path: &Path, inline: Option<&str>) -> Result<Self, Error> {
         let files = |path: &Path| match inline {
             Some(text) if path == Path::new(INLINE) => Ok(text.to_owned()),
             Some(_) | None => file::read_text(path, file::WRITTEN),
@@ -211,7 +211,7 @@ impl Suite {
             processors: parallel,
             environment: Arc::new(environment),
             in_process,
-            snapshots: Arc::new(Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }),
+            snapshots: Arc::new(Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }),
             ..Options::new(now, Stop::new().1)
         };
         let mut seen = ReportedRun::default();

@@ -146,7 +146,7 @@ async fn a_failed_suite_shows_what_the_terminal_shows() {
     assert!(!text.contains("mcprove run"), "no command line runs this again: {text}");
     assert!(run.junit().contains("<failure"), "{}", run.junit());
     assert!(run.render("json").is_some() && run.render("jsn").is_none());
-    assert!(run.declared().unwrap().percent > 0.0 && run.exercised().unwrap().leaves.counted > 0);
+    assert!(run.declared_score().unwrap().percent > 0.0 && run.exercised_score().unwrap().leaves.counted > 0);
     assert!(!run.events().is_empty() && run.cases().len() == 2);
 }
 

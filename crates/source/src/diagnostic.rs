@@ -2,7 +2,7 @@
 
 use super::{Located, Span};
 
-/// How bad a finding about the user's own text is.
+/// The severity of a message about the user's own text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Legal but unwise; the program goes on.
@@ -19,7 +19,7 @@ pub type Label = Located<String>;
 pub struct Diagnostic {
     /// A stable kebab-case name, listed in `docs/reference/errors.md`.
     pub code: &'static str,
-    /// Whether the program goes on.
+    /// An error stops the program, a warning does not.
     pub severity: Severity,
     /// One lowercase sentence without a final period.
     pub message: String,

@@ -12,9 +12,9 @@ pub struct Ends {
     pub head: String,
     /// Its end, where it is longer.
     pub tail: String,
-    /// How many bytes it has.
+    /// The number of bytes.
     pub bytes: usize,
-    /// How many characters it has.
+    /// The number of characters.
     pub characters: usize,
 }
 

@@ -31,7 +31,7 @@ pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a path leads to a pipe that nobody has opened for this process, as a shell does for `<(…)`.
+/// A path leads to a pipe that was not opened for this process, as a shell does for `<(…)`.
 #[cfg(unix)]
 pub fn is_named_pipe(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
@@ -39,7 +39,7 @@ pub fn is_named_pipe(path: &Path) -> bool {
     !is_open_already && std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
 }
 
-/// Whether a path leads to a pipe that nobody has opened for this process, as a shell does for `<(…)`.
+/// A path leads to a pipe that was not opened for this process, as a shell does for `<(…)`.
 #[cfg(not(unix))]
 pub fn is_named_pipe(_: &Path) -> bool {
     false

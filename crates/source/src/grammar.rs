@@ -86,7 +86,7 @@ pub struct Key {
     pub shape_beside: Option<(&'static str, Shape)>,
     /// One sentence.
     pub doc: &'static str,
-    /// Whether the key must be there.
+    /// The need for the key.
     pub need: Need,
     /// Its value where it is left out, as it would be written.
     pub default: Option<&'static str>,
@@ -104,7 +104,7 @@ pub struct Key {
     pub unless: Option<(&'static str, Shape)>,
 }
 
-/// Whether a key must be there.
+/// The need for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// It may be left out.
@@ -319,7 +319,7 @@ fn visit(node: &Node, shape: &Shape, key: Option<&Key>, found: &mut Vec<Diagnost
                 found.push(Diagnostic::error("bad-duration", message, node.span).with_help(help));
             }
             Some(_) => {}
-            None if super::template::is_template(text) => found.push(unfilled(node)),
+            None if super::template::is_template(text) => found.push(unfilled_template(node)),
             None => found.push(bad_duration(node, text)),
         },
         (Shape::Duration | Shape::Time | Shape::Timeout, Value::Number(number)) => {
@@ -358,7 +358,7 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
             }
             None => found.push(
                 Diagnostic::error("unknown-key", format!("{} has no key `{}`", object.noun(), name.value), name.span)
-                    .with_help(nested(name, value, node, object).or_else(|| meant(&name.value, object))),
+                    .with_help(help_for_nested(name, value, node, object).or_else(|| meant(&name.value, object))),
             ),
         }
     }
@@ -502,7 +502,7 @@ fn out_of_range(node: &Node, shape: &Shape, key: Option<&Key>) -> Diagnostic {
         .with_help(help)
 }
 
-/// Whether a key is there under another name, which was reported; help that lists all keys means none of them.
+/// A key is there under another name, which was reported; help that lists all keys omits it.
 fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
     let meant_so = [format!("write `{}`", key.name), format!("did you mean `{}`?", key.name)];
     let is_known = |name: &str| object.all_keys().any(|key| key.name == name);
@@ -510,8 +510,8 @@ fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
     unknown.any(|(typed, _)| meant(&typed.value, object).is_some_and(|help| meant_so.contains(&help)))
 }
 
-/// How to write a key that belongs inside the mapping of another key beside it, such as `then` inside `send`.
-fn nested(typed: &Located<String>, value: &Node, node: &Node, object: &Object) -> Option<String> {
+/// The spelling of a key that belongs inside the mapping of another key beside it, such as `then` inside `send`.
+fn help_for_nested(typed: &Located<String>, value: &Node, node: &Node, object: &Object) -> Option<String> {
     node.entries().iter().find_map(|(name, sibling)| {
         let key = object.all_keys().find(|key| key.name == name.value)?;
         let object_of = |shape: &Shape| if let Shape::Object(inner) = shape { Some(*inner) } else { None };
@@ -573,14 +573,14 @@ const DURATION: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(us|µs|ms|s|m|min|h)\
 /// Refuses templates below a node where none is filled in, so that nobody takes the braces for a value.
 pub fn refuse_templates(node: &Node, found: &mut Vec<Diagnostic>) {
     match &node.value {
-        Value::Text(text) if super::template::is_template(text) => found.push(unfilled(node)),
+        Value::Text(text) if super::template::is_template(text) => found.push(unfilled_template(node)),
         Value::List(items) => items.iter().for_each(|item| refuse_templates(item, found)),
         Value::Map(entries) => entries.iter().for_each(|(_, value)| refuse_templates(value, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
     }
 }
 
-fn unfilled(node: &Node) -> Diagnostic {
+fn unfilled_template(node: &Node) -> Diagnostic {
     Diagnostic::error("template-not-filled", "templates are not allowed here", node.span)
         .with_help("write the value itself; templates work in requests and expectations".to_owned())
 }
@@ -591,7 +591,7 @@ fn bad_duration(node: &Node, text: &str) -> Diagnostic {
 }
 
 impl Shape {
-    /// Whether a value is of the kind that this shape wants, without looking inside.
+    /// A value is of the kind that this shape wants, without a look inside.
     fn fits(&self, node: &Node) -> bool {
         match self {
             Self::Any => true,

@@ -1,6 +1,6 @@
 //! A hash that is the same on every machine and in every release; the standard library's may change.
 
-/// Where a hash of nothing in particular begins.
+/// The initial value of a hash.
 pub const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// FNV-1a over some bytes, on top of what was hashed before: finds accidents, not forgers.

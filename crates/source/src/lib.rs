@@ -1,10 +1,9 @@
-//! Where text came from, and how to point back at it.
+//! Texts, and the way back to their places.
 //!
 //! A suite, a registry or a filter typed on the command line is a [`SourceFile`]; a [`Span`] is a range in one, and a
-//! [`Located`] value remembers the span it was read from.
-//! [`parse`] turns text into a tree of located [`Node`]s, [`grammar`] says what such a tree may look like, and
-//! [`Diagnostic`] is what a user sees when it does not.
-//! Knows nothing about suites or servers. Start reading in [`parse`].
+//! [`Located`] value remembers the span it was read from. [`parse`] turns text into a tree of located [`Node`]s,
+//! [`grammar`] says what such a tree may look like, and [`Diagnostic`] is what a user sees when it does not. Knows
+//! nothing about suites or servers. Start reading in [`parse`].
 
 mod diagnostic;
 mod difference;
@@ -105,7 +104,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether a byte offset lies within.
+    /// A byte offset lies within.
     pub fn contains(&self, offset: usize) -> bool {
         (self.start as usize..self.end as usize).contains(&offset)
     }
@@ -116,7 +115,7 @@ impl Span {
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where.
+    /// The place.
     pub span: Span,
 }
 
@@ -174,7 +173,7 @@ impl Sources {
     }
 }
 
-/// Where the lines of a text begin.
+/// The offsets at which the lines of a text begin.
 fn line_starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
     std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()

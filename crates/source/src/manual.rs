@@ -141,7 +141,7 @@ fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
     shape.parts().iter().for_each(|part| within(part, objects));
 }
 
-/// What a key says of the keys beside it; of long lists nothing.
+/// The relations of a key to the keys beside it; long lists are left out.
 fn relations(key: &Key, object: &Object) -> String {
     let names = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let rivals = key.choice.map(|choice| object.of_choice(choice)).unwrap_or_default();
@@ -167,7 +167,7 @@ fn relations(key: &Key, object: &Object) -> String {
 /// A group of keys and the mapping in whose section it stands.
 type Told = (&'static [Key], &'static Object);
 
-/// Whether two groups are one; the compiler may keep several copies of a static one.
+/// Two groups are one; the compiler may keep several copies of a static one.
 fn is_same(one: &[Key], other: &[Key]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| (one.name, one.doc) == (other.name, other.doc))
 }

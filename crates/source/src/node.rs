@@ -9,7 +9,7 @@ use super::{Located, Span};
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where.
+    /// The place.
     pub span: Span,
 }
 
@@ -75,7 +75,7 @@ impl Node {
         number.as_u64().or_else(|| number.as_f64().and_then(whole))
     }
 
-    /// How many bytes of text are in it, each value counted as one at least.
+    /// The number of bytes of text in it, each value counted as one at least.
     pub(crate) fn bytes(&self) -> usize {
         let within = match &self.value {
             Value::Text(text) => text.len(),

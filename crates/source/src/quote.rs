@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Sources, Span};
 
-/// How many bytes of one line are taken along; suites with longer lines are generated ones.
+/// The number of bytes of one line that are taken along; suites with longer lines are generated ones.
 const LINE_LIMIT: usize = 400;
 
 /// A marked line: owned and serialisable, so that a recorded run can be shown again anywhere.

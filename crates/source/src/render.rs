@@ -5,16 +5,16 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::{Diagnostic, Quote, Severity, Sources, visible, visible_line};
 
-/// How text is laid out for the reader.
+/// The layout of text for the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Whether colours may be used; they never are the only signal.
+    /// Colours are allowed or not; they never are the only signal.
     pub color: Color,
     /// The width of the terminal in columns.
     pub width: usize,
 }
 
-/// Whether colours may be used.
+/// The use of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Color {
     /// Plain text.

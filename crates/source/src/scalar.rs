@@ -15,7 +15,7 @@ pub(crate) fn plain(text: Cow<'_, str>) -> Value {
     number(&text).map_or_else(|| Value::Text(text.into_owned()), Value::Number)
 }
 
-/// Whether a whole number would lose digits: the nearest fraction is another number.
+/// A whole number would lose digits: the nearest fraction is another number.
 pub(crate) fn is_too_large(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');

@@ -65,7 +65,7 @@ pub fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a capital letter is the first of a word: after a small one, or as the last of several before a small one.
+/// A capital letter is the first of a word: after a small one, or as the last of several before a small one.
 fn begins_word(letters: &[char], at: usize) -> bool {
     let is_small = |at: usize| letters.get(at).is_some_and(|letter| letter.is_lowercase());
     let after_capital = at.checked_sub(1).is_some_and(|before| letters[before].is_uppercase());

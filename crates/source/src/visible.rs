@@ -15,7 +15,7 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     spell_out(text, |_| false)
 }
 
-/// Whether a character is obeyed, reorders its neighbours or cannot be seen, so that showing it would deceive.
+/// A character is obeyed, reorders its neighbours or is invisible, so that showing it would deceive.
 pub fn is_hidden(c: char) -> bool {
     c.is_control() || is_bidi(c) || is_invisible(c) || is_noncharacter(c)
 }

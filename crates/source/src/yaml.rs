@@ -12,13 +12,13 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
 use super::scalar::{is_too_large, plain};
 use super::{Diagnostic, Located, Node, SourceId, Sources, Span, Value, syntax};
 
-/// How deep mappings and lists may nest; suites need about twelve.
+/// The depth of mappings and lists; suites need about twelve.
 const MAX_DEPTH: usize = 96;
 
-/// How many values a file may hold, those that aliases stand for included.
+/// The number of values in a file, those that aliases stand for included.
 const MAX_NODES: usize = 1_000_000;
 
-/// How many bytes of text may be copied for anchors and aliases.
+/// The number of bytes of text that may be copied for anchors and aliases.
 const MAX_COPIED: usize = 16 << 20;
 
 /// Reads a text of `sources` as one YAML document; an empty document is `Null`.
@@ -43,13 +43,13 @@ struct Reader<'t> {
     parser: Parser<'t, granit_parser::StrInput<'t>>,
     text: &'t str,
     source: SourceId,
-    /// What anchors stand for.
+    /// The values of anchors.
     anchors: BTreeMap<usize, (Node, Size)>,
     nodes: usize,
     copied: usize,
 }
 
-/// What a copy takes.
+/// The size of a copy.
 #[derive(Clone, Copy)]
 struct Size {
     nodes: usize,
@@ -60,7 +60,7 @@ struct Size {
 struct Open {
     start: u32,
     anchor: usize,
-    /// How many values there were before it, to know how many are in it.
+    /// The number of values before it, to count those in it.
     before: usize,
     kind: Kind,
 }
@@ -71,7 +71,7 @@ enum Kind {
         entries: Vec<(Located<String>, Node)>,
         /// The key whose value comes next.
         key: Option<Located<String>>,
-        /// What `<<` brings in once all own keys are known.
+        /// The value of `<<`, added once all own keys are known.
         merge: Option<Node>,
     },
 }

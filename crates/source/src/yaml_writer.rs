@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{SourceFile, Sources, is_hidden, parse, parse_duration};
 
-/// How wide a line may be before a value is spread over several.
+/// The width of a line before a value is spread over several.
 const WIDTH: usize = 108;
 
 /// Keys whose lists are always spread.
@@ -17,7 +17,7 @@ const SPREAD: [&str; 2] = ["expect", "steps"];
 /// Words that YAML, or an older YAML, takes for something else than text.
 const KEYWORDS: [&str; 10] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan"];
 
-/// Where a text stands.
+/// The surroundings of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Line,
@@ -32,7 +32,7 @@ pub fn block(value: &Value, indent: usize) -> String {
 }
 
 /// The value that a text means; `None` where it is no YAML.
-pub fn read(text: &str) -> Option<Value> {
+pub fn read_value(text: &str) -> Option<Value> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("missing", text));
     parse(&sources, source).ok().map(|node| node.to_json())
@@ -103,13 +103,13 @@ fn write_value(name: &str, value: &Value, indent: usize, text: &mut String) {
 fn key(name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word);
-    if is_plain && !is_keyword(name) { name.to_owned() } else { quoted(name) }
+    if is_plain && !is_keyword(name) { name.to_owned() } else { quote(name) }
 }
 
 fn scalar(value: &Value, within: Within) -> String {
     match value {
         Value::String(text) if is_plain(text, within) => text.clone(),
-        Value::String(text) => quoted(text),
+        Value::String(text) => quote(text),
         Value::Object(_) => "{}".to_owned(),
         Value::Array(_) => "[]".to_owned(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -132,7 +132,7 @@ fn is_keyword(text: &str) -> bool {
 }
 
 /// A text in double quotes, where YAML lets everything be escaped.
-fn quoted(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut shown = String::from("\"");
     for c in text.chars() {
         match c {
@@ -174,8 +174,8 @@ mod tests {
             json!([{"a": [{"b": ["x".repeat(120)]}]}, [], {}, "t"]),
         ] {
             let text = block(&value, 0);
-            assert_eq!(read(&text), Some(value.clone()), "{text}");
-            assert_eq!(read(&flow(&value)), Some(value), "{text}");
+            assert_eq!(read_value(&text), Some(value.clone()), "{text}");
+            assert_eq!(read_value(&flow(&value)), Some(value), "{text}");
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn cases(
     let gone = recorded.tools.iter().cloned().map(Tool::new).filter(|tool| catalog.tool(&tool.name).is_none());
     known.tools.extend(gone);
     let mut cases = planner.unknown_tools(template, &settings.tools, &known);
-    let offered = Recorded::offered(&lane.server, "", RecordedIdentity::default(), catalog);
+    let offered = Recorded::without_calls(&lane.server, "", RecordedIdentity::default(), catalog);
     let subjects = ChangeSubject::of(&recorded, &offered).into_iter().filter(|subject| match subject {
         ChangeSubject::Tool(name) => settings.tools.selects(name),
         // That a tool is gone is told once.

@@ -89,7 +89,7 @@ fn idle(settings: &Differential, recorded: &Recorded, now: &Recorded, context: &
 pub(crate) fn offered(context: &CheckContext<'_>, name: &str, protocol: &str) -> Option<Recorded> {
     let said = context.server?;
     let identity = RecordedIdentity::of(&said.result, said.revision.as_str());
-    Some(Recorded::offered(name, protocol, identity, context.catalog))
+    Some(Recorded::without_calls(name, protocol, identity, context.catalog))
 }
 
 /// The tool's answers to the recorded calls.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::compare::ask;
-use crate::drift::{RecordedAnswer, RecordedOutcome as Came, masked};
+use crate::drift::{RecordedAnswer, RecordedOutcome as Came, mask_differences};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::Session;
 use crate::wire::Tool;
@@ -51,7 +51,7 @@ fn recorded_answer(
     first: (Came, Value),
     second: &(Came, Value),
 ) -> Result<RecordedAnswer, String> {
-    masked((&call.tool.name, &call.arguments), first, second)
+    mask_differences((&call.tool.name, &call.arguments), first, second)
         .ok_or_else(|| "it was served once and failed once".to_owned())
 }
 

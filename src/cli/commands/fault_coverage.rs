@@ -152,7 +152,7 @@ impl ThresholdArgs {
 
 /// `31% of faults declared without claims, below the threshold of 60%`.
 fn below(score: &Score, Gate { figure, threshold, .. }: &Gate) -> String {
-    let gated = score.gated();
+    let gated = score.figures_for_threshold();
     let (percent, word) = match figure {
         Figure::Plain => (gated.percent, ""),
         Figure::Weighted => (gated.weighted, " weighted"),

@@ -10,7 +10,7 @@ use super::run::{RunArgs, run};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
-use crate::lint::{Lint, LintLevel, Provider, explained, lints, listed};
+use crate::lint::{Lint, LintLevel, Provider, explain, lints, list};
 use crate::source::did_you_mean;
 use crate::suite::AdHocCommand;
 
@@ -49,10 +49,10 @@ fn words(names: &'static [&'static str]) -> clap::builder::PossibleValuesParser 
 
 pub(crate) fn lint(mut args: LintArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(id) = &args.explain {
-        return Ok(console.data(&explained(known(id, console)?)));
+        return Ok(console.data(&explain(known(id, console)?)));
     }
     if args.list {
-        return Ok(console.data(&listed()));
+        return Ok(console.data(&list()));
     }
     let words = std::mem::take(&mut args.run.suites.paths);
     let target = args.server.target(VERB, &words, console)?;

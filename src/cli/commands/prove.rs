@@ -48,7 +48,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     args.check_targets(&plan, console)?;
     let recording = file.recording(&plan, console)?;
     let plan = plan.without_cases(|case| recording.unplayable(&case.id).is_some());
-    let snapshots = Snapshots { known: recorded::read(&plan), purpose: Purpose::Compare }.into();
+    let snapshots = Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }.into();
     let (wish, stop) = Stop::new();
     let _urgency = signals::listen(wish, RunEnding::Reports, None, None);
     let options = &Options { snapshots, ..args.options(now(), stop, console) };

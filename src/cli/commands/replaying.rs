@@ -15,7 +15,8 @@ use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
 use crate::findings::{
-    self, Minimised, ReplayResult, ReplayStage, Stored, minimised, regression, restored, unset_secrets, wanted,
+    self, Minimised, ReplayResult, ReplayStage, Stored, minimise, regression, replay_environment, restore_secrets,
+    unset_secrets,
 };
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::report::Ticker;
@@ -75,7 +76,7 @@ impl FindingPlayer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("the system provides no async runtime: {error}"))?;
         let plan = stored.start.plan(&kept::base(replay.state), None)?;
-        let environment = Arc::new(wanted(stored, &replay.console.environment.variables));
+        let environment = Arc::new(replay_environment(stored, &replay.console.environment.variables));
         let (_, stop) = Stop::new();
         let options = Options { environment: Arc::clone(&environment), ..Options::new(0, stop) };
         let fresh = Fresh::new(&plan, &options);
@@ -111,7 +112,7 @@ impl FindingPlayer {
     }
 
     fn attempt(&mut self, stored: &Stored, reproduction: &Reproduction) -> Result<ReplayResult, NotPlayed> {
-        let mut whole = restored(reproduction, &self.environment);
+        let mut whole = restore_secrets(reproduction, &self.environment);
         whole.secrets.iter().for_each(|secret| self.fresh.redactor().learn(secret));
         if let (ReproductionCheck::Silent(limit), Some(silence)) = (&mut whole.reproduction.check, self.silence) {
             *limit = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
@@ -294,7 +295,8 @@ impl FindingReplay<'_> {
             unplayable(stored, self.console);
             return Err(NotPlayed::Failed);
         };
-        let missing = restored(reproduction, &wanted(stored, &self.console.environment.variables)).missing;
+        let missing =
+            restore_secrets(reproduction, &replay_environment(stored, &self.console.environment.variables)).missing;
         if !missing.is_empty() {
             let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
             let (names, id) = (names.join(", "), &stored.id);
@@ -334,7 +336,7 @@ impl FindingReplay<'_> {
         };
         let mut player = self.player(&stored, listen()).map_err(exit)?;
         let (mut stopped, mut broken) = (false, None);
-        let found = minimised(&stored, max_attempts, &mut |candidate| {
+        let found = minimise(&stored, max_attempts, &mut |candidate| {
             if stopped || broken.is_some() {
                 return None;
             }

@@ -239,7 +239,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exit> {
     let now = now();
     let run = args.prepare(now, console)?;
     let watch = args.watch(&run.plan, now, console)?;
-    let snapshots = Arc::new(Snapshots { known: recorded::read(&run.plan), purpose: consent.purpose() });
+    let snapshots = Arc::new(Snapshots { known: recorded::read_texts(&run.plan), purpose: consent.purpose() });
     let roots = recorded::roots(&run.plan);
     let (wish, stop) = Stop::new();
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };

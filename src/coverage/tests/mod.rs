@@ -68,7 +68,7 @@ fn claims_are_shown_apart_and_no_threshold_counts_them() {
     near(score.percent, 43.75);
     let facts = declared(Registry::builtin(), &negative_path());
     assert_eq!((facts.claimed.len(), facts.without_claims), (0, None));
-    assert_eq!(score.without_claims, Some(facts.gated()));
+    assert_eq!(score.without_claims, Some(facts.figures_for_threshold()));
     assert!(meets(&score, 31.25) && !meets(&score, 31.26), "the figure without claims is gated");
 }
 

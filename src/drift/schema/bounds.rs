@@ -33,13 +33,15 @@ pub(crate) fn bounds() -> impl Iterator<Item = &'static Keyword> {
 /// The effect of a changed keyword.
 pub(crate) fn effect(bound: &Keyword, Versions { old, new }: Versions<'_>) -> SchemaEffect {
     let (was, is) = match (old.get(bound.name), new.get(bound.name)) {
-        (None, _) => return moved(bound, Versions { old, new }).unwrap_or(SchemaEffect::Narrowed),
-        (_, None) => return moved(bound, Versions { old: new, new: old }).map_or(SchemaEffect::Widened, other_way),
+        (None, _) => return effect_of_exchange(bound, Versions { old, new }).unwrap_or(SchemaEffect::Narrowed),
+        (_, None) => {
+            return effect_of_exchange(bound, Versions { old: new, new: old }).map_or(SchemaEffect::Widened, other_way);
+        }
         (Some(was), Some(is)) => (was, is),
     };
     let (Some(was), Some(is)) = (was.as_number(), is.as_number()) else { return SchemaEffect::Unclear };
     match (bound.limit, compare(is, was)) {
-        // They are written differently, and too large to be told apart.
+        // They are written differently, and too large to be distinguished.
         (Some(Low | High), Ordering::Equal) => SchemaEffect::Unclear,
         (Some(Low), Ordering::Greater) | (Some(High), Ordering::Less) => SchemaEffect::Narrowed,
         (Some(Low | High), _) => SchemaEffect::Widened,
@@ -58,7 +60,7 @@ fn is_multiple(one: &Number, of: &Number) -> bool {
 }
 
 /// The effect of a limit that replaces its exclusive or inclusive counterpart: `minimum: 1` in place of `exclusiveMinimum: 0`.
-fn moved(bound: &Keyword, Versions { old, new }: Versions<'_>) -> Option<SchemaEffect> {
+fn effect_of_exchange(bound: &Keyword, Versions { old, new }: Versions<'_>) -> Option<SchemaEffect> {
     let twin = match bound.name {
         "minimum" => "exclusiveMinimum",
         "exclusiveMinimum" => "minimum",
@@ -66,7 +68,7 @@ fn moved(bound: &Keyword, Versions { old, new }: Versions<'_>) -> Option<SchemaE
         "exclusiveMaximum" => "maximum",
         _ => return None,
     };
-    // Where the twin stays, this limit is one more.
+    // If the twin stays, this limit is one more.
     if new.get(twin).is_some() {
         return None;
     }

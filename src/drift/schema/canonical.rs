@@ -3,21 +3,21 @@
 use serde_json::{Map, Value, json};
 
 use super::document::SchemaDocument;
-use super::merge::merged;
-use super::simplify::{numbered, settled, simplified, translated};
+use super::merge::merge;
+use super::simplify::{normalize_numbers, settle, simplify, translate_drafts};
 use crate::schema::{KeywordValue, token};
 
-/// How many schemas may come of the references of one: they can multiply them without end.
+/// The number of schemas that one schema may become when references are written out: they can multiply without end.
 const MOST: usize = 4_000;
 
-/// How many references are followed one after the other: as many as can be, but as many in both schemas, so that
-/// what is not written out stands at the same places.
+/// The numbers of references that are followed one after the other: the greatest that is possible, and the same in both
+/// schemas, so that the same places are not written out.
 const FOLLOWED: [usize; 7] = [64, 16, 8, 4, 2, 1, 0];
 
-/// How deep schemas may be inside of each other where references lead further down.
+/// The depth of schemas within each other where references lead further down.
 const DEEPEST: usize = 120;
 
-/// How much of a schema is kept.
+/// The part of a schema that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NormalizeMode {
     /// Words for people as well.
@@ -50,21 +50,21 @@ pub(crate) fn canonical_both(schemas: [&Value; 2], keep: NormalizeMode) -> [Valu
 struct Normalizer<'a> {
     document: SchemaDocument<'a>,
     keep: NormalizeMode,
-    /// How many references are followed one after the other.
+    /// The number of references that are followed one after the other.
     most: usize,
     /// The schemas that lead here: the whole document, then what references lead to.
     open: Vec<SchemaLocation>,
     left: usize,
 }
 
-/// Where a schema stands.
+/// The position of a schema.
 #[derive(Debug, Clone)]
 struct SchemaLocation {
-    /// Where it is written.
+    /// The position in the document.
     pointer: String,
-    /// How many schemas it is inside of, with all references written out.
+    /// The number of schemas around it, with all references written out.
     depth: usize,
-    /// Whether it says all that is said there.
+    /// It says all that is said there.
     is_whole: bool,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Normalizer<'a> {
     fn normalize(&mut self, schema: &Value, place: &SchemaLocation) -> Value {
         let fields = match schema {
             Value::Bool(false) => return Value::Bool(false),
-            Value::Object(fields) => translated(fields),
+            Value::Object(fields) => translate_drafts(fields),
             Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
         };
         if self.open.len() > 1 {
@@ -105,7 +105,7 @@ impl<'a> Normalizer<'a> {
                 KeywordValue::Location | KeywordValue::Definitions => {}
                 KeywordValue::Annotation if self.keep == NormalizeMode::ValidationOnly => {}
                 KeywordValue::Reference => {
-                    parts.push(self.referred(key, value, &SchemaLocation { is_whole, ..place.clone() }));
+                    parts.push(self.resolve(key, value, &SchemaLocation { is_whole, ..place.clone() }));
                 }
                 KeywordValue::List if key == "allOf" => {
                     for (number, part) in value.as_array().into_iter().flatten().enumerate() {
@@ -127,14 +127,16 @@ impl<'a> Normalizer<'a> {
                         named.map(|(name, part)| (name.clone(), self.normalize(part, &place.inside(&[key, name]))));
                     spelt.insert(key.to_owned(), Value::Object(named.collect()));
                 }
-                KeywordValue::Annotation | KeywordValue::Plain => drop(spelt.insert(key.clone(), numbered(value))),
+                KeywordValue::Annotation | KeywordValue::Plain => {
+                    drop(spelt.insert(key.clone(), normalize_numbers(value)))
+                }
             }
         }
-        settled(parts.into_iter().fold(simplified(spelt), merged))
+        settle(parts.into_iter().fold(simplify(spelt), merge))
     }
 
     /// The target of a reference, or its placeholder.
-    fn referred(&mut self, keyword: &str, reference: &Value, place: &SchemaLocation) -> Value {
+    fn resolve(&mut self, keyword: &str, reference: &Value, place: &SchemaLocation) -> Value {
         let Some((pointer, target)) = self.document.target(keyword, reference, &place.pointer) else {
             return self.document.unknown(reference);
         };
@@ -152,7 +154,7 @@ impl<'a> Normalizer<'a> {
     }
 }
 
-/// Whether nothing stands beside a reference, or beside the only part of `allOf`; a type may.
+/// Nothing but a type stands beside a reference, or beside the only part of `allOf`.
 fn says_one_thing(fields: &Map<String, Value>) -> bool {
     let tells = |key: &str| {
         key != "type"
@@ -169,7 +171,7 @@ fn says_one_thing(fields: &Map<String, Value>) -> bool {
     }
 }
 
-/// Whether a keyword decides nothing about values.
+/// A keyword decides nothing about values.
 pub(crate) fn says_nothing(key: &str) -> bool {
     KeywordValue::of(key) == KeywordValue::Annotation
 }

@@ -17,11 +17,11 @@ static PLAIN: LazyLock<Vec<Value>> = LazyLock::new(|| {
     plain.as_array().cloned().unwrap_or_default()
 });
 
-/// How many values are drawn.
+/// The number of values that are drawn.
 const DRAWN: u32 = 32;
 
-/// How much work may go into all examples of one comparison, in schemas and values that somebody looks at; one example
-/// may take a quarter of it.
+/// The work that goes into all examples of one comparison, in schemas and values that are visited; one example may take
+/// a quarter of it.
 const WORK: usize = 400_000;
 
 /// The cost of compiling a schema, of making one value and of making all candidates, for each value that the schema
@@ -58,7 +58,7 @@ impl Effort {
         (found, own.left > 0)
     }
 
-    /// Whether values can be made of schemas and judged.
+    /// The budget allows to make values of these schemas and to judge them.
     pub(crate) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
         schemas.into_iter().all(|schema| weight(schema).is_some_and(|weight| self.take(weight * TO_MAKE)))
     }
@@ -82,7 +82,7 @@ impl Effort {
         tried.extend(apart.iter().map(|apart| apart.smallest().clone()));
         if weight * TO_MAKE_ALL < self.left / 2 && self.take(weight * TO_MAKE_ALL) {
             tried.extend(apart.iter().flat_map(edges));
-            tried.extend(made(allows, refuses));
+            tried.extend(candidates(allows, refuses));
         }
         tried.sort_by_cached_key(|value| value.to_string().len());
         tried.into_iter().find(|value| {
@@ -92,8 +92,7 @@ impl Effort {
     }
 }
 
-/// How much a schema holds; `None` where something in it stands for what is further out or far away: it means nothing
-/// by itself.
+/// The size of a schema; `None` where something in it refers to a part outside, without which it means nothing.
 fn weight(schema: &Value) -> Option<usize> {
     match schema {
         Value::Array(parts) => parts.iter().try_fold(1, |sum, part| Some(sum + weight(part)?)),
@@ -112,7 +111,7 @@ fn weight_of_value(value: &Value) -> usize {
 }
 
 /// Values that the first schema allows, at its edges and drawn, and values that break the other in one way each.
-fn made(allows: &Value, refuses: &Value) -> Vec<Value> {
+fn candidates(allows: &Value, refuses: &Value) -> Vec<Value> {
     let Ok(generator) = Generator::new(allows) else { return Vec::new() };
     let mut found: Vec<Value> = edges(&generator).collect();
     let draw = Rng::new(0);

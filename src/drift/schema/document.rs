@@ -1,4 +1,4 @@
-//! Where references lead, and a stand-in for what is too far away to be written out.
+//! Resolves references, with a placeholder for targets that are too far away to be written out.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use crate::schema::{KeywordValue, References, token, written};
 /// Stands for what a reference leads to where that is not written out: the same for what means the same.
 pub(crate) const UNRESOLVED_REF: &str = "$far";
 
-/// How many schemas are read to find out what references lead to.
+/// The number of schemas that are read to find the targets of references.
 const MOST: usize = 200_000;
 
 /// A schema as it was written.
@@ -53,9 +53,9 @@ impl<'a> SchemaDocument<'a> {
         if let Some(known) = self.known.get(pointer) {
             return json!({UNRESOLVED_REF: known});
         }
-        let told = self.reached(pointer).unwrap_or_else(|| format!("{pointer} of {}", self.whole()));
-        self.known.insert(pointer.to_owned(), told.clone());
-        json!({UNRESOLVED_REF: told})
+        let placeholder = self.hash_reachable(pointer).unwrap_or_else(|| format!("{pointer} of {}", self.whole()));
+        self.known.insert(pointer.to_owned(), placeholder.clone());
+        json!({UNRESOLVED_REF: placeholder})
     }
 
     /// A stand-in for what a reference leads to that leads to no known place.
@@ -78,13 +78,13 @@ impl<'a> SchemaDocument<'a> {
         if let Some(known) = self.known.get("#") {
             return known.clone();
         }
-        let told = hashed(&written(self.root));
-        self.known.insert("#".to_owned(), told.clone());
-        told
+        let placeholder = hash(&written(self.root));
+        self.known.insert("#".to_owned(), placeholder.clone());
+        placeholder
     }
 
     /// A hash of the schemas reachable from a pointer; `None` where they are too many.
-    fn reached(&mut self, pointer: &str) -> Option<String> {
+    fn hash_reachable(&mut self, pointer: &str) -> Option<String> {
         let mut reached = ReachableSchemas::default();
         reached.number(pointer);
         let mut next = 0;
@@ -94,7 +94,7 @@ impl<'a> SchemaDocument<'a> {
             self.write(root.pointer(&pointer)?, &pointer, &mut reached)?;
             reached.text.push(';');
         }
-        Some(hashed(&reached.text))
+        Some(hash(&reached.text))
     }
 
     fn write(&mut self, schema: &Value, at: &str, reached: &mut ReachableSchemas) -> Option<()> {
@@ -170,7 +170,7 @@ impl ReachableSchemas {
     }
 }
 
-fn hashed(text: &str) -> String {
+fn hash(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     format!("{:016x}", hasher.finish())

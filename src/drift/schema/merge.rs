@@ -9,7 +9,7 @@ use super::document::UNRESOLVED_REF;
 use crate::schema::{Keyword, KeywordLimit, TypeSet, compare, written};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
-pub(crate) fn merged(whole: Value, part: Value) -> Value {
+pub(crate) fn merge(whole: Value, part: Value) -> Value {
     let (mut whole, part) = match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => (whole, part),
         (Value::Object(whole), other) if whole.is_empty() => return other,
@@ -48,7 +48,7 @@ const TOGETHER: [&[&str]; 3] = [
     &["prefixItems", "items", "unevaluatedItems"],
 ];
 
-/// Whether keywords of one would look at what the other says, once both are one schema.
+/// Keywords of one schema would apply to what the other says, once both are one schema.
 fn interfere(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let has = |schema: &Map<String, Value>, keys: &[&str]| keys.iter().any(|key| schema.contains_key(*key));
     let closes = |one, other| {
@@ -75,11 +75,11 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
             let mut properties = own.as_object()?.clone();
             for (name, schema) in other.as_object()? {
                 let known = properties.get(name).cloned();
-                properties.insert(name.clone(), known.map_or(schema.clone(), |known| merged(known, schema.clone())));
+                properties.insert(name.clone(), known.map_or(schema.clone(), |known| merge(known, schema.clone())));
             }
             Some(Value::Object(properties))
         }
-        "items" | "propertyNames" => Some(merged(own.clone(), other.clone())),
+        "items" | "propertyNames" => Some(merge(own.clone(), other.clone())),
         "uniqueItems" => Some(Value::Bool(true)),
         _ => {
             let order = compare(own.as_number()?, other.as_number()?);

@@ -43,7 +43,7 @@ pub fn compare_schemas(direction: SchemaDirection, before: &Value, after: &Value
     walk.finish()
 }
 
-/// Whether two schemas mean the same.
+/// Two schemas mean the same.
 pub(crate) fn is_same(before: &Value, after: &Value) -> bool {
     let [old, new] = canonical_both([before, after], NormalizeMode::ValidationOnly);
     old == new

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::bounds::SchemaEffect;
 use super::canonical::{NormalizeMode, canonical};
-use super::merge::merged;
-use super::simplify::settled;
+use super::merge::merge;
+use super::simplify::settle;
 use super::walk::SchemaWalk;
 use super::{SchemaDirection, ServerChange};
 use crate::drift::{ChangeLevel, Versions};
@@ -29,7 +29,7 @@ static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 impl<'a> ObjectSchema<'a> {
     fn new(schema: &'a Value) -> Self {
         let map = |key: &str| schema[key].as_object().unwrap_or(&NONE);
-        Self { schema, named: map("properties"), patterns: map("patternProperties"), required: required(schema) }
+        Self { schema, named: map("properties"), patterns: map("patternProperties"), required: required_names(schema) }
     }
 
     fn is_closed(&self) -> bool {
@@ -42,9 +42,9 @@ impl<'a> ObjectSchema<'a> {
     }
 
     /// All that is said about a property by its name and by the patterns that match it; `None` where that is nothing.
-    fn said(&self, name: &str, matching: &[&str]) -> Option<Value> {
+    fn rule_for(&self, name: &str, matching: &[&str]) -> Option<Value> {
         let patterns = matching.iter().filter_map(|pattern| self.patterns.get(*pattern));
-        self.named.get(name).into_iter().chain(patterns).cloned().reduce(merged).map(settled)
+        self.named.get(name).into_iter().chain(patterns).cloned().reduce(merge).map(settle)
     }
 }
 
@@ -77,11 +77,11 @@ impl<'a> Pair<'a> {
         let twins = self.twins.get_or_init(|| {
             let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for (name, schema) in self.is.named.iter().filter(|(name, _)| !self.was.named.contains_key(*name)) {
-                twins.entry(spelt(schema)).or_default().push(name);
+                twins.entry(canonical_text(schema)).or_default().push(name);
             }
             twins
         });
-        match twins.get(&spelt(gone))?.as_slice() {
+        match twins.get(&canonical_text(gone))?.as_slice() {
             [twin] => Some(twin),
             _ => None,
         }
@@ -99,31 +99,31 @@ impl SchemaWalk {
         let (was, is) = (&pair.was, &pair.is);
         for (name, schema) in was.named {
             let Some(other) = is.named.get(name) else {
-                self.removed(name, &pair, at);
+                self.compare_removed(name, &pair, at);
                 continue;
             };
-            self.required(name, &pair, at);
+            self.compare_required(name, &pair, at);
             let place = format!("{at}/{name}");
             let mut matching = pair.matching(name);
             matching.retain(|pattern| was.patterns.get(*pattern) != is.patterns.get(*pattern));
-            match (was.said(name, &matching), is.said(name, &matching)) {
+            match (was.rule_for(name, &matching), is.rule_for(name, &matching)) {
                 (Some(was), Some(is)) if !matching.is_empty() => self.pair(&was, &is, &place),
                 _ => self.pair(schema, other, &place),
             }
         }
         for name in is.named.keys().filter(|name| !was.named.contains_key(*name)) {
-            self.added(name, &pair, at);
+            self.compare_added(name, &pair, at);
         }
         let names = was.required.union(&is.required);
         for name in names.filter(|name| !was.named.contains_key(**name) && !is.named.contains_key(**name)) {
-            self.required(name, &pair, at);
+            self.compare_required(name, &pair, at);
         }
         self.others(old, new, at);
         self.patterns(&pair, at);
         self.dependent(old, new, at);
     }
 
-    fn removed(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
+    fn compare_removed(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
         if self.is_full(ChangeLevel::Breaking) {
             return;
         }
@@ -145,7 +145,7 @@ impl SchemaWalk {
 
     /// That a property may have values now that others could not have where its name was not known is said on its
     /// own; that it may not have any value is not, where nothing was said about it.
-    fn added(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
+    fn compare_added(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
         let (old, new) = (pair.was.schema, pair.is.schema);
         let is_required = pair.is.required.contains(name);
         let (level, says) = match self.direction {
@@ -162,15 +162,15 @@ impl SchemaWalk {
         let example = example.filter(|value| refuses(new, value));
         self.push(ServerChange { example, ..change.with_values(None, new["properties"].get(name)) });
         let matching = pair.matching(name);
-        let was = pair.was.said(name, &matching).or_else(|| pair.was.others().cloned());
-        if let (Some(was), Some(is)) = (was, pair.is.said(name, &matching))
+        let was = pair.was.rule_for(name, &matching).or_else(|| pair.was.others().cloned());
+        if let (Some(was), Some(is)) = (was, pair.is.rule_for(name, &matching))
             && was != false
         {
             self.pair(&was, &is, &place);
         }
     }
 
-    fn required(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
+    fn compare_required(&mut self, name: &str, pair: &Pair<'_>, at: &str) {
         let (was, is) = (pair.was.required.contains(name), pair.is.required.contains(name));
         let effect = if is { SchemaEffect::Narrowed } else { SchemaEffect::Widened };
         if was == is || self.is_full(self.level(effect)) {
@@ -186,15 +186,15 @@ impl SchemaWalk {
         let mut names: Vec<&str> = pair.was.required.iter().copied().filter(|other| *other != name).collect();
         names.extend(is.then_some(name));
         alone["required"] = json!(names);
-        if let Some(told) =
+        if let Some(change) =
             self.report(effect, &format!("{at}/{name}"), says, Versions { old: pair.was.schema, new: &alone })
         {
-            told.what = "required-changed";
-            (told.before, told.after) = (Some(was.into()), Some(is.into()));
+            change.what = "required-changed";
+            (change.before, change.after) = (Some(was.into()), Some(is.into()));
         }
     }
 
-    /// Compares `additionalProperties`; readers are not told that answers may have more properties.
+    /// Compares `additionalProperties`; that answers may have more properties is not reported to readers.
     fn others(&mut self, old: &Value, new: &Value, at: &str) {
         let anything = json!({});
         let [was, is] = [old, new].map(|schema| schema.get("additionalProperties").unwrap_or(&anything));
@@ -217,7 +217,7 @@ impl SchemaWalk {
         self.push(change.with_values(old.get("additionalProperties"), new.get("additionalProperties")));
     }
 
-    /// Where a pattern is not named, its names are others.
+    /// The names of a pattern without a counterpart are names of others.
     fn patterns(&mut self, pair: &Pair<'_>, at: &str) {
         let anything = json!({});
         for pattern in pair.patterns.keys() {
@@ -287,12 +287,12 @@ impl SchemaWalk {
     }
 }
 
-fn required(schema: &Value) -> BTreeSet<&str> {
+fn required_names(schema: &Value) -> BTreeSet<&str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The normalized schema as text.
-fn spelt(schema: &Value) -> String {
+fn canonical_text(schema: &Value) -> String {
     written(&canonical(schema, NormalizeMode::ValidationOnly))
 }
 

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::canonical::says_nothing;
-use super::merge::{add_types, merged};
+use super::merge::{add_types, merge};
 use crate::schema::{Keyword, NumberLimit, TypeSet, are_disjoint, stricter, written};
 
 /// The keywords of older drafts in the words of 2020-12.
-pub(crate) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn translate_drafts(fields: &Map<String, Value>) -> Map<String, Value> {
     let mut fields = fields.clone();
     for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
         match fields.get(exclusive) {
@@ -39,7 +39,7 @@ pub(crate) fn translated(fields: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Without what says nothing, and with one spelling for types, constants and unions of types.
-pub(crate) fn simplified(mut fields: Map<String, Value>) -> Value {
+pub(crate) fn simplify(mut fields: Map<String, Value>) -> Value {
     if let Some(only) = fields.shift_remove("const") {
         fields.insert("enum".to_owned(), json!([only]));
     }
@@ -51,7 +51,7 @@ pub(crate) fn simplified(mut fields: Map<String, Value>) -> Value {
         names.dedup();
     }
     if fields.contains_key("enum") {
-        enumerated(&mut fields);
+        narrow_enum(&mut fields);
     }
     if let Some(Value::Array(names)) = fields.get_mut("required") {
         names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
@@ -70,13 +70,13 @@ pub(crate) fn simplified(mut fields: Map<String, Value>) -> Value {
         ["anyOf", "oneOf"].into_iter().filter_map(|key| Some((key, fields.shift_remove(key)?))).collect();
     unions.into_iter().fold(Value::Object(fields), |whole, (key, branches)| {
         let branches = branches.as_array().cloned().unwrap_or_default();
-        united(whole, key, branches)
+        unite(whole, key, branches)
     })
 }
 
 /// A schema with a union beside it, which is one of types, or of alternatives that do not count how many hold, where
 /// it can be.
-fn united(whole: Value, key: &str, mut branches: Vec<Value>) -> Value {
+fn unite(whole: Value, key: &str, mut branches: Vec<Value>) -> Value {
     let key = if key == "oneOf" && are_disjoint(&branches) { "anyOf" } else { key };
     if key == "anyOf" {
         let mut met = BTreeSet::new();
@@ -86,10 +86,10 @@ fn united(whole: Value, key: &str, mut branches: Vec<Value>) -> Value {
         }
     }
     if let [only] = branches.as_slice() {
-        return merged(whole, only.clone());
+        return merge(whole, only.clone());
     }
     let types = if key == "anyOf" { add_types(&branches) } else { None };
-    merged(whole, types.unwrap_or_else(|| json!({key: branches})))
+    merge(whole, types.unwrap_or_else(|| json!({key: branches})))
 }
 
 fn takes_anything(schema: &Value) -> bool {
@@ -97,7 +97,7 @@ fn takes_anything(schema: &Value) -> bool {
 }
 
 /// A schema without what says nothing about its types, and with one spelling for numbers and their limits.
-pub(crate) fn settled(schema: Value) -> Value {
+pub(crate) fn settle(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else { return schema };
     let is_whole = fields.get("multipleOf").is_some_and(|step| step.as_u64().is_some_and(|step| step > 0));
     if let Some(names) = fields.get_mut("type") {
@@ -109,8 +109,8 @@ pub(crate) fn settled(schema: Value) -> Value {
     if holds_whole_numbers(&fields) && fields.get("multipleOf").is_some_and(|step| step.as_u64() == Some(1)) {
         fields.shift_remove("multipleOf");
     }
-    limited(&mut fields, "minimum", "exclusiveMinimum", 1);
-    limited(&mut fields, "maximum", "exclusiveMaximum", -1);
+    keep_stricter_limit(&mut fields, "minimum", "exclusiveMinimum", 1);
+    keep_stricter_limit(&mut fields, "maximum", "exclusiveMaximum", -1);
     if let Some(kinds) = fields.get("type").map(TypeSet::listed) {
         fields.retain(|key, _| concerns(key, kinds));
     }
@@ -123,7 +123,7 @@ fn holds_whole_numbers(fields: &Map<String, Value>) -> bool {
 }
 
 /// Of two limits, the one that says more; `step` leads from a whole number to the next that an exclusive limit allows.
-fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: i64) {
+fn keep_stricter_limit(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: i64) {
     let limit = |key: &str| {
         let number = fields.get(key)?.as_number()?.clone();
         Some(NumberLimit { number, exclusive: key == exclusive })
@@ -141,28 +141,28 @@ fn limited(fields: &mut Map<String, Value>, plain: &str, exclusive: &str, step: 
     fields.insert(key.to_owned(), Value::Number(strictest.number));
 }
 
-/// Whether a keyword can refuse values of one of these kinds.
+/// A keyword can refuse values of one of these kinds.
 pub(crate) fn concerns(keyword: &str, kinds: TypeSet) -> bool {
     Keyword::named(keyword).and_then(|keyword| keyword.concerns).is_none_or(|concerned| concerned.has(kinds))
 }
 
 /// A value with one spelling for numbers that are the same: `1.0` is `1`.
-pub(crate) fn numbered(value: &Value) -> Value {
+pub(crate) fn normalize_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
             let whole: Option<i64> = written(value).parse().ok();
             whole.map_or_else(|| value.clone(), Value::from)
         }
-        Value::Array(items) => items.iter().map(numbered).collect(),
+        Value::Array(items) => items.iter().map(normalize_numbers).collect(),
         Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, value)| (name.clone(), numbered(value))).collect())
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), normalize_numbers(value))).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 
 /// An enumeration says the types; what its type forbids is not in it.
-fn enumerated(fields: &mut Map<String, Value>) {
+fn narrow_enum(fields: &mut Map<String, Value>) {
     let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::listed);
     let Some(Value::Array(values)) = fields.get_mut("enum") else { return };
     values.retain(|value| kinds.has(TypeSet::of(value)));
@@ -170,7 +170,7 @@ fn enumerated(fields: &mut Map<String, Value>) {
     fields.insert("type".to_owned(), json!(kinds.names()));
 }
 
-/// Whether a keyword with that value holds for every value.
+/// A keyword with this value holds for every value.
 fn is_idle(key: &str, value: &Value) -> bool {
     match key {
         "items"

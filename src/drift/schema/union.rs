@@ -11,13 +11,13 @@ use super::walk::SchemaWalk;
 use crate::drift::Versions;
 use crate::schema::written;
 
-/// How many pairs of branches are held against each other.
+/// The number of pairs of branches that are compared.
 const MOST: usize = 64;
 
 /// The branches of a schema that is nothing but a union.
 pub(crate) struct Union {
     pub(crate) schemas: Vec<Value>,
-    /// Whether no two branches may hold.
+    /// At most one branch may hold.
     is_strict: bool,
 }
 
@@ -86,8 +86,8 @@ impl SchemaWalk {
         let others = || "its alternatives changed".to_owned();
         let (effect, says) = match (old.len(), new.len()) {
             (0, 0) => return,
-            (0, come) => (SchemaEffect::Widened, counted(come, "was added", "were added")),
-            (gone, 0) => (SchemaEffect::Narrowed, counted(gone, "was removed", "were removed")),
+            (0, come) => (SchemaEffect::Widened, count_alternatives(come, "was added", "were added")),
+            (gone, 0) => (SchemaEffect::Narrowed, count_alternatives(gone, "was removed", "were removed")),
             _ => (SchemaEffect::Unclear, others()),
         };
         let (effect, says) = match self.direction {
@@ -102,7 +102,7 @@ impl SchemaWalk {
         self.report(effect, at, says, pair);
     }
 
-    /// Whether each branch has become one of others without breaking callers.
+    /// Each branch has become one of others without breaking callers.
     fn are_covered(&mut self, branches: &[Branch<'_>], others: &[Value]) -> bool {
         if self.is_probe() || branches.len() * others.len() > MOST {
             return false;
@@ -125,11 +125,11 @@ fn meaning(branch: &Value) -> String {
     written(&canonical(branch, NormalizeMode::ValidationOnly))
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn count_alternatives(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 alternative {one}") } else { format!("{count} alternatives {many}") }
 }
 
-/// A branch, with what it may be told by.
+/// A branch, with the marks that distinguish it.
 struct Branch<'a> {
     schema: &'a Value,
     meaning: String,

@@ -34,26 +34,26 @@ const OPAQUE: [&str; 13] = [
     RECURSIVE,
 ];
 
-/// How many schemas are compared.
+/// The number of schemas that are compared.
 const STEPS: usize = 100_000;
 
 /// Collects what has changed on the way.
 pub(crate) struct SchemaWalk {
     pub(crate) direction: SchemaDirection,
     found: Vec<ServerChange>,
-    /// How many of them are breaking.
+    /// The number of breaking changes among them.
     breaking: usize,
-    /// How many schemas may still be compared.
+    /// The number of schemas that may still be compared.
     steps: usize,
     is_cut: bool,
     effort: Effort,
-    /// Whether only breaking changes matter.
+    /// Only breaking changes matter.
     is_probe: bool,
-    /// Whether examples are left out.
+    /// Examples are left out.
     pub(crate) is_quiet: bool,
 }
 
-/// How many values are named in one sentence.
+/// The number of values that are named in one sentence.
 const NAMED_VALUES: usize = 20;
 
 impl SchemaWalk {
@@ -88,19 +88,19 @@ impl SchemaWalk {
         self.found.last_mut()
     }
 
-    /// Whether there are enough changes that are breaking, or enough that are not.
+    /// There are enough changes of this level.
     pub(crate) fn is_full(&self, level: ChangeLevel) -> bool {
         let others = self.found.len() - self.breaking;
         let most = if self.is_probe { 1 } else { MOST };
         if level == ChangeLevel::Breaking { self.breaking >= most } else { others >= MOST }
     }
 
-    /// Whether there is time for an example that these schemas have.
+    /// The budget allows an example for these schemas.
     pub(crate) fn affords(&mut self, schemas: [&Value; 2]) -> bool {
         !self.is_quiet && self.effort.affords(schemas)
     }
 
-    /// Whether a change from one schema to another is breaking, as far as that can be shown.
+    /// A change from one schema to another is breaking, as far as that can be shown.
     pub(crate) fn breaks(&mut self, old: &Value, new: &Value) -> bool {
         let mut walk = Self { is_probe: true, is_quiet: true, steps: self.steps, ..Self::new(self.direction) };
         walk.pair(old, new, "");
@@ -116,7 +116,7 @@ impl SchemaWalk {
         }
     }
 
-    /// Whether this is such a nested question, which starts no further ones.
+    /// This walk answers a nested question, and starts no further ones.
     pub(crate) fn is_probe(&self) -> bool {
         self.is_probe
     }
@@ -148,7 +148,7 @@ impl SchemaWalk {
         self.keywords(old, new, at);
     }
 
-    /// Compares what both say about the types that both have: that one of them has more was told.
+    /// Compares what both say about the types that both have: additional types of one of them are reported elsewhere.
     fn keywords(&mut self, old: &Value, new: &Value, at: &str) {
         self.choices(old, new, at);
         let kinds = [old, new].map(TypeSet::of_schema);
@@ -196,12 +196,12 @@ impl SchemaWalk {
             (None, Some(alone)) => drop(alone.shift_remove(keyword)),
             (_, None) => {}
         }
-        if let Some(told) = self.report(effect, at, says, Versions { old, new: &alone }) {
-            (told.before, told.after) = (was.cloned(), is.cloned());
+        if let Some(change) = self.report(effect, at, says, Versions { old, new: &alone }) {
+            (change.before, change.after) = (was.cloned(), is.cloned());
         }
     }
 
-    /// How bad that is for those who are concerned.
+    /// The level of a change for the affected side.
     pub(crate) fn level(&self, effect: SchemaEffect) -> ChangeLevel {
         match (self.direction, effect) {
             (_, SchemaEffect::Unclear)
@@ -348,8 +348,8 @@ impl SchemaWalk {
         }
         let verb = if values.len() == 1 { "is" } else { "are" };
         let was_quiet = std::mem::replace(&mut self.is_quiet, true);
-        if let Some(told) = self.report(effect, at, format!("{list} {verb} {words}"), pair) {
-            told.example = (told.level == ChangeLevel::Breaking).then(|| example.clone());
+        if let Some(change) = self.report(effect, at, format!("{list} {verb} {words}"), pair) {
+            change.example = (change.level == ChangeLevel::Breaking).then(|| example.clone());
         }
         self.is_quiet = was_quiet;
     }

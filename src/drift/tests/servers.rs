@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::drift::{
-    ChangeLevel, ChangeSubject, Recorded, ServerChange, ServerSnapshot, Unreadable, compare, masked, stable_answer,
+    ChangeLevel, ChangeSubject, Recorded, ServerChange, ServerSnapshot, Unreadable, compare, mask_differences,
+    stable_answer,
 };
 
 fn server(parts: &Value) -> Recorded {
@@ -145,7 +146,7 @@ fn what_is_said_of_the_rest() {
 fn check_answers(twice: &[Value; 2], later: &Value, expected: &[&str]) {
     let told = |value: &Value| stable_answer(&json!({"result": value})).unwrap();
     let recorded = |first: &Value, second: &Value| {
-        let answer = masked(("t", &json!({})), told(first), &told(second)).unwrap();
+        let answer = mask_differences(("t", &json!({})), told(first), &told(second)).unwrap();
         Recorded { answers: vec![answer], ..Recorded::default() }
     };
     let (before, after) = (recorded(&twice[0], &twice[1]), recorded(later, later));

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::look::{Role, ToolMember, outermost};
 use super::super::{Lint, LintRule, Provider};
-use super::names::{self, bad_name, shown};
+use super::names::{self, bad_name, describe_character};
 use super::{NAME, REJECTED, WARNING};
 
 const TOOL_USE: &str = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use";
@@ -53,7 +53,7 @@ pub(crate) static LINTS: &[Lint] = &[
                 return Some(format!("`{name}` has {count} characters, and it takes 1 to 64"));
             }
             let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'))?;
-            Some(format!("`{name}` holds {}", shown(strange)))
+            Some(format!("`{name}` holds {}", describe_character(strange)))
         }),
         ..BASE
     },
@@ -88,7 +88,7 @@ pub(crate) static LINTS: &[Lint] = &[
     },
 ];
 
-/// Whether a schema is valid in 2020-12.
+/// The validator of schemas in 2020-12.
 static META: LazyLock<Option<Validator>> = LazyLock::new(|| {
     let schema = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
     jsonschema::options().with_draft(Draft::Draft202012).build(&schema).ok()

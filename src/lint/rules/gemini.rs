@@ -4,7 +4,7 @@
 
 use super::super::look::{Role, ToolMember};
 use super::super::{Lint, LintRule, Provider};
-use super::names::{bad_name, shown};
+use super::names::{bad_name, describe_character};
 use super::{KEYWORD, NAME, REJECTED, WARNING};
 
 const DECLARATION: &str = "https://ai.google.dev/api/caching#FunctionDeclaration";
@@ -31,7 +31,7 @@ pub(crate) static LINTS: &[Lint] = &[
                 return Some(("name".to_owned(), says));
             }
             let first = tool.name.chars().next().filter(|c| !c.is_ascii_alphabetic() && *c != '_')?;
-            Some(("name".to_owned(), format!("the name begins with {}", shown(first))))
+            Some(("name".to_owned(), format!("the name begins with {}", describe_character(first))))
         }),
         ..BASE
     },
@@ -96,7 +96,7 @@ pub(crate) static LINTS: &[Lint] = &[
             let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_');
             match strange {
                 _ if count > 64 => Some(format!("`{name}` has {count} characters")),
-                Some(strange) => Some(format!("`{name}` holds {}", shown(strange))),
+                Some(strange) => Some(format!("`{name}` holds {}", describe_character(strange))),
                 None if !begins => Some(format!("`{name}` begins with neither a letter nor `_`")),
                 None => None,
             }

@@ -152,7 +152,7 @@ pub(crate) static LINTS: &[Lint] = &[
 const TELLING: &[&str] =
     &["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "not", "properties", "items"];
 
-/// Whether nothing is said of the members of an object.
+/// The schema says nothing of the members of an object.
 fn says_nothing(place: &LintPosition<'_>) -> bool {
     let telling =
         ["properties", "patternProperties", "propertyNames", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"];

@@ -68,11 +68,11 @@ pub(crate) fn bad_name(name: &str, most: usize, others: &str) -> Option<String> 
         return Some(format!("the name has {count} characters; the maximum is {most}"));
     }
     let strange = name.chars().find(|c| !c.is_ascii_alphanumeric() && !others.contains(*c))?;
-    Some(format!("the name holds {}", shown(strange)))
+    Some(format!("the name holds {}", describe_character(strange)))
 }
 
 /// A character in a sentence.
-pub(crate) fn shown(c: char) -> String {
+pub(crate) fn describe_character(c: char) -> String {
     match c {
         ' ' => "a space".to_owned(),
         c if c.is_ascii_graphic() => format!("`{c}`"),
@@ -81,7 +81,7 @@ pub(crate) fn shown(c: char) -> String {
 }
 
 /// The tools whose key another tool before them has.
-fn repeated(
+fn find_repeats(
     subject: &LintSubject<'_>,
     key: impl Fn(&str) -> String,
     says: impl Fn(&str, &str) -> Option<String>,
@@ -98,10 +98,10 @@ fn repeated(
 }
 
 pub(crate) fn duplicate_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
-    repeated(subject, str::to_owned, |_, _| Some("another tool before it has the same name".to_owned()))
+    find_repeats(subject, str::to_owned, |_, _| Some("another tool before it has the same name".to_owned()))
 }
 
 fn similar_names(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let plain = |name: &str| words(name).concat();
-    repeated(subject, plain, |own, other| (own != other).then(|| format!("the name is nearly that of `{other}`")))
+    find_repeats(subject, plain, |own, other| (own != other).then(|| format!("the name is nearly that of `{other}`")))
 }

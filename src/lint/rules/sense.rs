@@ -140,7 +140,7 @@ fn no_choice(place: &LintPosition<'_>) -> Option<String> {
         .then(|| format!("no value of `enum` is of the type {}", place.schema["type"]))
 }
 
-/// Whether a value violates a schema; what the rest of the document would have to be known for is left alone.
+/// A value violates a schema; a schema that depends on the rest of the document is left alone.
 fn violates(place: &LintPosition<'_>, value: &Value) -> bool {
     !place.schema.to_string().contains("Ref\"")
         && !place.schema.to_string().contains("\"$ref\"")

@@ -106,8 +106,10 @@ pub(crate) static LINTS: &[Lint] = &[
 
 fn no_name(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let nameless = subject.tools.iter().enumerate().filter(|(_, tool)| tool.name.is_empty());
-    let told = |number: usize| format!("tool {} of the list has no name", number + 1);
-    nameless.map(|(number, _)| LintFinding { tool: String::new(), at: "name".to_owned(), says: told(number) }).collect()
+    let sentence = |number: usize| format!("tool {} of the list has no name", number + 1);
+    nameless
+        .map(|(number, _)| LintFinding { tool: String::new(), at: "name".to_owned(), says: sentence(number) })
+        .collect()
 }
 
 /// Why a schema does not compile.

@@ -55,7 +55,7 @@ pub(crate) static LINTS: &[Lint] = &[
         link: WRITING,
         good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}, "additionalProperties": false}}"#,
         bad: r#"{"description": "Finds notes by their text.", "inputSchema": {"type": "object", "properties": {"word": {"type": "string"}, "since": {"type": "string"}}, "additionalProperties": false}}"#,
-        rule: LintRule::Tool(|tool| match undescribed(tool) {
+        rule: LintRule::Tool(|tool| match undescribed_parameters(tool) {
             (unknown, false) if unknown.len() > 1 => {
                 let listed: Vec<&str> = unknown.iter().filter_map(|place| place.role.name()).collect();
                 let says = format!("not described: `{}`", listed.join("`, `"));
@@ -130,8 +130,8 @@ pub(crate) static LINTS: &[Lint] = &[
             let own = ["name", "title", "description"].map(|key| (key.to_owned(), tool.raw[key].as_str()));
             let within = places(tool, ToolMember::BOTH).into_iter().flat_map(|place| {
                 let at = |key: &str| format!("{}.{key}", place.at);
-                let told = |key: &str| (at(key), place.schema[key].as_str());
-                [(place.at.clone(), place.role.name()), told("title"), told("description")]
+                let text_at = |key: &str| (at(key), place.schema[key].as_str());
+                [(place.at.clone(), place.role.name()), text_at("title"), text_at("description")]
             });
             let mut texts = own.into_iter().chain(within).filter_map(|(at, text)| Some((at, text?)));
             texts.find_map(|(at, text)| {
@@ -150,16 +150,16 @@ fn description(tool: &Tool) -> &str {
 }
 
 /// The parameters of a tool that nothing is said of, and whether something is said of any.
-fn undescribed(tool: &Tool) -> (Vec<LintPosition<'_>>, bool) {
-    let told = description(tool);
+fn undescribed_parameters(tool: &Tool) -> (Vec<LintPosition<'_>>, bool) {
+    let text = description(tool);
     let parameters =
         places(tool, ToolMember::INPUT).into_iter().filter(|place| matches!(place.role, Role::Parameter(_)));
     let (known, unknown): (Vec<_>, Vec<_>) =
-        parameters.partition(|place| is_described(place) || place.role.name().is_some_and(|name| names(told, name)));
+        parameters.partition(|place| is_described(place) || place.role.name().is_some_and(|name| names(text, name)));
     (unknown, !known.is_empty())
 }
 
-/// Whether a parameter says what it is: in words, by its values, or by what it refers to.
+/// A parameter is described in words, by its values, or by what it refers to.
 fn is_described(place: &LintPosition<'_>) -> bool {
     let says = |schema: &Value| {
         let text = |key: &str| schema[key].as_str().is_some_and(|text| !text.trim().is_empty());
@@ -170,7 +170,7 @@ fn is_described(place: &LintPosition<'_>) -> bool {
     std::iter::once(place.schema).chain(within).any(|schema| says(schema) || target(schema))
 }
 
-/// Whether a text names a parameter: as a word, in any of the usual spellings.
+/// A text names a parameter as a word, in any of the usual spellings.
 fn names(text: &str, name: &str) -> bool {
     let (said, named) = (words(text), words(name));
     !named.is_empty() && said.windows(named.len()).any(|window| window == named)
@@ -179,7 +179,7 @@ fn names(text: &str, name: &str) -> bool {
 fn undescribed_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut found = Vec::new();
     for tool in subject.tools {
-        let (unknown, known) = undescribed(tool);
+        let (unknown, known) = undescribed_parameters(tool);
         if !known && unknown.len() > 1 {
             continue;
         }
@@ -191,7 +191,7 @@ fn undescribed_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     found
 }
 
-/// Only another spelling of the same words is told: what else stands in backticks may be anything.
+/// Only another spelling of the same words is reported: what else stands in backticks may be anything.
 fn misnamed_parameter(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut elsewhere: BTreeSet<&str> = subject.tools.iter().map(|tool| tool.name.as_str()).collect();
     elsewhere.extend(["true", "false", "null"]);
@@ -229,12 +229,12 @@ fn is_name(word: &str) -> bool {
 fn copied_description(subject: &LintSubject<'_>) -> Vec<LintFinding> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
     each_tool(subject, |tool| {
-        let told = description(tool);
-        if told.is_empty() {
+        let text = description(tool);
+        if text.is_empty() {
             return None;
         }
-        let Some(other) = first.get(told) else {
-            first.insert(told, &tool.name);
+        let Some(other) = first.get(text) else {
+            first.insert(text, &tool.name);
             return None;
         };
         Some(("description".to_owned(), format!("it has the same description as `{other}`")))

@@ -86,7 +86,7 @@ impl Assert {
 
     /// The suite's names and those of the answer; what the expression does not use is not copied.
     fn names(&self, answer: &Answer<'_>) -> template::Names {
-        // What stands within brackets is not found as a name.
+        // A name within brackets is not found.
         let has_brackets = self.expression.contains('[');
         let is_used = |name: &str| {
             self.used.iter().any(|used| used.split('.').next() == Some(name))

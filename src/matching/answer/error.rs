@@ -77,7 +77,7 @@ impl RpcError {
             ResponseKind::Success(_) => "found a success",
             ResponseKind::Neither => "found neither `result` nor `error`",
         };
-        let message = format!("{} was not answered with a JSON-RPC error", answer.deed());
+        let message = format!("{} was not answered with a JSON-RPC error", answer.describe_request());
         found.push(Mismatch::new("error", self.span, message, label).with_path("error").with_actual(reply.describe()));
     }
 

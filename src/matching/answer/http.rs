@@ -34,7 +34,7 @@ pub(crate) static CLOSED: AnswerMatcher = AnswerMatcher {
             if closed == expected {
                 return None;
             }
-            let deed = answer.deed();
+            let deed = answer.describe_request();
             let (message, label) = if closed {
                 (format!("the server closed the connection before its response to {deed} was whole"), "it was closed")
             } else {
@@ -44,7 +44,7 @@ pub(crate) static CLOSED: AnswerMatcher = AnswerMatcher {
                 Mismatch::new("closed", span, message, label)
                     .with_path("closed")
                     .with_expected(expected.to_string())
-                    .with_actual(shown(answer.message)),
+                    .with_actual(describe_response(answer.message)),
             )
         }))
     },
@@ -61,7 +61,7 @@ fn status(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option
         return None;
     }
     let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
-    let allowed = written.iter().map(parsed).collect::<Option<Vec<_>>>()?;
+    let allowed = written.iter().map(status_range).collect::<Option<Vec<_>>>()?;
     let span = key.span;
     Some(AnswerCheck::one(move |answer| {
         let code = answer.message["status"].as_u64();
@@ -71,19 +71,22 @@ fn status(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option
         let expected = allowed.iter().map(words).collect::<Vec<_>>().join(" or ");
         let (message, label) = match code {
             Some(code) => {
-                let reason = show::quoted(answer.message["reason"].as_str().unwrap_or_default());
+                let reason = show::quote(answer.message["reason"].as_str().unwrap_or_default());
                 let shown = format!("{code} {reason}");
-                (format!("{} was answered with HTTP {}", answer.deed(), shown.trim_end()), format!("found {code}"))
+                (
+                    format!("{} was answered with HTTP {}", answer.describe_request(), shown.trim_end()),
+                    format!("found {code}"),
+                )
             }
-            None => (format!("{} got no response", answer.deed()), "there is no status".to_owned()),
+            None => (format!("{} got no response", answer.describe_request()), "there is no status".to_owned()),
         };
         let mismatch = Mismatch::new("status", span, message, label).with_path("status").with_expected(expected);
-        Some(mismatch.with_actual(shown(answer.message)))
+        Some(mismatch.with_actual(describe_response(answer.message)))
     }))
 }
 
 /// The statuses that a number or a class such as `4xx` allows.
-fn parsed(node: &Node) -> Option<RangeInclusive<u64>> {
+fn status_range(node: &Node) -> Option<RangeInclusive<u64>> {
     let text = node.text();
     let class: Option<u64> = text.and_then(|text| text.strip_suffix("xx")).and_then(|class| class.parse().ok());
     if let Some(class) = class.filter(|class| (1..=5).contains(class)) {
@@ -99,13 +102,13 @@ fn words(allowed: &RangeInclusive<u64>) -> String {
 }
 
 /// The response in one line of evidence.
-fn shown(message: &Json) -> String {
+fn describe_response(message: &Json) -> String {
     let Some(status) = message["status"].as_u64() else {
         let words = if message["silent"] == true { "silence" } else { "the end of the connection" };
         return format!("no response, {words}");
     };
     let kind = message["headers"]["content-type"].as_str().unwrap_or("no content type");
     let body = message["body"].as_str().unwrap_or_default();
-    let body = if body.is_empty() { "no body".to_owned() } else { format!("body {}", show::spelled(body)) };
-    format!("HTTP {status}, {}, {body}", show::quoted(kind))
+    let body = if body.is_empty() { "no body".to_owned() } else { format!("body {}", show::json_text(body)) };
+    format!("HTTP {status}, {}, {body}", show::quote(kind))
 }

@@ -28,7 +28,7 @@ fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<
     Some(AnswerCheck::one(move |answer| {
         let fail = |message: String, label: &str| Mismatch::new("input-schema", span, message, label);
         let Some(name) = tool.as_deref().or(answer.tool()) else {
-            let message = format!("{} does not call a tool, so the tool must be named", answer.deed());
+            let message = format!("{} does not call a tool, so the tool must be named", answer.describe_request());
             return Some(fail(message, "needs `tool:`"));
         };
         let tools = answer.list(ListKind::Tools);

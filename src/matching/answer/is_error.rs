@@ -26,7 +26,7 @@ fn check(expected: bool, span: Span, answer: &Answer<'_>) -> Option<Mismatch> {
     if matches!((expected, reply), (true, ResponseKind::ToolError(_)) | (false, ResponseKind::Success(_))) {
         return None;
     }
-    let deed = answer.deed();
+    let deed = answer.describe_request();
     let (message, label) = match (expected, reply) {
         (_, ResponseKind::Success(result)) => {
             (format!("{deed} succeeded, but must report an error"), flag_words(result.get("isError")))
@@ -36,11 +36,11 @@ fn check(expected: bool, span: Span, answer: &Answer<'_>) -> Option<Mismatch> {
             format!("found JSON-RPC error {}; for such errors write `error: true`", show::inline(&error["code"])),
         ),
         (_, ResponseKind::ToolError(_)) => {
-            let said = said(&reply);
+            let said = quote_answer(&reply);
             (format!("{deed} reported an error{said}"), format!("found `isError: true`{said}"))
         }
         (false, ResponseKind::Error(error)) => {
-            let (said, code) = (said(&reply), show::inline(&error["code"]));
+            let (said, code) = (quote_answer(&reply), show::inline(&error["code"]));
             (format!("{deed} failed with a JSON-RPC error{said}"), format!("found error {code}{said}"))
         }
         (_, ResponseKind::Neither) => {
@@ -52,8 +52,8 @@ fn check(expected: bool, span: Span, answer: &Answer<'_>) -> Option<Mismatch> {
 }
 
 /// The server's own words, behind a colon.
-fn said(reply: &ResponseKind<'_>) -> String {
-    reply.text().map(|text| format!(": {}", show::said(&text))).unwrap_or_default()
+fn quote_answer(reply: &ResponseKind<'_>) -> String {
+    reply.text().map(|text| format!(": {}", show::quote_sentence(&text))).unwrap_or_default()
 }
 
 fn flag_words(flag: Option<&serde_json::Value>) -> String {

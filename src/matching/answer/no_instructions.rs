@@ -32,14 +32,14 @@ fn check(answer: &Answer<'_>, span: Span) -> Option<Mismatch> {
         Some((path.to_owned(), injection::find(&repeated.removed_from(text), origin)?))
     })?;
     let message = format!("`{}` {says}", place(answer.message, &path));
-    let found = Mismatch::new("no-instructions", span, message, format!("found {}", show::quoted(&quote)));
+    let found = Mismatch::new("no-instructions", span, message, format!("found {}", show::quote(&quote)));
     Some(found.with_path(path).with_expected("texts that instruct no model and hide nothing").with_actual(quote))
 }
 
 /// The lists of a server, by the member that holds their entries.
 const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/// Whether a text is the server's own: that of a list, or of its instructions.
+/// Tells texts of a list or of the server's instructions from texts of results.
 fn origin(path: &str) -> TextOrigin {
     let member = path.strip_prefix("result.").unwrap_or_default();
     let is_listed = LISTS.iter().any(|list| member.strip_prefix(list).is_some_and(|rest| rest.starts_with('[')));

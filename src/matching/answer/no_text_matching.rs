@@ -19,7 +19,7 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     build,
 };
 
-/// How much of a text stands around what was found, in characters.
+/// The number of characters that surround a match in its evidence.
 const AROUND: usize = 30;
 
 struct NoTextMatching {
@@ -40,11 +40,11 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
 impl NoTextMatching {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let repeated = RepeatedTexts::of(answer);
-        let first = first_in_texts(answer, |path, text| Some((path.to_owned(), self.seen(text, &repeated)?)));
+        let first = first_in_texts(answer, |path, text| Some((path.to_owned(), self.first_match(text, &repeated)?)));
         let Some((path, (seen, pattern))) = first else { return };
         let message = format!("`{path}` matches a forbidden pattern");
         found.push(
-            Mismatch::new("no-text-matching", self.span, message, format!("found {}", show::quoted(&seen)))
+            Mismatch::new("no-text-matching", self.span, message, format!("found {}", show::quote(&seen)))
                 .with_path(path)
                 .with_expected(format!("nothing like {}", show::evidence(&pattern)))
                 .with_actual(seen),
@@ -52,7 +52,7 @@ impl NoTextMatching {
     }
 
     /// The first forbidden match in a text with its surroundings, and the pattern that matched.
-    fn seen(&self, text: &str, repeated: &RepeatedTexts) -> Option<(String, String)> {
+    fn first_match(&self, text: &str, repeated: &RepeatedTexts) -> Option<(String, String)> {
         // Most texts have nothing of the kind, and only the others are worth cleaning.
         if !self.patterns.iter().any(|pattern| pattern.is_match(text)) {
             return None;
@@ -62,6 +62,6 @@ impl NoTextMatching {
         let before: String =
             own[..at.start()].chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
         let after: String = own[at.end()..].chars().take(AROUND).collect();
-        Some((show::cut(&format!("{before}{}{after}", at.as_str()), 200), pattern.as_str().to_owned()))
+        Some((show::shorten(&format!("{before}{}{after}", at.as_str()), 200), pattern.as_str().to_owned()))
     }
 }

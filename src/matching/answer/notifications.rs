@@ -13,7 +13,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Key, Need, Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span};
 
-/// How many notifications are reported one by one.
+/// The number of notifications that are reported one by one.
 const REPORTED: usize = 3;
 
 pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
@@ -102,7 +102,7 @@ impl Notifications {
         let wanted: Vec<(usize, &Json)> = all().enumerate().filter(|(_, it)| self.wants(it)).collect();
         let range = self.count.as_ref().map_or(Range::SOME, |count| count.value);
         if !range.has(wanted.len()) {
-            found.push(self.miscounted(wanted.len(), range, all()));
+            found.push(self.count_mismatch(wanted.len(), range, all()));
         }
         self.check_each(&wanted, found);
         let Some(some) = self.some.as_ref().filter(|_| !wanted.is_empty()) else { return };
@@ -137,7 +137,7 @@ impl Notifications {
         }
     }
 
-    fn miscounted<'a>(&self, number: usize, range: Range, all: impl Iterator<Item = &'a Json>) -> Mismatch {
+    fn count_mismatch<'a>(&self, number: usize, range: Range, all: impl Iterator<Item = &'a Json>) -> Mismatch {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         for notification in all {
             *seen.entry(notification["method"].as_str().unwrap_or("(no method)")).or_default() += 1;

@@ -55,7 +55,7 @@ impl OutputSchemaCheck {
         let fail = |message: String, label: &str| Some(Mismatch::new("output-schema", self.span, message, label));
         let Some(name) = answer.tool() else {
             return fail(
-                format!("{} does not call a tool, so it has no output schema", answer.deed()),
+                format!("{} does not call a tool, so it has no output schema", answer.describe_request()),
                 "needs a `call:`",
             );
         };
@@ -80,7 +80,7 @@ impl OutputSchemaCheck {
         };
         let unjudged = |reason: &str| {
             let message = format!("cannot tell whether the answer of `{name}` matches its output schema");
-            Some(Mismatch::unjudged(self.span, message, reason))
+            Some(Mismatch::inconclusive(self.span, message, reason))
         };
         let judge = match self.judge(schema) {
             Ok(judge) => judge,
@@ -112,11 +112,11 @@ impl OutputSchemaCheck {
     fn divergence(&self, answer: &Answer<'_>) -> Option<Mismatch> {
         let ResponseKind::Success(result) = ResponseKind::of(answer.message) else { return None };
         let content = result.get("structuredContent")?;
-        let told: Vec<(usize, Json)> = values_in_texts(result);
-        if told.iter().any(|(_, value)| same(content, value)) {
+        let candidates: Vec<(usize, Json)> = values_in_texts(result);
+        if candidates.iter().any(|(_, value)| same(content, value)) {
             return None;
         }
-        let (at, other) = told.iter().find(|(_, value)| !holds(content, value))?;
+        let (at, other) = candidates.iter().find(|(_, value)| !holds(content, value))?;
         let message = format!("the text of `{}` differs from its structured content", answer.tool()?);
         let label = "clients without support for structured content read the text";
         Some(
@@ -128,7 +128,7 @@ impl OutputSchemaCheck {
     }
 }
 
-/// Whether a value is part of another: SDKs wrap lists in an object, and write their items one by one.
+/// One value is part of another: SDKs wrap lists in an object, and write their items one by one.
 pub(crate) fn holds(whole: &Json, part: &Json) -> bool {
     same(whole, part)
         || match whole {

@@ -8,7 +8,7 @@ use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, Span, template::text_of};
 
-/// How many characters of an error are read.
+/// The number of characters of an error that are read.
 const READ: usize = 50_000;
 
 pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
@@ -48,7 +48,7 @@ impl Readable {
     fn check(&self, answer: &Answer<'_>, found: &mut Vec<Mismatch>) {
         let reply = ResponseKind::of(answer.message);
         if matches!(reply, ResponseKind::Success(_) | ResponseKind::Neither) {
-            let message = format!("{} did not fail, so there is no error to read", answer.deed());
+            let message = format!("{} did not fail, so there is no error to read", answer.describe_request());
             found.push(
                 Mismatch::new("readable-error", self.span, message, "found no error").with_actual(reply.describe()),
             );
@@ -76,7 +76,7 @@ impl Readable {
             return fault.into_iter().map(str::to_owned).collect();
         }
         let mut deficits = Vec::new();
-        let unnamed = self.unnamed(&said, answer);
+        let unnamed = self.missing_name(&said, answer);
         let unsuggested = self.suggests.as_ref().filter(|tool| !mentions(&said, tool));
         match (unnamed, unsuggested) {
             (Some(fault), Some(_)) => deficits.push(format!("names neither {fault} nor a tool to try next")),
@@ -96,14 +96,14 @@ impl Readable {
     }
 
     /// The value or parameter at fault, in the words of a label, if the error does not name it.
-    fn unnamed(&self, said: &str, answer: &Answer<'_>) -> Option<String> {
+    fn missing_name(&self, said: &str, answer: &Answer<'_>) -> Option<String> {
         if let Some(names) = &self.names {
-            return (!mentions(said, names)).then(|| format!("`{}`", show::quoted(names)));
+            return (!mentions(said, names)).then(|| format!("`{}`", show::quote(names)));
         }
         let suspects = suspects(answer);
         let is_named = suspects.is_empty() || suspects.iter().any(|suspect| mentions(said, suspect));
         (!is_named).then(|| match &suspects[..] {
-            [only] => format!("`{}`", show::quoted(only)),
+            [only] => format!("`{}`", show::quote(only)),
             _ => "any value or parameter of the call".to_owned(),
         })
     }

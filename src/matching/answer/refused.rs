@@ -36,7 +36,7 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     },
 };
 
-/// How much it weighs that something was served.
+/// The weight of a request that was served.
 pub(crate) fn weight(node: &Node) -> MismatchWeight {
     if node.text() == Some("should") { MismatchWeight::Warns } else { MismatchWeight::Fails }
 }
@@ -51,29 +51,29 @@ impl RefusedCheck {
         let reply = ResponseKind::of(answer.message);
         let text = reply.text().unwrap_or_default();
         let mismatch = match reply {
-            ResponseKind::Success(_) => self.served(answer),
+            ResponseKind::Success(_) => self.served_mismatch(answer),
             ResponseKind::Neither => self.fault(
                 "refused",
-                format!("{} was answered with neither `result` nor `error`", answer.deed()),
+                format!("{} was answered with neither `result` nor `error`", answer.describe_request()),
                 "found no refusal",
             ),
             ResponseKind::Error(error) if !blames_the_request(error) => self.wrong_code(answer, &error["code"]),
             ResponseKind::Error(_) | ResponseKind::ToolError(_) if text.trim().is_empty() => self.fault(
                 "refusal-without-reason",
-                format!("{} was refused without a reason", answer.deed()),
+                format!("{} was refused without a reason", answer.describe_request()),
                 "the error has no message",
             ),
             ResponseKind::Error(_) | ResponseKind::ToolError(_) if shows_stack(&text) => self
                 .fault(
                     "refusal-with-stack",
-                    format!("the refusal of {} shows a stack trace", answer.deed()),
+                    format!("the refusal of {} shows a stack trace", answer.describe_request()),
                     "helps no caller, and reveals the server's internals",
                 )
                 .with_weight(MismatchWeight::Warns),
             ResponseKind::Error(_) | ResponseKind::ToolError(_) if is_broken(answer, &text) => self
                 .fault(
                     "refusal-by-interpreter",
-                    format!("{} failed with an interpreter's message instead of a refusal", answer.deed()),
+                    format!("{} failed with an interpreter's message instead of a refusal", answer.describe_request()),
                     "helps no caller: the tool crashed on arguments that it should have checked",
                 )
                 .with_weight(MismatchWeight::Warns),
@@ -86,8 +86,8 @@ impl RefusedCheck {
         Mismatch::new(code, self.span, message, label)
     }
 
-    fn served(&self, answer: &Answer<'_>) -> Mismatch {
-        let deed = answer.deed();
+    fn served_mismatch(&self, answer: &Answer<'_>) -> Mismatch {
+        let deed = answer.describe_request();
         let mismatch = match (answer.tool(), forbidden(answer)) {
             (Some(_), Some(complaint)) => self
                 .fault(
@@ -116,12 +116,12 @@ impl RefusedCheck {
             "found error {}{says}; a refusal has the code -32600, -32601, -32602 or -32002",
             show::inline(code)
         );
-        let message = format!("{} failed with an error that does not blame the request", answer.deed());
+        let message = format!("{} failed with an error that does not blame the request", answer.describe_request());
         self.fault("refusal-code", message, &found)
     }
 }
 
-/// Whether a tool broke over its arguments; one that runs what callers write may say so of theirs.
+/// The tool broke over its arguments; one that runs what callers write may say so of theirs.
 fn is_broken(answer: &Answer<'_>, text: &str) -> bool {
     let runs_code = answer.tool().and_then(|tool| answer.catalog.tool(tool)).is_some_and(Tool::runs_code);
     !runs_code && interpreter_message(text).is_some()
@@ -131,7 +131,7 @@ fn blames_the_request(error: &Json) -> bool {
     error["code"].as_i64().is_some_and(|code| BLAMES_THE_REQUEST.contains(&code))
 }
 
-/// How the sent arguments violate the tool's input schema.
+/// The violation of the tool's input schema by the sent arguments.
 fn forbidden(answer: &Answer<'_>) -> Option<String> {
     let schema = answer.catalog.tool(answer.tool()?)?.input_schema();
     let judge = Judge::of(schema).ok()?;

@@ -26,7 +26,7 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
             let served = answers.iter().find(|answer| is_success(answer))?;
             let message = match answer.method {
                 "send" => "a message that is not a valid request was served".to_owned(),
-                _ => format!("{} was served, but should not be", answer.deed()),
+                _ => format!("{} was served, but should not be", answer.describe_request()),
             };
             Some(
                 Mismatch::new("malformed-served", span, message, "answered with a success")

@@ -20,7 +20,8 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
         let span = key.span;
         Some(AnswerCheck::one(move |answer| {
             let ResponseKind::Success(result) = ResponseKind::of(answer.message) else {
-                let message = format!("{} was not answered with a result that has structured content", answer.deed());
+                let message =
+                    format!("{} was not answered with a result that has structured content", answer.describe_request());
                 return Some(Mismatch::new("structured-text", span, message, "found no success"));
             };
             let content = &result["structuredContent"];

@@ -1,4 +1,4 @@
-//! Whether an error's text is written for a reader, and what it mentions.
+//! Reads an error's text: what makes it unreadable for callers, and the names that it mentions.
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,6 @@ const LEAST_WORDS: usize = 3;
 /// The fault of a text that is written for a reader and too short.
 pub(crate) const TOO_SHORT: &str = "has fewer than three words";
 
-/// Whether a text shows a stack trace.
 pub(crate) fn shows_stack(text: &str) -> bool {
     STACK_TRACE.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
@@ -97,7 +96,7 @@ fn words(text: &str) -> usize {
     spaced.max(unspaced / 2)
 }
 
-/// Whether a text mentions a name or value, as a word of its own.
+/// A text mentions a name or value, as a word of its own.
 ///
 /// A single letter must be set off by more than spaces, since `a` is in every English sentence.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
@@ -120,7 +119,7 @@ pub(crate) fn mentions(text: &str, name: &str) -> bool {
     false
 }
 
-/// Whether a word ends between its edge and the neighbour.
+/// A word ends between its edge and the neighbour.
 fn is_boundary(neighbour: Option<char>, edge: Option<char>) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !(edge.is_some_and(is_word) && neighbour.is_some_and(is_word))

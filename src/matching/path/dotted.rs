@@ -9,7 +9,7 @@ use crate::path::{DottedPath, PathStep, no_index, position, written};
 use crate::wire::exceeded_limit;
 use crate::wire::json::read;
 
-/// How many fields are named where a path finds nothing.
+/// The number of fields that are named where a path finds nothing.
 const NAMED_FIELDS: usize = 12;
 
 /// A compiled dotted path that leads to one value.
@@ -19,13 +19,13 @@ pub(crate) struct Dotted(DottedPath);
 impl Dotted {
     /// Compiles a path; an empty one names the whole value and is refused as a mistake.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let path = DottedPath::parse(&starred(text))?;
+        let path = DottedPath::parse(&normalize_brackets(text))?;
         match path.steps.iter().find(|step| matches!(step, PathStep::Each | PathStep::Where(..))) {
             None => Ok(Self(path)),
             Some(PathStep::Where(name, value)) => Err(no_index(&format!("{name}={value}"))),
             Some(_) => Err(format!(
                 "a path selects one value; to select several, use the JSONPath `$.{}`",
-                show::quoted(&starred(text))
+                show::quote(&normalize_brackets(text))
             )),
         }
     }
@@ -56,7 +56,7 @@ impl Dotted {
             && root.get("error").is_some()
             && matches!(&self.0.steps[failed], PathStep::Member(name) if name == "result")
         {
-            let message = root["error"]["message"].as_str().map(show::quoted).unwrap_or_default();
+            let message = root["error"]["message"].as_str().map(show::quote).unwrap_or_default();
             return format!(
                 "the answer has no `result`, it is the JSON-RPC error {} {message:?}",
                 show::inline(&root["error"]["code"])
@@ -100,7 +100,7 @@ fn within<'v>(step: &PathStep, value: &'v Json) -> Result<Cow<'v, Json>, PathPro
         (PathStep::Json, Json::String(text)) => match exceeded_limit(text.as_bytes()) {
             Some(beyond) => Err(PathProblem::NotJson(beyond.to_string())),
             None => read(text).map(Cow::Owned).map_err(|error| {
-                let begins = show::quoted(&Json::from(text.as_str()).to_string());
+                let begins = show::quote(&Json::from(text.as_str()).to_string());
                 PathProblem::NotJson(format!("{error}; it begins with {begins}"))
             }),
         },
@@ -125,13 +125,13 @@ fn no_field(name: &str, fields: &serde_json::Map<String, Json>) -> PathProblem {
     // A level that was left out, most often `result` or `structuredContent`.
     let level = fields.iter().find(|(_, value)| near.is_empty() && value.get(name).is_some());
     let hint = level
-        .map_or(near.clone(), |(field, _)| format!("; did you mean `{}.{}`?", show::quoted(field), show::quoted(name)));
+        .map_or(near.clone(), |(field, _)| format!("; did you mean `{}.{}`?", show::quote(field), show::quote(name)));
     let there = show::names(fields.keys().map(String::as_str), NAMED_FIELDS);
     let verb = if fields.len() == 1 { "its only field is" } else { "its fields are" };
-    PathProblem::Words(format!("has no field `{}`; {verb} {there}{hint}", show::quoted(name)))
+    PathProblem::Words(format!("has no field `{}`; {verb} {there}{hint}", show::quote(name)))
 }
 
 /// `[]` is what others write for every item.
-fn starred(text: &str) -> String {
+fn normalize_brackets(text: &str) -> String {
     text.replace("[]", "[*]")
 }

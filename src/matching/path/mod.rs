@@ -1,4 +1,4 @@
-//! Where in an answer to look: a dotted path such as `result.content[0].text`, or a JSONPath that starts with `$`.
+//! Paths into an answer: a dotted path such as `result.content[0].text`, or a JSONPath that starts with `$`.
 
 mod dotted;
 mod query;

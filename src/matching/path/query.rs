@@ -17,17 +17,14 @@ impl Query {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         // The crate takes the end of a text in the middle of an escape for a bug of its own, and panics.
         if ["\\u", "\\uD", "\\ud"].iter().any(|end| text.ends_with(end)) {
-            return Err(format!(
-                "`{}` is not a valid JSONPath: it ends in the middle of an escape",
-                show::quoted(text)
-            ));
+            return Err(format!("`{}` is not a valid JSONPath: it ends in the middle of an escape", show::quote(text)));
         }
         if let Some(reason) = excess(text) {
-            return Err(format!("`{}` is refused: {reason}", show::quoted(text)));
+            return Err(format!("`{}` is refused: {reason}", show::quote(text)));
         }
         let path = JsonPath::parse(text).map_err(|error| {
             let position = text[..error.position().min(text.len())].chars().count() + 1;
-            format!("`{}` is not a valid JSONPath: {} at character {position}", show::quoted(text), error.message())
+            format!("`{}` is not a valid JSONPath: {} at character {position}", show::quote(text), error.message())
         })?;
         Ok(Self { text: text.to_owned(), path })
     }
@@ -36,7 +33,7 @@ impl Query {
     pub(crate) fn find(&self, value: &Json) -> Result<Json, String> {
         let found: Vec<Json> = self.path.query(value).into_iter().cloned().collect();
         if found.is_empty() {
-            return Err(format!("`{}` matches nothing; {}", show::quoted(&self.text), what_is_there(value)));
+            return Err(format!("`{}` matches nothing; {}", show::quote(&self.text), what_is_there(value)));
         }
         Ok(found.into())
     }
@@ -56,14 +53,14 @@ impl Query {
     }
 }
 
-/// How deep brackets, parentheses and `!` may be nested: the crate takes twice as long for each level, and a piece of the
-/// stack.
+/// The depth to which brackets, parentheses and `!` may be nested: each level doubles the crate's time, and takes a
+/// piece of the stack.
 const DEEPEST: usize = 12;
 
-/// How often all that is below may be asked for: each time multiplies what is found by the depth of the answer.
+/// The number of `..` in a path: each multiplies what is found by the depth of the answer.
 const MOST_DESCENTS: usize = 3;
 
-/// How often one value may be found because several selectors of a bracket lead to it: `[0, 0]` doubles what is found.
+/// The number of times that the selectors of brackets may find one value: `[0, 0]` doubles what is found.
 const MOST_SELECTED: usize = 1000;
 
 /// Why a JSONPath would take too long, or too much.
@@ -101,7 +98,7 @@ fn excess(text: &str) -> Option<String> {
     (descents > MOST_DESCENTS).then(|| format!("it uses `..` more than {MOST_DESCENTS} times"))
 }
 
-/// Whether a JSONPath, given without its `$`, can match at most one value.
+/// A JSONPath, given without its `$`, matches at most one value.
 pub(crate) fn is_singular(rest: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;

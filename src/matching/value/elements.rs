@@ -7,7 +7,7 @@ use super::super::show;
 use super::{Checks, VALUE, ValueCheck, ValueMatcher, ValuePlace, WRONG};
 use crate::source::{Span, grammar::Shape, grammar::key};
 
-/// How many elements are reported one by one.
+/// The number of elements that are reported one by one.
 const REPORTED: usize = 3;
 
 pub(crate) static EACH: ValueMatcher = ValueMatcher {

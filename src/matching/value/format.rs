@@ -24,7 +24,7 @@ pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
                 Ok(false) => Some(mismatch().with_expected(noun).at(place, value)),
                 Err(reason) => {
                     let message = format!("cannot tell whether {place} is {noun}");
-                    Some(Mismatch::unjudged(span, message, reason).with_path(place.path()))
+                    Some(Mismatch::inconclusive(span, message, reason).with_path(place.path()))
                 }
             }
         }))

@@ -13,7 +13,7 @@ pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     build: |key, node, found| {
         let (range, span) = (Range::build(key, node, found)?, read::mark(key, node));
         Some(ValueCheck::one(move |value, place| {
-            let (message, label) = match counted(value) {
+            let (message, label) = match measure(value) {
                 Some((number, _)) if range.has(number) => return None,
                 Some((number, noun)) => {
                     let has = show::count(number, noun);
@@ -30,7 +30,7 @@ pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     },
 };
 
-fn counted(value: &Json) -> Option<(usize, &'static str)> {
+fn measure(value: &Json) -> Option<(usize, &'static str)> {
     match value {
         Json::String(text) => Some((text.chars().count(), "character")),
         Json::Array(items) => Some((items.len(), "element")),
@@ -54,7 +54,7 @@ static LIMITS: Object = Object {
     ]],
 };
 
-/// How many there may be.
+/// The limits of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Range {
     min: u64,
@@ -89,7 +89,6 @@ impl Range {
     /// At least one.
     pub(crate) const SOME: Self = Self { min: 1, max: u64::MAX };
 
-    /// Whether a number lies within.
     pub(crate) fn has(self, number: usize) -> bool {
         (self.min..=self.max).contains(&(number as u64))
     }

@@ -17,7 +17,7 @@ pub(crate) static NOT: ValueMatcher = ValueMatcher {
             Absence::Unjudged => Absence::Unjudged,
         };
         let check = ValueCheck::one(move |value, place| {
-            checks.verdict(value, place).refuted(|| {
+            checks.verdict(value, place).negate(|| {
                 let message = format!("{place} matches an expectation under `not`");
                 Mismatch::new("not", span, message, format!("found {}", show::inline(value)))
                     .with_expected(expected.clone())

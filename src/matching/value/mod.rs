@@ -138,7 +138,7 @@ pub(crate) enum Absence {
     Unjudged,
 }
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ValuePlace<'a> {
     /// At a path.

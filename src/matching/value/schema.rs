@@ -53,7 +53,7 @@ fn build(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
                 Mismatch::new("schema", span, format!("{place} violates the schema{first}"), label)
             }
             Complaint::TooLong => {
-                Mismatch::unjudged(span, format!("validating {place} against the schema takes too long"), TOO_LONG)
+                Mismatch::inconclusive(span, format!("validating {place} against the schema takes too long"), TOO_LONG)
             }
         };
         Some(mismatch.at(place, value))
@@ -64,11 +64,11 @@ fn wrong(problem: &str, place: Span) -> Diagnostic {
     Diagnostic::error("bad-schema", format!("invalid schema: {problem}"), place)
 }
 
-/// How a value fails validation against a schema.
+/// The way in which a value fails validation against a schema.
 pub(crate) enum Complaint {
     /// The value breaks it.
     Broken {
-        /// Where, and how in the first place: what follows "breaks the schema".
+        /// The position and the first violation: what follows "breaks the schema".
         first: String,
         /// The first few ways, and how many more there are.
         label: String,
@@ -89,7 +89,7 @@ pub(crate) fn complaint(judge: &Judge, value: &Json) -> Option<Complaint> {
         return Some(Complaint::Broken { first: format!(": {TOO_MANY}"), label: TOO_MANY.to_owned() });
     };
     let errors: Vec<ValidationError<'_>> = errors.take(100).collect();
-    let shown: Vec<String> = errors.iter().take(3).map(placed).collect();
+    let shown: Vec<String> = errors.iter().take(3).map(describe_error).collect();
     let more = errors.len().saturating_sub(shown.len());
     let tail = if more > 0 { format!("; and {more} more") } else { String::new() };
     Some(Complaint::Broken { first: first_place(&errors), label: format!("{}{tail}", shown.join("; ")) })
@@ -100,12 +100,12 @@ fn first_place(errors: &[ValidationError<'_>]) -> String {
     let Some(first) = errors.first() else { return String::new() };
     let at = if first.instance_path().as_str().is_empty() { ": " } else { " at " };
     match errors.len() {
-        1 => format!("{at}{}", placed(first)),
-        number => format!(" in {number} places, first{at}{}", placed(first)),
+        1 => format!("{at}{}", describe_error(first)),
+        number => format!(" in {number} places, first{at}{}", describe_error(first)),
     }
 }
 
-fn placed(error: &ValidationError<'_>) -> String {
+fn describe_error(error: &ValidationError<'_>) -> String {
     match error.instance_path().as_str() {
         "" => sentence(error),
         path => format!("`{}`: {}", path.trim_start_matches('/').replace('/', "."), sentence(error)),
@@ -114,9 +114,9 @@ fn placed(error: &ValidationError<'_>) -> String {
 
 fn sentence(error: &ValidationError<'_>) -> String {
     if matches!(error.kind(), ValidationErrorKind::FalseSchema) {
-        return show::cut(&format!("{} is not allowed here", error.instance()), 100);
+        return show::shorten(&format!("{} is not allowed here", error.instance()), 100);
     }
-    show::cut(error.to_string().trim_end_matches('.'), 100)
+    show::shorten(error.to_string().trim_end_matches('.'), 100)
 }
 
 /// The node at a JSON pointer.

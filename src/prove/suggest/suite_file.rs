@@ -138,7 +138,7 @@ fn entries<'a>(
     let mut entries: Vec<SuggestedEntry<'a>> = Vec::new();
     let mut start_timeout: Option<Duration> = None;
     for (mutant, missing) in suggestions {
-        match yaml::read(&missing.yaml) {
+        match yaml::read_value(&missing.yaml) {
             Some(Value::Array(tests)) => {
                 let notes: Vec<String> =
                     missing.yaml.lines().map_while(|line| line.strip_prefix("# ")).map(str::to_owned).collect();

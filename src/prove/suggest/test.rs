@@ -216,7 +216,7 @@ impl SuggestedTest {
     /// The suggestion as YAML; `None` where it would not be read as it is meant.
     pub(crate) fn yaml(&self) -> Option<String> {
         let text = yaml::block(&self.value, 0);
-        (yaml::read(&text).as_ref() == Some(&self.value)).then(|| {
+        (yaml::read_value(&text).as_ref() == Some(&self.value)).then(|| {
             let notes = self.notes.iter().flat_map(|note| ["# ", note.as_str(), "\n"]);
             notes.chain([text.as_str()]).collect()
         })

@@ -23,11 +23,11 @@ pub struct Start {
     named: Vec<String>,
     /// The exchange that a case must have had to notice it; empty if any case can.
     on: Option<Match>,
-    /// Whether the settings are meant with which no server may start, and no others.
+    /// The mutant stands for settings with which no server may start, and for no others.
     means_invalid: bool,
 }
 
-/// How a server is started.
+/// The command of a server, with its environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'a> {
     /// The program.
@@ -66,7 +66,7 @@ enum StartEdit {
     DropVariable(String),
     SetVariable(String, String),
     Outlive,
-    /// What its processes seem to hold more, each time.
+    /// The simulated growth of its processes, per measurement.
     Grow(ProcessUsage),
 }
 
@@ -175,12 +175,12 @@ impl Start {
         self.on.as_ref()
     }
 
-    /// Whether the settings are meant with which no server may start, and no others.
+    /// The mutant stands for settings with which no server may start, and for no others.
     pub fn must_not_start(&self) -> bool {
         self.means_invalid
     }
 
-    /// Whether only the cases that judge the variant can notice it.
+    /// Only the cases that judge the variant can notice it.
     pub fn is_for_judges(&self) -> bool {
         self.does.iter().any(|does| matches!(does, Alter::Outlive | Alter::Grow))
     }
@@ -197,17 +197,17 @@ impl Start {
                 })),
                 Alter::DropFlag => {
                     let flags = options.iter().filter(|option| option.is_flag() && self.means(option.name));
-                    found.extend(flags.flat_map(|option| self.dropped(launch, option, on_disk)));
+                    found.extend(flags.flat_map(|option| self.without_option(launch, option, on_disk)));
                 }
                 Alter::WidenPath => {
-                    found.extend(self.changed(launch, &options, &|_, text| wider(text, on_disk)));
+                    found.extend(self.with_changed_values(launch, &options, &|_, text| wider(text, on_disk)));
                 }
                 Alter::RaiseNumber => {
                     let raised = |name: &str, text: &str| {
                         let is_port = plain(name).contains("port");
-                        raised(text).filter(|_| !is_port).into_iter().collect()
+                        thousandfold(text).filter(|_| !is_port).into_iter().collect()
                     };
-                    found.extend(self.changed(launch, &options, &raised));
+                    found.extend(self.with_changed_values(launch, &options, &raised));
                 }
                 Alter::Outlive if cfg!(unix) => found.push(Alteration {
                     what: "with a process that stays when the server ends".to_owned(),
@@ -234,7 +234,12 @@ impl Start {
 
     /// The start without an option: what follows it goes too where it is its value. What names something on the disk may
     /// be a value or stand for itself; whoever means one option by name means a switch.
-    fn dropped(&self, launch: &Launch<'_>, option: &OwnWord<'_>, on_disk: &dyn Fn(&str) -> OnDisk) -> Vec<Alteration> {
+    fn without_option(
+        &self,
+        launch: &Launch<'_>,
+        option: &OwnWord<'_>,
+        on_disk: &dyn Fn(&str) -> OnDisk,
+    ) -> Vec<Alteration> {
         let next = launch.args.get(option.at + 1).filter(|next| !next.starts_with('-') && option.value.is_none());
         let without = |end: usize| Alteration {
             what: format!("without `{}`", launch.args[option.at..end].join(" ")),
@@ -249,7 +254,7 @@ impl Start {
     }
 
     /// The start with other values in the places of those that `change` changes.
-    fn changed(
+    fn with_changed_values(
         &self,
         launch: &Launch<'_>,
         options: &[OwnWord<'_>],
@@ -283,7 +288,7 @@ impl Start {
 }
 
 impl Alteration {
-    /// What the processes of the server seem to hold more, each time that somebody looks; `None` if they do not grow.
+    /// The simulated growth of the server's processes per measurement; `None` if they do not grow.
     pub fn growth(&self) -> Option<ProcessUsage> {
         if let StartEdit::Grow(more) = self.edit { Some(more) } else { None }
     }
@@ -343,7 +348,7 @@ fn before<'a>(options: &[OwnWord<'a>], at: usize) -> &'a str {
     previous.map_or("", |option| option.name)
 }
 
-/// Where the server's own words begin.
+/// The index of the server's first own argument.
 fn own_words(launch: &Launch<'_>) -> usize {
     let program = Path::new(launch.program).file_stem().unwrap_or_default().to_string_lossy();
     if !LAUNCHERS.contains(&program.as_ref()) {
@@ -374,7 +379,7 @@ fn wider(text: &str, on_disk: &dyn Fn(&str) -> OnDisk) -> Vec<String> {
     wider
 }
 
-fn raised(text: &str) -> Option<String> {
+fn thousandfold(text: &str) -> Option<String> {
     let is_number = text.chars().all(|c| c.is_ascii_digit()) && !text.is_empty();
     let number = text.parse::<u64>().ok().filter(|number| is_number && *number > 0)?;
     Some(number.checked_mul(1000)?.to_string())

@@ -66,7 +66,7 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
     }
 }
 
-/// How many bytes an expression may have beside its texts: a chain of operators takes a piece of the stack for each.
+/// The number of bytes of an expression beside its texts: a chain of operators takes a piece of the stack for each.
 const LONGEST: usize = 2000;
 
 const TOO_LONG: &str = "an expression in it has more than 2000 bytes, not counting quoted texts";
@@ -80,7 +80,7 @@ pub(crate) fn is_too_long(expression: &str) -> bool {
     expression.len() > LONGEST && length(expression) > LONGEST
 }
 
-/// How long an expression is beside its texts.
+/// The length of an expression beside its texts.
 fn length(expression: &str) -> usize {
     QUOTED.replace_all(expression, "''").len()
 }
@@ -90,7 +90,7 @@ fn length(expression: &str) -> usize {
 static LITERAL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?s)\{#.*?#\}|\{%-?\s*raw\s*-?%\}.*?\{%-?\s*endraw\s*-?%\}").unwrap());
 
-/// What a template computes, also where its end is missing; braces in quotes end nothing.
+/// The expression of a template, also where its end is missing; braces in quotes end nothing.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static INNER: LazyLock<Regex> = LazyLock::new(|| {
     let inside = r#"(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.)*?"#;
@@ -101,7 +101,7 @@ static INNER: LazyLock<Regex> = LazyLock::new(|| {
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(?s)"(\\.|[^"\\])*"|'(\\.|[^'\\])*'"#).unwrap());
 
-/// What a value goes through.
+/// The filters and tests of a value.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static APPLIED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\||\bis\s+(?:not\s+)?)\s*([A-Za-z_]\w*)").unwrap());
 

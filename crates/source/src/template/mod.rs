@@ -27,7 +27,7 @@ pub const UNFILLED: &str = "unfilled-template";
 /// Why a template is given up that takes more than [`STEPS`].
 const TOO_MANY_STEPS: &str = "it takes more than a million steps";
 
-/// How many steps a template may take.
+/// The number of steps of a template.
 const STEPS: u64 = 1_000_000;
 
 /// A template that cannot be filled in, and why.
@@ -62,12 +62,12 @@ impl fmt::Display for TemplateError {
     }
 }
 
-/// Whether a text holds a template.
+/// A text holds a template.
 pub fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
 }
 
-/// Whether any text below a node holds a template.
+/// Any text below a node holds a template.
 pub fn has_template(node: &Node) -> bool {
     match &node.value {
         Value::Text(text) => is_template(text),
@@ -120,7 +120,7 @@ fn fill_more(text: &str, names: &Names) -> Result<Json, TemplateError> {
     }
     let compiled = growth::without_constant_products(text, false);
     let template = environment.template_from_str(&compiled).map_err(|error| problem(&error, text))?;
-    let used = used(names, template.undeclared_variables(false), text);
+    let used = select_used(names, template.undeclared_variables(false), text);
     let root = Serde(&*used).into();
     growth::render(environment, &template, root, STEPS).map(Json::String).map_err(|error| {
         let missing = template.undeclared_variables(true).into_iter().find(|path| !leads_somewhere(path, names));
@@ -137,14 +137,13 @@ pub fn evaluate(expression: &str, names: &Names) -> Result<Json, TemplateError> 
     evaluate_in(environment(), expression, names)
 }
 
-/// Whether an expression holds; a last field that is not there is false, a field of something that is not there is a
-/// mistake.
+/// Evaluates an expression to true or false; a missing last field is false, a field of something missing is a mistake.
 pub fn holds(expression: &str, names: &Names) -> Result<bool, TemplateError> {
     static LENIENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment_of(UndefinedBehavior::Lenient));
     growth::begin();
     let text = growth::without_constant_products(expression, true);
     let compiled = LENIENT.compile_expression(&text).map_err(|error| problem(&error, expression))?;
-    let used = used(names, compiled.undeclared_variables(false), expression);
+    let used = select_used(names, compiled.undeclared_variables(false), expression);
     growth::value(&LENIENT, &compiled, &text, Serde(&*used).into()).map(|value| value.is_true()).map_err(|_| {
         let broken = names_in(expression).into_iter().find(|path| is_broken(path, names));
         TemplateError::Invalid(match broken.as_deref().and_then(|path| path.rsplit_once('.')) {
@@ -173,7 +172,7 @@ pub fn names_of(text: &str) -> BTreeSet<String> {
     template.map(|template| template.undeclared_variables(false).into_iter().collect()).unwrap_or_default()
 }
 
-/// Whether what a path's last field would be a field of is not there.
+/// The parent of a path's last field is missing.
 fn is_broken(path: &str, names: &Names) -> bool {
     let Some((parent, _)) = path.rsplit_once('.') else { return false };
     let mut steps = parent.split('.');
@@ -201,7 +200,7 @@ pub fn from_json(json: &Json, span: Span) -> Node {
     Node { value, span }
 }
 
-/// What templates and expressions are compiled in: making one takes longer than most of them.
+/// The environment that compiles templates and expressions: making one takes longer than most of them.
 fn environment() -> &'static Environment<'static> {
     static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| environment_of(UndefinedBehavior::Strict));
     &ENVIRONMENT
@@ -211,7 +210,7 @@ fn environment_of(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(undefined);
     environment.set_fuel(Some(STEPS));
-    growth::bound(&mut environment);
+    growth::limit(&mut environment);
     environment
 }
 
@@ -225,8 +224,8 @@ fn whole_expression(text: &str) -> Option<&str> {
 }
 
 /// The names that a template uses: what a server offers can be large, and most templates do not look at it.
-fn used<'a>(names: &'a Names, wanted: impl IntoIterator<Item = String>, text: &str) -> Cow<'a, Names> {
-    // What stands within brackets is not found.
+fn select_used<'a>(names: &'a Names, wanted: impl IntoIterator<Item = String>, text: &str) -> Cow<'a, Names> {
+    // A name within brackets is not found.
     if text.contains('[') {
         return Cow::Borrowed(names);
     }
@@ -235,7 +234,7 @@ fn used<'a>(names: &'a Names, wanted: impl IntoIterator<Item = String>, text: &s
     Cow::Owned(used)
 }
 
-/// Whether an expression is names with dots between them, such as `offer.call.name`.
+/// An expression is names with dots between them, such as `offer.call.name`.
 fn is_plain_path(expression: &str) -> bool {
     expression.split('.').all(|name| {
         let mut letters = name.chars();
@@ -262,7 +261,7 @@ fn evaluate_in(environment: &Environment<'_>, expression: &str, names: &Names) -
     }
     let text = growth::without_constant_products(expression, true);
     let compiled = environment.compile_expression(&text).map_err(wrong)?;
-    let used = used(names, compiled.undeclared_variables(false), expression);
+    let used = select_used(names, compiled.undeclared_variables(false), expression);
     let value = growth::value(environment, &compiled, &text, Serde(&*used).into()).map_err(wrong)?;
     if value.kind() == ValueKind::Undefined {
         return Err(nothing_at(expression));

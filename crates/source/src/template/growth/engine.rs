@@ -55,7 +55,7 @@ pub(crate) fn render(
     usual_steps: u64,
 ) -> Result<String, Error> {
     let plain = &get_compiled_template(template).instructions;
-    let own = bounded(plain);
+    let own = with_limits(plain);
     let steps = steps(plain, usual_steps);
     if own.is_none() && steps.is_none() {
         return template.render(root);
@@ -81,7 +81,7 @@ pub(crate) fn value(
     let mut generator = CodeGenerator::new("<expression>", text);
     generator.compile_expr(&parse_expr(text)?);
     let (plain, blocks) = generator.finish();
-    let Some(own) = bounded(&plain) else { return expression.eval(root) };
+    let Some(own) = with_limits(&plain) else { return expression.eval(root) };
     let mut nothing = String::new();
     let output = &mut make_string_output(&mut nothing);
     let (value, _) = eval(environment, &own, root, &blocks, output, AutoEscape::None)?;
@@ -89,7 +89,7 @@ pub(crate) fn value(
 }
 
 /// Instructions whose operators take room before they compute; `None` where there are no such operators.
-fn bounded<'source>(plain: &Instructions<'source>) -> Option<Instructions<'source>> {
+fn with_limits<'source>(plain: &Instructions<'source>) -> Option<Instructions<'source>> {
     let all = || (0..).map_while(|at| plain.get(at));
     if !all().any(|instruction| operator(instruction).is_some()) {
         return None;
@@ -114,7 +114,7 @@ fn operator(instruction: &Instruction<'_>) -> Option<Instruction<'static>> {
     Some(Instruction::CallFunction(OPERATORS[at].0, Some(arguments)))
 }
 
-/// How many steps a template may take that repeats long texts; `None` where it is as many as for any other.
+/// The number of steps of a template that repeats long texts; `None` where it is the usual one.
 fn steps(plain: &Instructions<'_>, usual: u64) -> Option<u64> {
     let all = || (0..).map_while(|at| plain.get(at));
     let longest = all().map(|instruction| if let Instruction::EmitRaw(text) = instruction { text.len() } else { 0 });

@@ -7,7 +7,7 @@ use minijinja::value::{Value, ValueKind};
 
 use super::{Counter, ITEM, MOST_MADE, Size, count, shallow, size_of_text, text_size, texts};
 
-/// How deep values are indented at most, for a guess.
+/// The greatest indentation of values, estimated.
 const DEEPEST: usize = 128;
 
 pub(crate) fn growing_filters() -> Vec<(&'static str, Value, Size)> {
@@ -17,17 +17,17 @@ pub(crate) fn growing_filters() -> Vec<(&'static str, Value, Size)> {
         };
     }
     filters! {
-        "batch" batch numbered;
+        "batch" batch size_of_batches;
         "capitalize" capitalize texts;
         "chain" chain shallows;
         "dictsort" dictsort shallows;
         "e" escape |arguments| texts(arguments).saturating_mul(6);
         "escape" escape |arguments| texts(arguments).saturating_mul(6);
-        "format" format formatted;
+        "format" format size_of_format;
         "groupby" groupby shallows;
-        "indent" indent indented;
+        "indent" indent size_of_indentation;
         "items" items shallows;
-        "join" join joined;
+        "join" join size_of_join;
         "lines" lines |arguments| pieces(&text(arguments.first()), "\n");
         "list" list letters_or_items;
         "lower" lower texts;
@@ -35,21 +35,21 @@ pub(crate) fn growing_filters() -> Vec<(&'static str, Value, Size)> {
         "pprint" pprint |arguments| arguments.iter().map(|value| size_of_text(format_args!("{value:#?}"))).sum();
         "reject" reject shallows;
         "rejectattr" rejectattr shallows;
-        "replace" replace replaced;
+        "replace" replace size_of_replacement;
         "reverse" reverse shallows;
         "safe" safe texts;
         "select" select shallows;
         "selectattr" selectattr shallows;
-        "slice" slice numbered;
+        "slice" slice size_of_batches;
         "sort" sort shallows;
         "split" split |arguments| {
             let separator = arguments.get(1).filter(|value| !value.is_none());
             pieces(&text(arguments.first()), &separator.map_or(Cow::Borrowed(" "), |value| text(Some(value))))
         };
         "string" string texts;
-        "sum" sum summed;
+        "sum" sum size_of_sum;
         "title" title texts;
-        "tojson" tojson written;
+        "tojson" tojson size_of_json;
         "trim" trim texts;
         "unique" unique shallows;
         "upper" upper texts;
@@ -68,7 +68,7 @@ fn letters_or_items(arguments: &[Value]) -> usize {
 }
 
 /// Lists in a list: the number of them, or of their items, is an argument.
-fn numbered(arguments: &[Value]) -> usize {
+fn size_of_batches(arguments: &[Value]) -> usize {
     let number = arguments.get(1).and_then(Value::as_usize).unwrap_or(0);
     let items = arguments.first().map_or(0, |value| value.as_str().map_or_else(|| count(value), str::len));
     items.saturating_add(number).saturating_mul(2 * ITEM)
@@ -78,12 +78,12 @@ fn pieces(text: &str, separator: &str) -> usize {
     text.len() + (text.matches(separator).count() + 1) * 2 * ITEM
 }
 
-fn replaced(arguments: &[Value]) -> usize {
+fn size_of_replacement(arguments: &[Value]) -> usize {
     let [text, from, to] = [0, 1, 2].map(|at| text(arguments.get(at)));
     text.matches(&*from).count().saturating_mul(to.len()).saturating_add(text.len())
 }
 
-fn joined(arguments: &[Value]) -> usize {
+fn size_of_join(arguments: &[Value]) -> usize {
     let named = |name: &str| arguments.iter().rev().find_map(|value| member(value, name));
     let joiner = arguments.get(1).filter(|value| value.kind() != ValueKind::Map).cloned().or_else(|| named("d"));
     let attribute =
@@ -92,7 +92,7 @@ fn joined(arguments: &[Value]) -> usize {
     joiner.as_ref().map_or(0, text_size).saturating_mul(count).saturating_add(texts)
 }
 
-/// How many items a list has, and what their texts, or those of an attribute of each, take together.
+/// The number of items of a list, and the size of their texts, or of those of an attribute of each, together.
 fn item_texts(list: Option<&Value>, attribute: Option<&str>) -> (usize, usize) {
     let (mut count, mut size) = (0, 0);
     for item in list.and_then(|list| list.try_iter().ok()).into_iter().flatten() {
@@ -106,8 +106,8 @@ fn item_texts(list: Option<&Value>, attribute: Option<&str>) -> (usize, usize) {
     (count, size)
 }
 
-/// What is no number is added to what was added before, which is copied.
-fn summed(arguments: &[Value]) -> usize {
+/// A value that is no number is added to the sum before it, which is copied.
+fn size_of_sum(arguments: &[Value]) -> usize {
     let items = arguments.first().and_then(|list| list.try_iter().ok()).into_iter().flatten();
     let (count, size) = items
         .filter(|item| !item.is_number())
@@ -115,7 +115,7 @@ fn summed(arguments: &[Value]) -> usize {
     count.saturating_mul(size)
 }
 
-fn indented(arguments: &[Value]) -> usize {
+fn size_of_indentation(arguments: &[Value]) -> usize {
     let text = text(arguments.first());
     let named = arguments.iter().find_map(|value| member(value, "width"));
     let width = arguments.get(1).and_then(Value::as_usize).or_else(|| named?.as_usize()).unwrap_or(4);
@@ -123,7 +123,7 @@ fn indented(arguments: &[Value]) -> usize {
 }
 
 /// A text with what its marks stand for, each at most as long as the longest argument or the widest width.
-fn formatted(arguments: &[Value]) -> usize {
+fn size_of_format(arguments: &[Value]) -> usize {
     let format = text(arguments.first());
     let widths = format.split(|letter: char| !letter.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let widest = widths.map(|digits| digits.parse().unwrap_or(usize::MAX)).max().unwrap_or(0);
@@ -136,7 +136,7 @@ fn formatted(arguments: &[Value]) -> usize {
 }
 
 /// JSON, indented or not, in which some characters are escaped.
-fn written(arguments: &[Value]) -> usize {
+fn size_of_json(arguments: &[Value]) -> usize {
     let Some(value) = arguments.first() else { return 0 };
     let mut json = Counter::default();
     let _ = serde_json::to_writer(&mut json, value);

@@ -1,7 +1,7 @@
-//! How much a template may make: the engine counts steps, and sizes are counted here.
+//! Limits the size of what a template makes: the engine counts steps, and sizes are counted here.
 //!
-//! Every operator and filter whose result can be larger than its arguments takes room for it before it computes.
-//! The room is that of everything that is filled in at once.
+//! Every operator and filter whose result can be larger than its arguments takes room for it before it computes. The
+//! room is that of everything that is filled in at once.
 
 mod engine;
 mod filters;
@@ -22,17 +22,17 @@ use self::filters::growing_filters;
 
 pub(crate) use self::engine::{render, value, without_constant_products};
 
-/// How many bytes everything that is filled in at once may make.
+/// The number of bytes of everything that is filled in at once.
 const MOST_MADE: usize = 32 << 20;
 
-/// What an item of a list takes.
+/// The size of an item of a list.
 const ITEM: usize = 32;
 
 /// Why a template is given up.
 pub(crate) const TOO_LARGE: &str = "its output would exceed 32 MiB";
 
 thread_local! {
-    /// What is left for what is filled in on this thread, which ends before anything else begins.
+    /// The room that is left for a template on this thread, which ends before another begins.
     static ROOM: Cell<usize> = const { Cell::new(MOST_MADE) };
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn take_value(value: &Value) -> Result<(), Error> {
 }
 
 /// Makes everything that can grow take room first.
-pub(crate) fn bound(environment: &mut Environment<'static>) {
+pub(crate) fn limit(environment: &mut Environment<'static>) {
     let plain = Arc::new(environment.clone());
     for (name, computes, size) in OPERATORS {
         let plain = Arc::clone(&plain);
@@ -102,14 +102,14 @@ pub(crate) fn bound(environment: &mut Environment<'static>) {
     });
 }
 
-/// What takes room for a value that is made of these arguments.
+/// The size of a value that is made of these arguments.
 type Size = fn(&[Value]) -> usize;
 
 fn texts(arguments: &[Value]) -> usize {
     arguments.iter().map(text_size).sum()
 }
 
-/// What a copy of a value takes that shares its items.
+/// The size of a copy of a value that shares its items.
 fn shallow(value: &Value) -> usize {
     match value.as_str() {
         Some(text) => text.len(),
@@ -117,7 +117,7 @@ fn shallow(value: &Value) -> usize {
     }
 }
 
-/// How many items a list has, or more than there is room for.
+/// The number of items of a list, or more than there is room for.
 fn count(value: &Value) -> usize {
     let kind = value.kind();
     if kind == ValueKind::Iterable {
@@ -126,7 +126,7 @@ fn count(value: &Value) -> usize {
     if matches!(kind, ValueKind::Seq | ValueKind::Map) { value.len().unwrap_or(0) } else { 0 }
 }
 
-/// How long the text of a value is, or more than there is room for.
+/// The length of the text of a value, or more than there is room for.
 fn text_size(value: &Value) -> usize {
     value.as_str().map_or_else(|| size_of_text(format_args!("{value}")), str::len)
 }
