@@ -30,15 +30,9 @@ pub mod fault;
 #[doc(hidden)]
 pub mod findings;
 #[doc(hidden)]
-pub mod generate;
-#[doc(hidden)]
-pub mod injection;
-#[doc(hidden)]
 pub mod lint;
 #[doc(hidden)]
 pub mod matching;
-#[doc(hidden)]
-pub mod path;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
@@ -46,11 +40,7 @@ pub mod prove;
 #[doc(hidden)]
 pub mod recorded;
 #[doc(hidden)]
-pub mod redact;
-#[doc(hidden)]
 pub mod relay;
-#[doc(hidden)]
-pub mod reliability;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
@@ -58,17 +48,13 @@ pub mod reproduce;
 #[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
-pub mod schema;
-#[doc(hidden)]
-pub mod session;
-#[doc(hidden)]
 pub mod suite;
 #[doc(hidden)]
 pub mod taxonomy;
-#[doc(hidden)]
-pub mod transport;
-#[doc(hidden)]
-pub mod wire;
 
+#[doc(hidden)]
+pub use mcprove_client::{session, transport};
+#[doc(hidden)]
+pub use mcprove_protocol::{generate, injection, path, redact, reliability, schema, wire};
 #[doc(hidden)]
 pub use mcprove_source as source;
