@@ -32,15 +32,9 @@ pub mod fault;
 #[doc(hidden)]
 pub mod findings;
 #[doc(hidden)]
-pub mod generate;
-#[doc(hidden)]
-pub mod injection;
-#[doc(hidden)]
 pub mod lint;
 #[doc(hidden)]
 pub mod matching;
-#[doc(hidden)]
-pub mod path;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
@@ -48,11 +42,7 @@ pub mod prove;
 #[doc(hidden)]
 pub mod recorded;
 #[doc(hidden)]
-pub mod redact;
-#[doc(hidden)]
 pub mod relay;
-#[doc(hidden)]
-pub mod reliability;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
@@ -60,19 +50,15 @@ pub mod reproduce;
 #[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
-pub mod schema;
-#[doc(hidden)]
-pub mod session;
-#[doc(hidden)]
 pub mod suite;
 #[doc(hidden)]
 pub mod taxonomy;
-#[doc(hidden)]
-pub mod transport;
-#[doc(hidden)]
-pub mod wire;
 
 #[doc(hidden)]
+pub use mcprove_client::{session, transport};
+#[doc(hidden)]
 pub use mcprove_files as files;
+#[doc(hidden)]
+pub use mcprove_protocol::{generate, injection, path, redact, reliability, schema, wire};
 #[doc(hidden)]
 pub use mcprove_source as source;

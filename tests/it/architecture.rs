@@ -14,10 +14,11 @@ use crate::harness::{files, root};
 const LAYERS: &[&[&str]] = &[
     &["files", "source"],
     &["wire", "redact", "reliability"],
-    &["transport", "injection", "path"],
+    &["injection", "path", "schema"],
+    &["generate"],
+    &["transport"],
     &["session"],
-    &["schema"],
-    &["generate", "matching"],
+    &["matching"],
     &["fault", "lint", "drift"],
     &["carrier", "relay", "suite", "taxonomy"],
     &["event"],
@@ -198,9 +199,15 @@ fn assert_none(cure: &str, has: impl Fn(&str) -> bool) {
     assert!(broken.is_empty(), "{cure}:\n{}", broken.join("\n"));
 }
 
-/// `matching` for `src/matching/value/mod.rs`, `source` for `crates/source/src/yaml.rs`; `None` for `lib.rs` and `main.rs`, which see everything.
+/// `matching` for `src/matching/value/mod.rs`, `wire` for `crates/protocol/src/wire/mod.rs`, `source` for all of
+/// `crates/source`; `None` for `lib.rs` and `main.rs`, which see everything.
 fn module_of(path: &Path) -> Option<String> {
-    let first = path.iter().nth(1)?.to_str()?;
+    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
+    let first = match names[..] {
+        ["crates", "source", ..] => "source",
+        ["crates", _, "src", first, ..] | ["src", first, ..] => first,
+        _ => return None,
+    };
     let name = first.strip_suffix(".rs").unwrap_or(first);
     (name != "lib" && name != "main").then(|| name.to_owned())
 }

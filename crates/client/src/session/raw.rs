@@ -1,0 +1,379 @@
+//! Raw messages: bytes on the session's own stream, and whatever comes back.
+//!
+//! Over HTTP a raw message is one POST on a connection of its own, with the headers of an ordinary one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::peer::Connection;
+use super::state::SessionState;
+use super::{CallFailure, FailureReason, RawExchange, Session};
+use crate::transport::http::{Endpoint, ExchangeEnd, ReadUntil};
+use crate::transport::{ConnectionBreak, HttpFailure, HttpRefusal, Outgoing, TransportKind, time_of_pauses};
+use crate::wire::{Id, RpcMessage, classify};
+
+/// How long the end of a server of ours may take to become known.
+const EXIT_GRACE: Duration = Duration::from_millis(300);
+
+/// A raw message.
+#[derive(Debug)]
+pub struct RawMessage<'a> {
+    /// The case id.
+    pub owner: &'a str,
+    /// The messages, without their line breaks.
+    pub lines: Vec<Vec<u8>>,
+    /// The same with everything that ends them, in separate writes.
+    pub pieces: Vec<Vec<u8>>,
+    /// The awaited answers.
+    pub awaited: Awaited,
+    /// The time for that; the session's default without one.
+    pub timeout: Option<Duration>,
+    /// How long to look where no answer is awaited.
+    pub watch: Duration,
+}
+
+/// The answers that a raw message waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Awaited {
+    /// An answer to each of these ids; one that stands twice is answered twice.
+    Ids(Vec<Value>),
+    /// The next answer, whatever its id.
+    Next,
+    /// Nothing.
+    Nothing,
+    /// The end of the server, whose input ends with the message.
+    End,
+}
+
+/// The answers to a raw message.
+#[derive(Debug)]
+pub struct RawReply {
+    /// Everything that the server sent meanwhile, in order of arrival.
+    pub messages: Vec<Arc<Value>>,
+    /// The answers among it that were awaited; all of them where nothing was.
+    pub answers: Vec<Arc<Value>>,
+    /// The first frame that was sent.
+    pub frame: u32,
+    /// The last frame that came.
+    pub answer_frame: Option<u32>,
+    /// From the first byte to the last answer.
+    pub elapsed: Duration,
+    /// Whether the server ended meanwhile.
+    pub is_ended: bool,
+    /// The status over HTTP and the beginning of the body, where it refused a message that awaits nothing.
+    pub refused: Option<HttpRefusal>,
+}
+
+/// Receives every message of the server.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub owner: String,
+    heard: mpsc::UnboundedSender<(u32, Arc<Value>)>,
+}
+
+pub(crate) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
+
+impl SessionState {
+    /// Hands on everything that the server sends from here on; ends with the server.
+    pub(crate) fn listen(&mut self, owner: &str) -> MessageReceiver {
+        let (heard, receiver) = mpsc::unbounded_channel();
+        if self.ended.is_none() {
+            self.listener = Some(Listener { owner: owner.to_owned(), heard });
+        }
+        receiver
+    }
+
+    /// Tells the listener of a message; of a batch, each message in it.
+    pub(crate) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
+        let Some(listener) = &self.listener else { return };
+        // Whoever listened may have gone.
+        match json.as_array() {
+            Some(batch) => batch.iter().for_each(|one| drop(listener.heard.send((seq, Arc::new(one.clone()))))),
+            None => drop(listener.heard.send((seq, Arc::clone(json)))),
+        }
+    }
+
+    /// Lets the scanner know that what comes back is for a raw step to judge, and keeps ids from being used again.
+    fn expect_anything(&mut self, line: &[u8]) {
+        self.scanner.expect_anything();
+        let value = serde_json::from_slice::<Value>(line).ok();
+        let is_sound = value.as_ref().is_some_and(|value| {
+            messages_in(value).iter().all(|message| !matches!(classify(message), RpcMessage::Invalid(_)))
+        });
+        // Over HTTP what is said of it comes in its own response.
+        if !is_sound && self.transport != TransportKind::Http {
+            self.scanner.expect_complaints();
+        }
+        let Some(value) = value else { return };
+        for message in messages_in(&value) {
+            // What is no request may have an id that can be read, and that its refusal carries.
+            let id = match classify(message) {
+                RpcMessage::Request { id, .. } => Some(id),
+                RpcMessage::Invalid(_) => message.get("id").and_then(Id::from_json),
+                RpcMessage::Notification { .. } | RpcMessage::Response { .. } => None,
+            };
+            if let Some(id) = id {
+                self.skip_id(&id);
+                self.scanner.expect_anything_for(id);
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Sends bytes as they are, and waits for what is awaited.
+    pub async fn send_raw(&self, message: RawMessage<'_>) -> Result<RawReply, CallFailure> {
+        let begun = Instant::now();
+        let limit = match message.awaited {
+            Awaited::Nothing | Awaited::End => message.watch,
+            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or_else(|| self.answer_timeout()),
+        };
+        // The time that our own pauses take is not the server's.
+        let deadline = begun + limit + time_of_pauses(message.pieces.len());
+        let is_alone = self.is_whole_message(&message.lines);
+        let (heard, frame) = self.announce_raw(&message);
+        let awaited = message.awaited.clone();
+        let mut collected = ReplyCollector { heard, reply: empty(frame), awaited, is_alone, refusal: None };
+        if self.peer.endpoint.is_some() {
+            self.post_raw(&message, deadline, &mut collected).await?;
+            // Where nothing is awaited, the server is watched for as long as was asked.
+            if self.peer.transport() != TransportKind::Sse && message.awaited != Awaited::Nothing {
+                return self.conclude(collected, begun, limit);
+            }
+        } else {
+            // A closed channel shows as an ended server.
+            let _ = self.peer.send_bytes(message.pieces, message.owner);
+            if message.awaited == Awaited::End {
+                self.peer.end_input();
+            }
+        }
+        let is_ended = collected.until(deadline).await;
+        if message.awaited != Awaited::Nothing {
+            self.release_start();
+        }
+        if is_ended && message.awaited == Awaited::End {
+            collected.reply.is_ended = true;
+        } else if is_ended {
+            return Err(self.peer.lock().ended_failure("send", frame));
+        }
+        self.conclude(collected, begun, limit)
+    }
+
+    /// Whether an error without an id can be about nothing but these lines as a whole: about no line of several, no member
+    /// of a batch, and nothing that was sent before.
+    fn is_whole_message(&self, lines: &[Vec<u8>]) -> bool {
+        let [line] = lines else { return false };
+        let sound = |message: &Value| !matches!(classify(message), RpcMessage::Invalid(_));
+        let value = serde_json::from_slice::<Value>(line).ok();
+        let is_whole = value.as_ref().and_then(Value::as_array).is_none_or(|batch| batch.iter().all(sound));
+        is_whole && !self.peer.lock().scanner.expects_complaints()
+    }
+
+    fn announce_raw(&self, message: &RawMessage<'_>) -> (MessageReceiver, u32) {
+        let mut state = self.peer.lock();
+        let heard = state.listen(message.owner);
+        for line in &message.lines {
+            state.expect_anything(line);
+        }
+        if let Awaited::Ids(ids) = &message.awaited {
+            ids.iter().filter_map(Id::from_json).for_each(|id| state.scanner.expect_anything_for(id));
+        }
+        if self.peer.endpoint.is_some() {
+            // The request as a whole is recorded where it is written.
+            return (heard, 0);
+        }
+        let frames: Vec<u32> = message.lines.iter().map(|line| state.record_sent(Some(message.owner), line)).collect();
+        (heard, frames.first().copied().unwrap_or_default())
+    }
+
+    /// Posts the message and takes in what its response holds.
+    async fn post_raw(
+        &self,
+        message: &RawMessage<'_>,
+        deadline: Instant,
+        collected: &mut ReplyCollector,
+    ) -> Result<(), CallFailure> {
+        let until = if matches!(message.awaited, Awaited::Ids(ref ids) if ids.len() > 1) {
+            ReadUntil::Body
+        } else {
+            ReadUntil::Answer
+        };
+        let exchanged = self.post(message.owner, &message.pieces, until, deadline).await?;
+        collected.reply.frame = exchanged.frame;
+        collected.reply.answer_frame = exchanged.answer_frame;
+        for value in exchanged.messages() {
+            collected.take(exchanged.answer_frame.unwrap_or_default(), Arc::new(value));
+        }
+        if collected.is_enough() {
+            return Ok(());
+        }
+        let frame = exchanged.frame;
+        if let Some(broken) = broken(&exchanged) {
+            // The end of a server that this program started explains a broken connection.
+            let is_ours = self.endpoint().is_some_and(Endpoint::is_ours);
+            if is_ours && collected.is_ended_before(Instant::now() + EXIT_GRACE).await {
+                return Err(self.peer.lock().ended_failure("send", frame));
+            }
+            return Err(self.http_failure("send", frame, broken));
+        }
+        // Over HTTP+SSE the answer comes on a stream; where nothing is awaited, a refusal is welcome.
+        let is_elsewhere = |refusal: &HttpFailure| {
+            self.peer.transport() == TransportKind::Sse && matches!(refusal, HttpFailure::StreamEnded { .. })
+        };
+        match exchanged.refusal().filter(|refusal| !is_elsewhere(refusal)) {
+            Some(refusal) if collected.awaited != Awaited::Nothing => Err(self.http_failure("send", frame, refusal)),
+            Some(HttpFailure::Status(refusal) | HttpFailure::AuthRequired(refusal)) => {
+                collected.reply.refused = Some(refusal);
+                Ok(())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn conclude(&self, collected: ReplyCollector, begun: Instant, limit: Duration) -> Result<RawReply, CallFailure> {
+        let mut state = self.peer.lock();
+        state.listener = None;
+        let reply = RawReply { elapsed: begun.elapsed(), ..collected.reply };
+        if let Some(refusal) = collected.refusal {
+            return Err(state.failure(FailureReason::RefusedWhole(refusal), "send", Some(reply.frame)));
+        }
+        if collected.awaited.are_in(&reply.answers) {
+            Ok(reply)
+        } else {
+            Err(state.timed_out("send", reply.frame, limit))
+        }
+    }
+
+    pub(crate) fn http_failure(&self, method: &str, frame: u32, failure: HttpFailure) -> CallFailure {
+        self.peer.lock().failure(FailureReason::Http(failure), method, Some(frame))
+    }
+}
+
+impl Connection {
+    pub(crate) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
+        self.outgoing.send(Outgoing::Raw { pieces, owner: owner.to_owned() }).is_ok()
+    }
+
+    /// Ends the server's input; that it ends with it is no fault of the server.
+    pub(crate) fn end_input(&self) {
+        let mut state = self.lock();
+        (state.is_end_requested, state.is_exit_reported) = (true, true);
+        let _ = self.outgoing.send(Outgoing::End);
+    }
+}
+
+/// How the connection broke, if it did.
+fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
+    match &exchanged.ended {
+        ExchangeEnd::Failed(failure) => Some(failure.clone()),
+        ExchangeEnd::Closed if exchanged.response.head.is_none() => {
+            Some(HttpFailure::Reset(ConnectionBreak::BeforeHeaders))
+        }
+        ExchangeEnd::Closed => Some(HttpFailure::Reset(ConnectionBreak::AfterHeaders)),
+        ExchangeEnd::Complete | ExchangeEnd::Aborted | ExchangeEnd::TimedOut => None,
+    }
+}
+
+fn empty(frame: u32) -> RawReply {
+    let (messages, answers, elapsed) = (Vec::new(), Vec::new(), Duration::ZERO);
+    RawReply { messages, answers, frame, answer_frame: None, elapsed, is_ended: false, refused: None }
+}
+
+/// Collects messages until the awaited ones have arrived.
+struct ReplyCollector {
+    heard: MessageReceiver,
+    reply: RawReply,
+    awaited: Awaited,
+    /// Whether an error without an id refuses the message as a whole.
+    is_alone: bool,
+    /// The error that refused it, before anything in it was answered.
+    refusal: Option<Arc<Value>>,
+}
+
+impl ReplyCollector {
+    /// Listens until everything came or the time is over; `true` where the server ended.
+    async fn until(&mut self, deadline: Instant) -> bool {
+        self.listen(deadline, Self::is_enough).await
+    }
+
+    /// Whether the server ends before then, whatever else comes.
+    async fn is_ended_before(&mut self, deadline: Instant) -> bool {
+        self.listen(deadline, |_| false).await
+    }
+
+    async fn listen(&mut self, deadline: Instant, is_over: fn(&Self) -> bool) -> bool {
+        while !is_over(self) {
+            match timeout_at(deadline, self.heard.recv()).await {
+                Ok(Some((seq, message))) => self.take(seq, message),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    fn take(&mut self, seq: u32, message: Arc<Value>) {
+        self.reply.answer_frame = Some(seq);
+        if is_answer(&message) && self.is_awaited(&message) {
+            self.reply.answers.push(Arc::clone(&message));
+        }
+        if self.is_alone && self.refuses(&message) {
+            self.refusal = Some(Arc::clone(&message));
+        }
+        self.reply.messages.push(message);
+    }
+
+    /// Whether a message is an error that names none of the ids that are awaited, where none was answered yet.
+    fn refuses(&self, message: &Value) -> bool {
+        let has_no_id = matches!(classify(message), RpcMessage::Response { id: None });
+        let is_first = matches!(self.awaited, Awaited::Ids(_)) && self.reply.answers.is_empty();
+        is_first && has_no_id && message["error"].is_object() && message["id"].is_null()
+    }
+
+    fn is_awaited(&self, message: &Value) -> bool {
+        let Awaited::Ids(ids) = &self.awaited else { return true };
+        let same = |id: &&Value| message.get("id") == Some(*id);
+        let wanted = ids.iter().filter(same).count();
+        let had = self.reply.answers.iter().filter(|answer| answer.get("id") == message.get("id")).count();
+        had < wanted
+    }
+
+    fn is_enough(&self) -> bool {
+        let is_endless = matches!(self.awaited, Awaited::Nothing | Awaited::End);
+        !is_endless && (self.refusal.is_some() || self.awaited.are_in(&self.reply.answers))
+    }
+}
+
+impl Awaited {
+    fn are_in(&self, answers: &[Arc<Value>]) -> bool {
+        match self {
+            Self::Ids(ids) => answers.len() >= ids.len(),
+            Self::Next => !answers.is_empty(),
+            Self::Nothing | Self::End => true,
+        }
+    }
+}
+
+/// Whether a message answers something.
+pub(crate) fn is_answer(message: &Value) -> bool {
+    matches!(classify(message), RpcMessage::Response { .. })
+}
+
+/// The messages in a value: itself, or those of a batch.
+pub(crate) fn messages_in(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
+/// The ids of the requests in bytes.
+pub fn ids_in(line: &[u8]) -> Vec<Value> {
+    let Ok(value) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
+    let id = |message: &Value| match classify(message) {
+        RpcMessage::Request { id, .. } => Some(Id::to_json(&id)),
+        RpcMessage::Notification { .. } | RpcMessage::Response { .. } | RpcMessage::Invalid(_) => None,
+    };
+    messages_in(&value).iter().filter_map(id).collect()
+}

@@ -1,0 +1,469 @@
+//! The state of a connection: pending requests, owners of frames, violations.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::ClientAnswers;
+use super::failure::EndReason;
+use super::headers::Headers;
+use super::peer;
+use super::raw::Listener;
+use crate::transport::{self, HttpFailure, MessageRole, Outgoing, TransportKind};
+use crate::wire::{
+    Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, Scanner, Transcript, classify,
+    exact_memory_estimate, id_of_unreadable, response_line,
+};
+
+/// How many messages that nobody asked for a server may send; every answer earns it some more.
+const MAX_UNREQUESTED: usize = 100_000;
+
+/// How much memory they may take.
+const MAX_UNREQUESTED_BYTES: usize = 160 << 20;
+
+/// The messages and the memory that each answer allows in addition.
+const EARNED: (usize, usize) = (100, 1 << 20);
+
+/// How many violations of one session are kept; a server that floods its output would fill the memory.
+const MOST_VIOLATIONS: usize = 100;
+
+/// A violation and the case in whose exchange it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnedViolation {
+    /// The case; `None` where that cannot be told.
+    pub owner: Option<String>,
+    /// The violation.
+    pub violation: ProtocolViolation,
+}
+
+/// The outcome of a pending request.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    Answer {
+        message: Arc<Value>,
+        frame: u32,
+        notifications: Vec<Arc<Value>>,
+    },
+    /// Something came that can only be a broken answer to it.
+    Garbled(String),
+    /// An answer that is not read.
+    Beyond(ReadLimit),
+    /// The exchange over HTTP went wrong.
+    Failed(HttpFailure),
+}
+
+#[derive(Debug)]
+pub(crate) struct WaitingRequest {
+    pub owner: String,
+    pub reply: oneshot::Sender<Arrival>,
+    frame: u32,
+    progress: bool,
+    /// When the last progress came.
+    progressed_at: Option<Instant>,
+    notifications: Vec<Arc<Value>>,
+}
+
+/// A line to send.
+pub(crate) struct OutgoingLine<'a> {
+    pub owner: &'a str,
+    pub role: MessageRole,
+    pub frame: u32,
+    pub line: String,
+    /// The method; empty for a response.
+    pub method: &'a str,
+    pub params: Option<&'a Value>,
+}
+
+/// The consequences of a message of the server.
+pub(crate) struct Replies {
+    /// Answers to its requests, with their frames.
+    pub lines: Vec<(u32, String)>,
+    /// The owner of the request that it answered.
+    pub answered: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct SessionState {
+    pub transcript: Transcript,
+    pub ended: Option<EndReason>,
+    /// When it did, counted from the beginning.
+    pub(crate) ended_at: Duration,
+    /// Whether the exit of the server was reported.
+    pub(crate) is_exit_reported: bool,
+    /// The owners of the requests that were pending when the server ended.
+    pub(crate) pending_at_exit: BTreeSet<String>,
+    /// Whether the exit was attributed to one of them.
+    pub(crate) is_exit_attributed: bool,
+    /// Whether we asked the server to end.
+    pub(crate) is_end_requested: bool,
+    pub(crate) violations_left_out: usize,
+    pub headers: Headers,
+    pub(crate) scanner: Scanner,
+    /// Receives every message of the server, where set.
+    pub listener: Option<Listener>,
+    /// `stdio`, `memory`, `http` or `sse`.
+    pub transport: TransportKind,
+    started: Instant,
+    waiting: BTreeMap<Id, WaitingRequest>,
+    next_id: i64,
+    pub violations: Vec<OwnedViolation>,
+    /// Messages that answer nothing, and the memory that they take.
+    unasked: (usize, usize),
+    pub frames: BTreeMap<String, Vec<u32>>,
+    answers: ClientAnswers,
+}
+
+impl SessionState {
+    pub(crate) fn new(answers: ClientAnswers, transport: TransportKind) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            ended: None,
+            ended_at: Duration::ZERO,
+            is_exit_reported: false,
+            pending_at_exit: BTreeSet::new(),
+            is_exit_attributed: false,
+            is_end_requested: false,
+            violations_left_out: 0,
+            headers: Headers::default(),
+            scanner: Scanner::new(Era::Session),
+            listener: None,
+            transport,
+            started: Instant::now(),
+            waiting: BTreeMap::new(),
+            next_id: 0,
+            violations: Vec::new(),
+            unasked: (0, 0),
+            frames: BTreeMap::new(),
+            answers,
+        }
+    }
+
+    pub(crate) fn set_era(&mut self, era: Era) {
+        self.scanner.set_era(era);
+    }
+
+    pub(crate) fn era(&self) -> Era {
+        self.scanner.era()
+    }
+
+    /// Whether messages travel over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        self.transport.is_over_http()
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A line as it goes to the transport, with the headers of its era where there are headers.
+    pub(crate) fn outgoing_message(&self, line: OutgoingLine<'_>) -> Outgoing {
+        let OutgoingLine { owner, role, frame, line, method, params } = line;
+        let (era, headers) = if self.is_http() { self.headers.of(method, params) } else { (self.era(), Vec::new()) };
+        let (bytes, owner) = (line.into_bytes(), owner.to_owned());
+        let form = transport::MessageForm::Whole;
+        Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role, era, form })
+    }
+
+    pub(crate) fn fresh_id(&mut self) -> Id {
+        self.next_id += 1;
+        Id::Number(self.next_id)
+    }
+
+    /// Keeps an id that somebody else chose from being used again.
+    pub(crate) fn skip_id(&mut self, id: &Id) {
+        if let Id::Number(number) = id {
+            self.next_id = self.next_id.max(*number).min(1 << 52);
+        }
+    }
+
+    /// Records a request that is about to leave, and promises its answer.
+    pub(crate) fn register(
+        &mut self,
+        id: &Id,
+        request: &peer::OutgoingRequest<'_>,
+        message: Value,
+        line: &[u8],
+    ) -> (u32, oneshot::Receiver<Arrival>) {
+        let (owner, progress) = (request.owner, request.progress);
+        let sent = self.transcript.record_written(self.started.elapsed(), Arc::new(message), line);
+        let frame = sent.seq;
+        self.scanner.watch(sent);
+        self.own(frame, Some(owner));
+        let (reply, receiver) = oneshot::channel();
+        // After the end nobody will answer; dropping the sender says so at once.
+        if self.ended.is_none() {
+            let (owner, notifications) = (owner.to_owned(), Vec::new());
+            let waiting = WaitingRequest { owner, frame, progress, progressed_at: None, notifications, reply };
+            self.waiting.insert(id.clone(), waiting);
+        }
+        (frame, receiver)
+    }
+
+    pub(crate) fn record_sent(&mut self, owner: Option<&str>, line: &[u8]) -> u32 {
+        let frame = self.transcript.record(self.started.elapsed(), Direction::Sent, Channel::Protocol, line);
+        let seq = frame.seq;
+        self.scanner.watch(frame);
+        self.own(seq, owner);
+        seq
+    }
+
+    pub(crate) fn record_stderr(&mut self, line: &[u8]) {
+        self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Stderr, line);
+    }
+
+    /// Records what the server wrote without a look at it.
+    pub(crate) fn record_unjudged(&mut self, line: &[u8]) {
+        self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
+    }
+
+    /// Takes in a line of the server; returns the lines that answer its requests, with their frames.
+    pub(crate) fn receive(&mut self, line: &[u8]) -> Vec<(u32, String)> {
+        let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
+        let found = self.scanner.watch(frame);
+        let (seq, json) = (frame.seq, frame.json());
+        let replies = self.handle_message(seq, &json, line, found, None);
+        self.count_unrequested(line, replies.answered.as_deref());
+        replies.lines
+    }
+
+    /// Acts on a recorded message; `post` is the frame of the request in whose response it came.
+    pub(crate) fn handle_message(
+        &mut self,
+        seq: u32,
+        json: &Result<Arc<Value>, String>,
+        bytes: &[u8],
+        found: Vec<ProtocolViolation>,
+        post: Option<u32>,
+    ) -> Replies {
+        let asked = post.and_then(|post| self.request_in_frame(post));
+        let mut owner = match &asked {
+            Some(id) => self.waiting.get(id).map(|waiting| waiting.owner.clone()),
+            None => self.sole_owner(),
+        };
+        let mut guilty = None;
+        let mut lines = Vec::new();
+        if json.is_err() {
+            guilty = self.handle_unreadable(seq, bytes, &found);
+            owner = guilty.clone().or(owner);
+        }
+        if let Some(listener) = &self.listener {
+            owner.get_or_insert_with(|| listener.owner.clone());
+        }
+        if let Ok(json) = json {
+            self.notify_listener(seq, json);
+            match classify(json) {
+                RpcMessage::Response { id } => {
+                    guilty = self.handle_response(id, json, seq, &found, asked, post);
+                    owner = guilty.clone().or(owner);
+                }
+                RpcMessage::Notification { method, params } => {
+                    owner = self.handle_notification(method, params, json, asked.as_ref()).or(owner);
+                }
+                RpcMessage::Request { id, method, .. } => {
+                    let outcome = self.answers.answer(method);
+                    let line = response_line(&id, outcome.as_ref());
+                    let frame = self.record_sent(owner.clone().as_deref(), line.as_bytes());
+                    lines.push((frame, line));
+                }
+                RpcMessage::Invalid(_) => {}
+            }
+        }
+        self.own(seq, owner.as_deref());
+        // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
+        self.keep(found, guilty.as_deref());
+        Replies { lines, answered: guilty }
+    }
+
+    /// The id of the request that was sent in that frame and is not answered.
+    pub(crate) fn request_in_frame(&self, post: u32) -> Option<Id> {
+        self.waiting.iter().find(|(_, waiting)| waiting.frame == post).map(|(id, _)| id.clone())
+    }
+
+    /// Hands an answer to whoever waits for it; returns the owner. `asked` is what the response around it answers, `post`
+    /// the frame of whatever that is a response to.
+    fn handle_response(
+        &mut self,
+        id: Option<Id>,
+        json: &Arc<Value>,
+        seq: u32,
+        found: &[ProtocolViolation],
+        asked: Option<Id>,
+        post: Option<u32>,
+    ) -> Option<String> {
+        // An error without an id answers what its response answers.
+        let nameless = asked.clone().filter(|_| id.is_none() && json.member("error").is_some());
+        let twin =
+            found.iter().find(|violation| violation.code == "wrong-id").and_then(|violation| violation.request.clone());
+        let known = id.filter(|id| self.waiting.contains_key(id)).or(twin).or(nameless);
+        if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
+            let notifications = waiting.notifications;
+            // Whoever waited may have gone.
+            let _ = waiting.reply.send(Arrival::Answer { message: Arc::clone(json), frame: seq, notifications });
+            return Some(waiting.owner);
+        }
+        // In the response to a request, or with a single one under way, a stray answer can only be meant for it.
+        let stray = found.iter().find(|violation| ["wrong-id", "answer-without-id"].contains(&violation.code))?;
+        let is_alone = self.waiting.len() == 1 && post.is_none();
+        let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
+        let waiting = self.forget(&asked.or_else(only)?)?;
+        let _ = waiting.reply.send(Arrival::Garbled(stray.message.clone()));
+        Some(waiting.owner)
+    }
+
+    /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
+    fn handle_unreadable(&mut self, seq: u32, bytes: &[u8], found: &[ProtocolViolation]) -> Option<String> {
+        let waiting = self.forget(&id_of_unreadable(bytes)?)?;
+        let reason = || found.first().map_or_else(String::new, |violation| violation.message.clone());
+        let arrived = self.transcript.beyond(seq).map_or_else(|| Arrival::Garbled(reason()), Arrival::Beyond);
+        // Whoever waited may have gone.
+        let _ = waiting.reply.send(arrived);
+        Some(waiting.owner)
+    }
+
+    /// Ties a notification to the exchanges during which it came; returns the owner where there is one.
+    fn handle_notification(
+        &mut self,
+        method: &str,
+        params: Option<&Value>,
+        json: &Arc<Value>,
+        asked: Option<&Id>,
+    ) -> Option<String> {
+        if method == "notifications/progress" {
+            let token = params.and_then(|params| params.member("progressToken")).and_then(Id::from_json);
+            if let Some(waiting) =
+                token.and_then(|token| self.waiting.get_mut(&token)).filter(|waiting| waiting.progress)
+            {
+                waiting.notifications.push(Arc::clone(json));
+                waiting.progressed_at = Some(Instant::now());
+                return Some(waiting.owner.clone());
+            }
+        }
+        let meant = self.waiting.iter_mut().filter(|(id, _)| asked.is_none_or(|asked| asked == *id));
+        meant.for_each(|(_, waiting)| waiting.notifications.push(Arc::clone(json)));
+        None
+    }
+
+    /// When a request that still waits has last reported progress.
+    pub(crate) fn progressed_at(&self, id: &Id) -> Option<Instant> {
+        self.waiting.get(id)?.progressed_at
+    }
+
+    /// The case in whose exchanges everything happens that happens now, if there is just one.
+    fn sole_owner(&self) -> Option<String> {
+        let mut owners = self.waiting.values().map(|waiting| waiting.owner.as_str());
+        let first = owners.next()?;
+        owners.all(|owner| owner == first).then(|| first.to_owned())
+    }
+
+    /// No further answer can come.
+    pub(crate) fn end_with(&mut self, end: EndReason) {
+        if self.ended.is_none() {
+            self.ended = Some(end);
+            self.ended_at = self.elapsed();
+            self.pending_at_exit = self.waiting.values().map(|waiting| waiting.owner.clone()).collect();
+        }
+        self.waiting.clear();
+        self.listener = None;
+    }
+
+    /// The client's answer to an input request inside a result; `None` where it has none.
+    pub(crate) fn answer_input_request(&mut self, method: &str) -> Option<Value> {
+        self.answers.answer(method).ok()
+    }
+
+    /// Whether the server has asked for the client's roots, and got them.
+    pub(crate) fn has_given_roots(&self) -> bool {
+        self.answers.has_given_roots
+    }
+
+    /// Removes a pending request and returns it.
+    pub(crate) fn forget(&mut self, id: &Id) -> Option<WaitingRequest> {
+        self.waiting.remove(id)
+    }
+
+    /// Counts what came without being asked for; `answered` is whose answer it was.
+    pub(crate) fn count_unrequested(&mut self, line: &[u8], answered: Option<&str>) {
+        let (messages, total) = self.unasked;
+        self.unasked = match answered {
+            Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
+            None => (messages + 1, total + exact_memory_estimate(line)),
+        };
+    }
+
+    /// Says how the server sends more than anybody can look at; `None` where it does not.
+    pub(crate) fn flood(&self) -> Option<String> {
+        let what = if self.violations_left_out > MOST_VIOLATIONS * 10 {
+            format!("more than {} lines are not messages", self.violations_left_out)
+        } else if self.unasked.0 > MAX_UNREQUESTED {
+            "it sent more than 100,000 messages that answer no request".to_owned()
+        } else if self.unasked.1 > MAX_UNREQUESTED_BYTES {
+            "its messages that answer no request take more than 160 MiB of memory".to_owned()
+        } else {
+            return None;
+        };
+        Some(format!("the server floods its output: {what}"))
+    }
+
+    pub(crate) fn own(&mut self, seq: u32, owner: Option<&str>) {
+        if let Some(owner) = owner {
+            match self.frames.get_mut(owner) {
+                Some(frames) => frames.push(seq),
+                None => drop(self.frames.insert(owner.to_owned(), vec![seq])),
+            }
+        }
+    }
+
+    /// Gives the frames that are still there, and nobody's, to an owner.
+    pub(crate) fn own_kept(&mut self, owner: &str) {
+        let taken: BTreeSet<u32> = self.frames.values().flatten().copied().collect();
+        for seq in self.transcript.kept().filter(|seq| !taken.contains(seq)) {
+            self.frames.entry(owner.to_owned()).or_default().push(seq);
+        }
+    }
+
+    pub(crate) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&str>) {
+        for violation in found {
+            if self.violations.len() < MOST_VIOLATIONS {
+                self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
+            } else {
+                self.violations_left_out += 1;
+            }
+        }
+    }
+
+    /// Hands out the violations of one owner, `None` for those of nobody.
+    pub(crate) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
+        let (taken, kept) =
+            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_deref() == owner);
+        self.violations = kept;
+        taken
+    }
+
+    /// The violations that may explain why an answer did not come.
+    pub(crate) fn stray_output(&self) -> Vec<String> {
+        let is_such = |owned: &&OwnedViolation| Scanner::JUDGES.contains(&owned.violation.variant);
+        let mut last: Vec<String> =
+            self.violations.iter().rev().filter(is_such).take(3).map(|owned| owned.violation.message.clone()).collect();
+        last.reverse();
+        last
+    }
+
+    /// The case to which a frame belongs.
+    pub(crate) fn owner_of(&self, frame: u32) -> Option<String> {
+        self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
+    }
+
+    /// The case that spoke last.
+    pub(crate) fn last_owner(&self) -> Option<String> {
+        let cases = self.frames.iter().filter(|(owner, _)| !owner.is_empty());
+        cases.max_by_key(|(_, frames)| frames.last().copied()).map(|(owner, _)| owner.clone())
+    }
+
+    pub(crate) fn frames_of(&self, owner: &str) -> Vec<u32> {
+        self.frames.get(owner).cloned().unwrap_or_default()
+    }
+}

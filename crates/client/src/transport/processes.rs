@@ -1,0 +1,131 @@
+//! The processes of a server, and what they hold.
+
+use std::ops::Add;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::orphans;
+
+/// The process group of a server that this program started.
+#[derive(Debug, Clone)]
+pub struct ServerProcesses {
+    leader: u32,
+    growth: Option<Arc<Growth>>,
+}
+
+/// How much more seems to be held each time.
+#[derive(Debug)]
+struct Growth {
+    each_time: ProcessUsage,
+    times: AtomicU64,
+}
+
+/// The resources of a server's processes at some time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessUsage {
+    /// Their number.
+    pub processes: u64,
+    /// Their open files, sockets and pipes.
+    pub files: u64,
+    /// Their resident memory, in bytes.
+    pub memory: u64,
+}
+
+impl ServerProcesses {
+    pub fn of(leader: u32) -> Self {
+        Self { leader, growth: None }
+    }
+
+    /// The id of the server's own process.
+    pub fn pid(&self) -> u32 {
+        self.leader
+    }
+
+    /// Whether the server was not ended yet.
+    pub fn is_running(&self) -> bool {
+        orphans::is_server(self.leader)
+    }
+
+    /// The same as processes that seem to hold so much more each time that they are looked at: what a leak looks like.
+    #[must_use]
+    pub fn growing(self, each_time: ProcessUsage) -> Self {
+        Self { growth: Some(Arc::new(Growth { each_time, times: AtomicU64::new(0) })), ..self }
+    }
+
+    /// Their resources now; nothing where the system does not tell, or none is left.
+    pub fn usage(&self) -> Option<ProcessUsage> {
+        let held = self.held()?;
+        Some(match &self.growth {
+            Some(growth) => held + growth.each_time.times(growth.times.fetch_add(1, Ordering::Relaxed)),
+            None => held,
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn held(&self) -> Option<ProcessUsage> {
+        let listed = std::fs::read_dir("/proc").ok()?;
+        let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        let held = ids.filter(|id| group(*id) == Some(self.leader)).filter_map(usage);
+        held.reduce(ProcessUsage::add)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn held(&self) -> Option<ProcessUsage> {
+        let _ = self.leader;
+        None
+    }
+}
+
+impl ProcessUsage {
+    fn times(self, times: u64) -> Self {
+        Self { processes: self.processes * times, files: self.files * times, memory: self.memory * times }
+    }
+}
+
+impl Add for ProcessUsage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            processes: self.processes + other.processes,
+            files: self.files + other.files,
+            memory: self.memory + other.memory,
+        }
+    }
+}
+
+/// The number of the group of a process (proc(5), `/proc/PID/stat`): the third field behind the name in brackets.
+#[cfg(target_os = "linux")]
+fn group(id: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The resources of one process (proc(5), `/proc/PID/fd` and `VmRSS` of `/proc/PID/status`).
+#[cfg(target_os = "linux")]
+fn usage(id: u32) -> Option<ProcessUsage> {
+    let files = std::fs::read_dir(format!("/proc/{id}/fd")).ok()?.count();
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = resident.split_whitespace().next()?.parse().ok()?;
+    Some(ProcessUsage { processes: 1, files: u64::try_from(files).ok()?, memory: kibibytes * 1024 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_that_grow_hold_more_each_time() {
+        let more = |times: u64| ProcessUsage { processes: 0, files: 7, memory: 0 }.times(times).files;
+        assert_eq!([more(0), more(1), more(3)], [0, 7, 21]);
+        #[cfg(target_os = "linux")]
+        {
+            let own = group(std::process::id()).unwrap();
+            let growing = ServerProcesses::of(own).growing(ProcessUsage { processes: 1 << 40, files: 0, memory: 0 });
+            let seen = [0, 1, 2].map(|_| growing.usage().unwrap().processes >> 40);
+            assert_eq!(seen, [0, 1, 2]);
+        }
+    }
+}

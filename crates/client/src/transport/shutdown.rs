@@ -1,0 +1,83 @@
+//! The end of a connection, and of the server's process where there is one: what it is asked with, and what it took.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+/// How a process is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShutdownOrder {
+    /// The first signal.
+    pub first: FirstSignal,
+    /// The time for the process to exit after that, and then for its children.
+    pub grace: Duration,
+}
+
+/// The first signal to a process that it is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstSignal {
+    /// The end of its input (2025-11-25, lifecycle, shutdown; 2026-07-28, transports, stdio).
+    EndOfInput,
+    /// SIGTERM, while its input is open.
+    Sigterm,
+}
+
+/// How a process of ours ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shutdown {
+    /// The step that ended it.
+    pub by: ShutdownStep,
+    /// From the first signal to its exit.
+    pub took: Duration,
+    /// The names of the processes of its group that still ran after its exit and the time for them; on Linux only.
+    pub left: Vec<String>,
+}
+
+/// A step that ends a process, the gentlest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ShutdownStep {
+    /// The end of its input.
+    EndOfInput,
+    /// SIGTERM.
+    Sigterm,
+    /// SIGKILL.
+    Sigkill,
+}
+
+/// The wish that a server ends.
+#[derive(Debug)]
+pub(crate) struct StopRequest {
+    /// How a process is asked; in the usual way without one.
+    pub order: Option<ShutdownOrder>,
+    /// Told, or dropped, when nothing of the server is left.
+    pub done: oneshot::Sender<Shutdown>,
+}
+
+/// Ends a connection; dropping it ends the connection by force.
+#[derive(Debug)]
+pub struct Stopper(Option<oneshot::Sender<StopRequest>>);
+
+impl Stopper {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<StopRequest>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self(Some(sender)), receiver)
+    }
+
+    /// Asks the server to end, makes it end if it does not, and returns when nothing of it is left.
+    pub async fn stop(self) {
+        self.request(None).await;
+    }
+
+    /// The same in that way; `None` where no process of ours ended.
+    pub async fn shut_down(self, order: ShutdownOrder) -> Option<Shutdown> {
+        self.request(Some(order)).await
+    }
+
+    async fn request(mut self, order: Option<ShutdownOrder>) -> Option<Shutdown> {
+        let asked = self.0.take()?;
+        let (done, gone) = oneshot::channel();
+        // An error means that the server was gone already, or is no process.
+        asked.send(StopRequest { order, done }).ok()?;
+        gone.await.ok()
+    }
+}

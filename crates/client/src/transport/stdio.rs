@@ -1,0 +1,127 @@
+//! A server as a child process that speaks over its standard streams.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use process_wrap::tokio::{CommandWrap, ProcessGroup};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::disruption::{ProcessControl, ReadGate, StreamControl};
+use super::orphans::RunningServer;
+use super::process::{ServerProcess, StreamTasks, Wishes, supervise};
+use super::{ConnectError, Incoming, Link, ServerProcesses, Stopper, TransportKind, lines};
+
+/// A program, ready to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerCommand {
+    /// A name to look up in PATH, or a path relative to `cwd`.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// The folder in which it starts.
+    pub cwd: PathBuf,
+}
+
+/// Starts the program in a process group of its own.
+pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
+    let mut group = start(command, Stdio::piped())?;
+    let (Some(stdin), Some(stdout), Some(stderr)) =
+        (group.child.stdin().take(), group.child.stdout().take(), group.child.stderr().take())
+    else {
+        return Err(not_started(command, "its standard streams are missing".to_owned()));
+    };
+    let (outgoing, to_server) = mpsc::unbounded_channel();
+    let (from_server, incoming) = mpsc::channel(lines::QUEUED_LINES);
+    let (stop, asked) = Stopper::new();
+    let (process, orders) = ProcessControl::new();
+    let gate = Arc::new(ReadGate::default());
+    let processes = Some(ServerProcesses::of(group.leader()));
+    let control = StreamControl { process: Some(process), gate: Arc::clone(&gate) };
+    let streams = StreamTasks {
+        writing: tokio::spawn(lines::write(stdin, to_server, control)),
+        reading: tokio::spawn(lines::read(stdout, from_server.clone(), gate)),
+        stderr: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
+        has_input: true,
+    };
+    tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, from_server));
+    Ok(Link { outgoing, incoming, stop, transport: TransportKind::Stdio, endpoint: None, processes })
+}
+
+/// A program that is spoken to some other way than over its streams.
+pub(crate) struct ApartProcess {
+    pub stop: Stopper,
+    pub control: ProcessControl,
+    pub processes: ServerProcesses,
+    /// Ends with the process.
+    pub(crate) supervising: JoinHandle<()>,
+}
+
+/// Starts a program that is spoken to some other way; whatever it writes is a log.
+pub(crate) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) -> Result<ApartProcess, ConnectError> {
+    let mut group = start(command, Stdio::null())?;
+    let (Some(stdout), Some(stderr)) = (group.child.stdout().take(), group.child.stderr().take()) else {
+        return Err(not_started(command, "its standard streams are missing".to_owned()));
+    };
+    let (stop, asked) = Stopper::new();
+    let (control, orders) = ProcessControl::new();
+    let processes = ServerProcesses::of(group.leader());
+    let streams = StreamTasks {
+        writing: tokio::spawn(async {}),
+        reading: tokio::spawn(lines::read_stderr(stdout, log.clone())),
+        stderr: tokio::spawn(lines::read_stderr(stderr, log.clone())),
+        has_input: false,
+    };
+    let supervising = tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, log));
+    Ok(ApartProcess { stop, control, processes, supervising })
+}
+
+fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, ConnectError> {
+    let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
+    let program = located(&command.program, cwd);
+    let mut wrapped = CommandWrap::with_new(&program, |process| {
+        process
+            .args(&command.args)
+            .env_clear()
+            .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(cwd)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    });
+    wrapped.wrap(ProcessGroup::leader());
+    let started = RunningServer::started(|| wrapped.spawn());
+    started.map(|(child, server)| ServerProcess::new(child, server)).map_err(|error| {
+        if error.kind() != io::ErrorKind::NotFound {
+            let denied = error.kind() == io::ErrorKind::PermissionDenied;
+            return not_started(command, if denied { "it is not executable".to_owned() } else { error.to_string() });
+        }
+        if cwd.is_dir() {
+            return not_found(command, &program);
+        }
+        not_started(command, format!("the folder `{}` does not exist", cwd.display()))
+    })
+}
+
+/// A program with a path is meant relative to the folder in which it starts, whatever the system would do.
+fn located(program: &str, cwd: &Path) -> PathBuf {
+    let path = Path::new(program);
+    if path.components().count() < 2 || path.is_absolute() {
+        return path.to_owned();
+    }
+    let joined = cwd.join(path);
+    std::path::absolute(&joined).unwrap_or(joined)
+}
+
+fn not_found(command: &ServerCommand, program: &Path) -> ConnectError {
+    let path = (program.components().count() > 1).then(|| program.to_owned());
+    ConnectError::NotFound { program: command.program.clone(), path }
+}
+
+fn not_started(command: &ServerCommand, reason: String) -> ConnectError {
+    ConnectError::NotStarted { program: command.program.clone(), reason }
+}

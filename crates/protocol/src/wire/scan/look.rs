@@ -1,0 +1,72 @@
+//! The check of one message against the rules.
+
+use std::collections::BTreeSet;
+
+use super::super::{Frame, Id, Revision};
+use super::ProtocolViolation;
+use super::memory::MAX_NAMES;
+use super::table::{CORRELATION, SCANS, ScanRule};
+
+/// How often each rule could have been broken.
+pub(crate) type RuleCounts = [u32; SCANS.len()];
+
+/// Reported violations outside of exchanges, as codes and messages; each is reported once.
+pub(crate) type ReportedMessages = BTreeSet<(&'static str, String)>;
+
+/// Which stream brought a message, and whether its place in there can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageStream {
+    /// The only one, in which everything stands in its order.
+    Only,
+    /// One of several over HTTP, that belongs to no request.
+    Common,
+    /// The response to the request that was sent in that frame.
+    Response(u32),
+}
+
+/// One message that is checked against the rules.
+pub(crate) struct MessageCheck<'a> {
+    pub frame: &'a Frame,
+    pub stream: MessageStream,
+    pub revision: Revision,
+    /// The request that it answers, where it answers one.
+    pub request: Option<Id>,
+    pub seen: &'a mut RuleCounts,
+    pub told: &'a mut ReportedMessages,
+    pub found: &'a mut Vec<ProtocolViolation>,
+}
+
+impl MessageCheck<'_> {
+    /// Whether a rule holds in the revision that is spoken.
+    pub(crate) fn holds(&self, code: ScanRule) -> bool {
+        SCANS[code as usize].section(self.revision).is_some()
+    }
+
+    /// Counts one check of a rule, and reports a violation where it fails.
+    pub(crate) fn require(&mut self, code: ScanRule, is_right: bool, message: impl FnOnce() -> String) {
+        if !self.holds(code) {
+            return;
+        }
+        let seen = &mut self.seen[code as usize];
+        *seen = seen.saturating_add(1);
+        if !is_right {
+            self.tell(code, message());
+        }
+    }
+
+    /// Reports a violation; one outside of exchanges is reported once per message text, unless it is stray output.
+    fn tell(&mut self, code: ScanRule, message: String) {
+        let Self { frame, request, .. } = self;
+        let is_noise = matches!(code, ScanRule::StrayOutput | ScanRule::SplitMessage | ScanRule::MalformedEnvelope);
+        let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
+        if !is_noise && !is_of_answer {
+            let is_first =
+                self.told.len() < MAX_NAMES && self.told.insert((SCANS[code as usize].code, message.clone()));
+            if !is_first {
+                return;
+            }
+        }
+        let violation = ProtocolViolation::new(code, message, frame.seq).of(request.clone());
+        self.found.push(violation);
+    }
+}
