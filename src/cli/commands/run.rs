@@ -52,7 +52,7 @@ pub(crate) struct RunArgs {
     /// The time for a case, instead of the time in the suites.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Writes a report; may be given several times: `junit=out.xml`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
+    /// Writes a report; may be given several times: `junit=out.xml`, `xunit`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     pub(crate) report: Vec<(Format, PathBuf)>,
     #[command(flatten)]
