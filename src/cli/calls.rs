@@ -19,7 +19,7 @@ pub(crate) struct CallArgs {
     pub(crate) scratch: bool,
     /// Valid arguments for a tool whose schema does not say enough, such as `'get_user={"id": "u1"}'`; may be given
     /// several times.
-    #[arg(long, value_name = "TOOL=JSON", value_parser = known)]
+    #[arg(long, value_name = "TOOL=JSON", value_parser = parse_arguments)]
     arguments: Vec<FlaggedArguments>,
 }
 
@@ -29,7 +29,7 @@ struct FlaggedArguments {
     json: Value,
 }
 
-fn known(text: &str) -> Result<FlaggedArguments, String> {
+fn parse_arguments(text: &str) -> Result<FlaggedArguments, String> {
     let help = r#"write for example `get_user={"id": "u1"}`"#;
     let (tool, json) = text.split_once('=').ok_or_else(|| format!("there is no `=` after the tool; {help}"))?;
     let json: Value = serde_json::from_str(json).map_err(|error| format!("invalid JSON ({error}); {help}"))?;
@@ -62,7 +62,7 @@ impl CallArgs {
     }
 
     /// The tools that flags name.
-    pub(crate) fn named(&self) -> Vec<FlaggedTool> {
+    pub(crate) fn named_tools(&self) -> Vec<FlaggedTool> {
         let allowed = self.allow.iter().map(|tool| FlaggedTool { flag: "--allow", tool: tool.clone() });
         let arguments = self.arguments.iter().map(|one| FlaggedTool { flag: "--arguments", tool: one.tool.clone() });
         allowed.chain(arguments).collect()

@@ -1,4 +1,4 @@
-//! Where text for people goes: data to standard output, everything else to standard error.
+//! Text for people: data goes to standard output, everything else to standard error.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -57,7 +57,7 @@ impl Console {
         Self { style, error_style, undone, environment }
     }
 
-    /// How to lay out a document: for a file without colours, whatever the terminal can show.
+    /// The style of a document: for a file without colours, for a terminal as it supports.
     pub(crate) fn style_for(&self, path: &Path) -> Style {
         if path == Path::new("-") { self.style } else { Style::new(Color::Never, WIDTH_OF_FILES) }
     }

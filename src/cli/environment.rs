@@ -9,15 +9,15 @@ use std::sync::Arc;
 pub(crate) struct Environment {
     /// Every environment variable that is text.
     pub(crate) variables: Arc<BTreeMap<String, String>>,
-    /// Whether somebody can be asked: standard input and standard error are a terminal.
+    /// True if the user can be asked: standard input and standard error are a terminal.
     pub(crate) can_ask: bool,
-    /// Whether standard output is a terminal.
+    /// True if standard output is a terminal.
     pub(crate) output_is_terminal: bool,
     /// The width of that terminal, or of what `COLUMNS` says.
     pub(crate) width: Option<usize>,
     /// The number of processors that may be used.
     pub(crate) processors: usize,
-    /// Whether this runs in CI.
+    /// True if this runs in CI.
     pub(crate) is_ci: bool,
 }
 

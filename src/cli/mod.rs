@@ -70,12 +70,12 @@ enum CliCommand {
 }
 
 impl CliCommand {
-    /// Whether its words may be the command that starts a server.
+    /// True if its words may be the command that starts a server.
     fn takes_a_server(&self) -> bool {
         matches!(self, Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_))
     }
 
-    /// Whether it reads suites from files, and compares them with the registry.
+    /// True if it reads suites from files, and compares them with the registry.
     fn reads_suites(&self) -> bool {
         matches!(self, Self::Run(_) | Self::Prove(_) | Self::Plan(_) | Self::Check(_) | Self::FaultCoverage(_))
     }
@@ -125,7 +125,7 @@ pub fn main() -> ExitCode {
         orphans::adopt_orphans();
     }
     let done = match command {
-        CliCommand::Run(args) => commands::run::run(&args, console),
+        CliCommand::Run(args) => commands::run::run(&args.into(), console),
         CliCommand::Compliance(args) => commands::compliance::compliance(*args, console),
         CliCommand::Lint(args) => commands::lint::lint(*args, console),
         CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, console),

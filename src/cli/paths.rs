@@ -118,7 +118,7 @@ fn is_part(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
-/// How much a text looks like a suite.
+/// The likeness of a text to a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     Suite,
@@ -141,7 +141,7 @@ fn likeness(text: &str) -> Likeness {
     if has_any(&["tests", "server"]) { Likeness::Doubtful } else { Likeness::Other }
 }
 
-/// Whether a line begins with a key of the whole file, quoted or not.
+/// Returns true if a line begins with a key of the whole file, quoted or not.
 fn has_key(text: &str, key: &str) -> bool {
     text.trim_start_matches('\u{feff}').lines().any(|line| {
         let quote = ['"', '\''].into_iter().find(|quote| line.starts_with(*quote));

@@ -19,7 +19,7 @@ use crate::wire::Revision;
 /// Stands for a secret in what is printed; the user fills it in.
 pub(crate) const TO_FILL_IN: &str = "…";
 
-/// How a server that is named on the command line is reached.
+/// The way to a server that is named on the command line.
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
     /// The revisions to speak: a date, or `all`; by default the newest one that the server speaks.
@@ -68,7 +68,7 @@ pub(crate) fn positional(arg: clap::Arg) -> clap::Arg {
 impl ServerArgs {
     /// The server that the words name.
     pub(crate) fn target(&self, verb: Verb, words: &[String], console: &Console) -> Result<AdHocServer, Exit> {
-        let mut server = named(verb, words, console)?;
+        let mut server = named_server(verb, words, console)?;
         self.require_filled_in(words, console)?;
         if !self.header.is_empty() {
             let read = self.header.iter().map(|text| {
@@ -172,7 +172,7 @@ impl NamedValue {
         (self.name, self.value.into())
     }
 
-    /// Whether the value must not be printed; one that is read from the environment is only named.
+    /// True if the value must not be printed; one that is read from the environment is only named.
     fn is_hidden(&self) -> bool {
         !self.value.contains("{{") && is_secret(&self.name, &self.value)
     }
@@ -193,12 +193,12 @@ pub(crate) fn to_fill_in(typed: &str, console: &Console) -> Exit {
     console.fail(Exit::Usage, format!("`{typed}` is incomplete"), Some(&help))
 }
 
-/// Whether a word names a suite file.
+/// Returns true if a word names a suite file.
 pub(crate) fn is_suite(word: &str) -> bool {
     [".yml", ".yaml"].iter().any(|end| word.ends_with(end))
 }
 
-fn named(Verb { command, does, block }: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
+fn named_server(Verb { command, does, block }: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
     let name = command.as_str();
     Ok(match words {
         [] => {

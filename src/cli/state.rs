@@ -35,7 +35,7 @@ pub(crate) struct Ran<'a> {
     /// The suite files as they were named.
     pub(crate) files: &'a [&'a str],
     pub(crate) summary: &'a Summary,
-    /// Whether a case that passed only after a retry failed.
+    /// True if a case that passed only after a retry counts as failed.
     pub(crate) fails_on_flaky: bool,
     /// The selected cases; those that were not selected keep their state.
     pub(crate) selection: &'a Selection,

@@ -147,7 +147,7 @@ impl SuiteArgs {
         if self.last_failed {
             let folder = self.state_folder(files.first().map_or(Path::new(""), |file| file));
             match state::last_failed(&folder, files) {
-                // Where all of it runs again, the run is a whole one.
+                // If all of it runs again, the run is a whole one.
                 Ok(found) if files.iter().all(|file| found.files.contains(&file.display().to_string())) => {}
                 Ok(found) => failed = Some(found),
                 Err(reason) => {

@@ -1,16 +1,19 @@
 //! The run of a suite that is made from the command line, for the commands that take a server.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::run::{RunArgs, run};
+use super::run::{RunArgs, RunRequest, run};
+use super::served::ServingRequirement;
 use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
 use crate::cli::suites::AdHocSuite;
 
-/// How many cases run at a time: most of them wait for silence, or for a server that starts.
+/// The number of cases that run at a time: most of them wait for silence, or for a server that starts.
 pub(crate) const AT_A_TIME: usize = 8;
 
 /// The options of every command that calls the tools of a server.
@@ -31,6 +34,10 @@ pub(crate) struct AdHocSettings {
     pub(crate) flags: Vec<String>,
     /// A note that is printed before the run.
     pub(crate) beforehand: Option<String>,
+    /// The calls that a server must serve at least.
+    pub(crate) serving: ServingRequirement,
+    /// The time for the run.
+    pub(crate) budget: Option<Duration>,
 }
 
 impl AdHocSettings {
@@ -59,7 +66,7 @@ pub(crate) struct BlockKey {
 }
 
 /// A key that a flag sets.
-pub(crate) fn flagged(key: &'static str, flag: &'static str, value: impl Into<Value>) -> BlockKey {
+pub(crate) fn flag_key(key: &'static str, flag: &'static str, value: impl Into<Value>) -> BlockKey {
     BlockKey { key, flag: Some(flag), value: value.into() }
 }
 
@@ -81,7 +88,8 @@ impl CallingArgs {
         members.extend(own.members);
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
-        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named(), ..suite });
-        run(&self.run, console)
+        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), ..suite });
+        let request = RunRequest { serving: own.serving, budget: own.budget, ..self.run.into() };
+        run(&request, console)
     }
 }

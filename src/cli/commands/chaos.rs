@@ -53,7 +53,7 @@ struct SweepArgs {
     /// Numbers of calls of a task.
     #[arg(long, value_delimiter = ',', default_value = "2,4,8,16", value_name = "NUMBER,…", value_parser = fan_out)]
     fan_out: Vec<usize>,
-    /// How errors belong together: `independent`, `bursts:N` of N calls in a row, or `episodes:N` of a server for N
+    /// The grouping of errors: `independent`, `bursts:N` of N calls in a row, or `episodes:N` of a server for N
     /// tasks; their share is the same.
     #[arg(long, value_delimiter = ',', default_value = "independent,bursts:16,episodes:20", value_name = "KIND,…", value_parser = correlation)]
     correlation: Vec<Correlation>,
@@ -98,7 +98,7 @@ const MOST_FAN_OUT: usize = 64;
 const MOST_LENGTH: u32 = 1000;
 
 impl ChaosArgs {
-    /// Whether servers are started.
+    /// True if servers are started.
     pub(crate) fn runs(&self) -> bool {
         matches!(self.command, ChaosCommand::Run(_))
     }

@@ -3,29 +3,20 @@
 //! It is the run of the block `campaign:` alone, which is the suite's own or made from flags.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::adhoc::{AdHocSettings, flagged, key};
+use super::adhoc::{AdHocSettings, flag_key, key};
 use super::parsing::{duration, typed_duration};
-use super::run::{RunArgs, run};
+use super::run::{RunArgs, RunRequest, run};
 use crate::block::campaign;
 use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::FlaggedCampaign;
-use crate::event::Section;
-use crate::plan::Plan;
-use crate::prove::{FileRelation, head_including};
-use crate::report::sink;
-use crate::source::file::{WRITTEN, read_text};
-use crate::source::yaml_writer;
-
-/// How every file begins, so that no other is overwritten.
-const MARK: &str = "# Faults that break a server of ";
 
 /// Crosses the tools of a suite's servers that may change data with faults of the network: lost, doubled, late and broken
 /// messages.
@@ -41,7 +32,7 @@ pub(crate) struct ChaosRunArgs {
     /// `duplicate_request`, `late_answer`, `error`, `garbage`, `kill`, `kill_at_work`, `pause`.
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
-    /// How many faults strike calls in a row, of tools that say that they are idempotent; 3 by default.
+    /// The number of faults that strike calls in a row, of tools that say that they are idempotent; 3 by default.
     #[arg(long, value_name = "N")]
     together: Option<u64>,
     /// Data has to outlive the server, even where it ends with a clean end; else a clean end and a new start tell.
@@ -70,13 +61,13 @@ pub(crate) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<
     own.block(
         campaign::KEY,
         [
-            flagged("tools", "--tool", args.tool),
-            flagged("faults", "--fault", args.fault),
-            flagged("together", "--together", args.together),
+            flag_key("tools", "--tool", args.tool),
+            flag_key("faults", "--fault", args.fault),
+            flag_key("together", "--together", args.together),
             key("durable", args.durable.then_some(true)),
-            flagged("seed", "--seed", args.seed),
-            flagged("calls", "--calls", args.calls.map(NonZero::get)),
-            flagged("max_time", "--max-time", args.max_time.map(typed_duration)),
+            flag_key("seed", "--seed", args.seed),
+            flag_key("calls", "--calls", args.calls.map(NonZero::get)),
+            flag_key("max_time", "--max-time", args.max_time.map(typed_duration)),
         ],
     );
     own.flags.extend(args.durable.then(|| "--durable".to_owned()));
@@ -87,43 +78,5 @@ pub(crate) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<
         flags: shell_words::join(flags),
         may_call: args.may_call,
     });
-    args.run.failing_tests = args.write;
-    run(&args.run, console)
-}
-
-/// Writes the tests of a campaign's sections; a file that was not written by this flag stays as it is.
-pub(crate) fn write_tests(path: &Path, sections: &[Section], plan: &Plan, console: &Console) -> Result<(), Exit> {
-    let [planned] = plan.suites.as_slice() else {
-        let help = "run the campaign of one suite at a time";
-        return Err(console.fail(Exit::Usage, "`--write` writes tests for one suite", Some(help)));
-    };
-    let of_campaigns = sections.iter().filter(|section| section.block == campaign::KEY);
-    let mut tests: Vec<&Value> = Vec::new();
-    for test in of_campaigns.filter_map(|section| section.data["tests"].as_array()).flatten() {
-        // A server breaks in the same way in each of its revisions.
-        if !tests.iter().any(|known| known["name"] == test["name"]) {
-            tests.push(test);
-        }
-    }
-    if tests.is_empty() {
-        console.note(&format!("`{}` was not written: no fault broke a server", path.display()));
-        return Ok(());
-    }
-    let known = read_text(path, WRITTEN).unwrap_or_default();
-    if !known.is_empty() && !known.starts_with(MARK) {
-        let help = "it was not written by `--write`; name another file, or move it away";
-        return Err(console.fail(Exit::Usage, format!("`{}` already exists", path.display()), Some(help)));
-    }
-    let suite = &planned.suite;
-    let name = format!("{}, faults that break it", suite.name.value);
-    let head = head_including(suite, &name, FileRelation { path, here: Path::new("") }, None);
-    let text = format!(
-        "{MARK}`{}`; each test fails as long as it does.\n{}\ntests:\n{}",
-        suite.file,
-        yaml_writer::block(&head, 0),
-        yaml_writer::block(&json!(tests), 2),
-    );
-    sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
-    console.note(&format!("wrote `{0}`; `mcprove run {0}` runs it", path.display()));
-    Ok(())
+    run(&RunRequest { failing_tests: args.write, ..RunRequest::from(args.run) }, console)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flagged, key};
+use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
 use super::parsing::duration;
 use super::served::ServingRequirement;
 use crate::cli::console::Console;
@@ -26,7 +26,7 @@ pub(crate) struct CiArgs {
     /// The seed of the generated calls; the same seed makes the same calls.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// How many calls to generate for each tool.
+    /// The number of calls to generate for each tool.
     #[arg(long, value_name = "N", default_value = "100")]
     cases: NonZero<u64>,
     /// The time for the whole run, such as `60s`; if it is too short for all cases, the run ends with exit code 4.
@@ -36,15 +36,14 @@ pub(crate) struct CiArgs {
     on: CallingArgs,
 }
 
-pub(crate) fn ci(mut args: CiArgs, console: &Console) -> Result<Exit, Exit> {
-    args.on.run.serving = ServingRequirement::ServedAndListed;
-    args.on.run.budget = args.budget;
-    let mut own = AdHocSettings::default();
+pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
+    let serving = ServingRequirement::ServedAndListed;
+    let mut own = AdHocSettings { serving, budget: args.budget, ..AdHocSettings::default() };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
     own.block("compliance", [key("level", "must")]);
     own.block("negative_path", [key("tools", "*")]);
     own.block("output_schema", [key("tools", "*")]);
     own.block("schema_lint", []);
-    own.block("fuzz", [flagged("seed", "--seed", args.seed), flagged("cases", "--cases", args.cases.get())]);
+    own.block("fuzz", [flag_key("seed", "--seed", args.seed), flag_key("cases", "--cases", args.cases.get())]);
     args.on.run_with(VERB, own, console)
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flagged, key};
+use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
 use super::explain::{ExplainRequest, explain};
 use super::served::ServingRequirement;
 use crate::cli::console::Console;
@@ -20,7 +20,7 @@ const VERB: Verb = Verb { command: AdHocCommand::Compliance, does: "check", bloc
 /// Checks a server against the rules of the specification; needs no suite.
 #[derive(Debug, Args)]
 pub(crate) struct ComplianceArgs {
-    /// How binding a rule must be to be checked: `must` leaves out the rules that only advise.
+    /// The level that a rule must have to be checked: `must` leaves out the rules that only advise.
     #[arg(long, value_name = "LEVEL", value_parser = ["must", "should"])]
     level: Option<String>,
     /// Checks only the rule with this id; may be given several times.
@@ -45,14 +45,11 @@ pub(crate) struct ComplianceArgs {
     on: CallingArgs,
 }
 
-pub(crate) fn compliance(mut args: ComplianceArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn compliance(args: ComplianceArgs, console: &Console) -> Result<Exit, Exit> {
     if args.explain.is_some() || args.list {
         let asked =
             ExplainRequest { id: args.explain.as_deref(), revisions: &args.on.server.revision, rules: &args.rules };
         return explain(&asked, console);
-    }
-    if args.rule.is_empty() {
-        args.on.run.serving = ServingRequirement::Served;
     }
     let mut hints = Map::new();
     for text in &args.hint {
@@ -66,6 +63,9 @@ pub(crate) fn compliance(mut args: ComplianceArgs, console: &Console) -> Result<
         hints.insert(name.to_owned(), hint(name, value));
     }
     let mut own = AdHocSettings::default();
+    if args.rule.is_empty() {
+        own.serving = ServingRequirement::Served;
+    }
     own.flags.extend(args.hint.iter().flat_map(|text| ["--hint".to_owned(), public(text)]));
     own.block("run_options", [key("parallel", AT_A_TIME)]);
     let rules: Vec<String> = args.rules.iter().map(|path| path.display().to_string()).collect();
@@ -76,7 +76,7 @@ pub(crate) fn compliance(mut args: ComplianceArgs, console: &Console) -> Result<
             key("hints", hints),
             key("only", args.rule),
             key("baseline", args.known),
-            flagged("rules", "--rules", rules),
+            flag_key("rules", "--rules", rules),
         ],
     );
     args.on.run_with(VERB, own, console)

@@ -69,7 +69,7 @@ pub(crate) fn fault_coverage(args: &FaultCoverageArgs, console: &Console) -> Res
 /// The score of all suites, and of each if there are several.
 fn coverage(args: &FaultCoverageArgs, console: &Console) -> Result<FaultCoverage, Exit> {
     let registry = registry(args.registry.as_deref(), console)?;
-    let claimed = claimed(args, registry.get(), console)?;
+    let claimed = read_claims(args, registry.get(), console)?;
     let score = |Declaration { probes, variants, claims }: Declaration| {
         let agents = probes.contains("agent");
         let claims = Claims { probes: claimed.clone(), variants: claims };
@@ -95,7 +95,7 @@ fn coverage(args: &FaultCoverageArgs, console: &Console) -> Result<FaultCoverage
     Ok(FaultCoverage { total, gates: Vec::new(), suites: suites.collect() })
 }
 
-fn claimed(args: &FaultCoverageArgs, registry: &Registry, console: &Console) -> Result<BTreeSet<String>, Exit> {
+fn read_claims(args: &FaultCoverageArgs, registry: &Registry, console: &Console) -> Result<BTreeSet<String>, Exit> {
     let known: BTreeSet<String> = registry.probes().map(str::to_owned).collect();
     if let Some(token) = args.probe.iter().find(|token| !known.contains(*token)) {
         let help = did_you_mean(token, known.iter().map(String::as_str));

@@ -17,7 +17,7 @@ use crate::findings::{Stored, compare, regression};
 use crate::report::without_commands;
 use crate::source::{legible_json, shorten, visible, visible_line};
 
-/// How much of a request is shown.
+/// The number of characters of a request that are shown.
 const SHOWN: usize = 160;
 
 /// Lists, replays, minimises and compares the findings that runs have kept.
@@ -60,7 +60,7 @@ enum FindingsAction {
         /// The id, or its beginning.
         #[arg(value_name = "ID")]
         id: String,
-        /// How many fresh servers may be started.
+        /// The number of fresh servers that may be started.
         #[arg(long, value_name = "N", default_value = "200")]
         max_attempts: NonZero<usize>,
         #[command(flatten)]
@@ -92,12 +92,12 @@ struct ShowArgs {
 
 #[derive(Debug, Args)]
 struct TimesArgs {
-    /// How often to replay each finding.
+    /// The number of replays of each finding.
     #[arg(long, value_name = "N", default_value = "3")]
     times: NonZero<u32>,
 }
 
-/// How findings are replayed.
+/// The settings of a replay.
 #[derive(Debug, Args)]
 pub(crate) struct PlayingArgs {
     /// The time for one request, and after which a server counts as hanging; by default as in the recorded run.
@@ -174,7 +174,7 @@ fn one(state: &Path, id: &str, console: &Console) -> Result<Stored, Exit> {
     }
 }
 
-/// How wide a column may be.
+/// The width of a column at most.
 const WIDEST: usize = 30;
 
 fn list(state: &Path, json: bool, console: &Console) -> Result<Exit, Exit> {
@@ -224,7 +224,7 @@ fn show(stored: &Stored, args: &ShowArgs, console: &Console) -> Result<Exit, Exi
         _ if args.json => stored.text(),
         Some(test) if args.yaml => test,
         None if args.yaml => return Err(unplayable(stored, console)),
-        test => without_commands(&described(stored, test.as_deref())),
+        test => without_commands(&describe(stored, test.as_deref())),
     }))
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn unplayable(stored: &Stored, console: &Console) -> Exit {
     console.fail(Exit::Environment, why_unplayable(stored), Some(&format!("run the case again: `{}`", stored.again)))
 }
 
-fn described(stored: &Stored, example: Option<&str>) -> String {
+fn describe(stored: &Stored, example: Option<&str>) -> String {
     let mut text = String::new();
     let place = &stored.place;
     let _ = writeln!(text, "{}  {}  {}", stored.id, stored.kind.as_str(), stored.severity.as_str());
@@ -261,7 +261,7 @@ fn described(stored: &Stored, example: Option<&str>) -> String {
     for (name, value) in &stored.evidence {
         let _ = match value.lines().count() {
             0 | 1 => writeln!(text, "{name:<9} {}", visible_line(value)),
-            _ => writeln!(text, "{name}\n{}", indented(&visible(value))),
+            _ => writeln!(text, "{name}\n{}", indent(&visible(value))),
         };
     }
     if !stored.frames.is_empty() {
@@ -272,7 +272,7 @@ fn described(stored: &Stored, example: Option<&str>) -> String {
             if !reproduction.sessions.is_empty() {
                 text += &requests(stored, reproduction);
             }
-            let _ = writeln!(text, "\nto add to a suite\n{}", indented(example));
+            let _ = writeln!(text, "\nto add to a suite\n{}", indent(example));
         }
         _ => {
             let _ = writeln!(text, "\n{}", why_unplayable(stored));
@@ -306,7 +306,7 @@ fn request(call: &ReproductionCall) -> String {
     }
 }
 
-fn indented(text: &str) -> String {
+fn indent(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("  {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::adhoc::{AdHocSettings, CallingArgs, flagged};
+use super::adhoc::{AdHocSettings, CallingArgs, flag_key};
 use super::parsing::{drawn_seed, duration, share, typed_duration};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -26,10 +26,10 @@ pub(crate) struct FuzzArgs {
     /// The seed of the generated calls; the same seed makes the same calls. By default one is drawn and printed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How many calls to make of each tool; 200 by default, unless `--time` is given.
+    /// The number of calls to make of each tool; 200 by default, unless `--time` is given.
     #[arg(long, value_name = "N")]
     cases: Option<NonZero<u64>>,
-    /// How long to call each tool, such as `30s`.
+    /// The time for calls of each tool, such as `30s`.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     time: Option<Duration>,
     /// Calls only tools with this name or pattern, such as `get_*`; may be given several times.
@@ -38,7 +38,7 @@ pub(crate) struct FuzzArgs {
     /// Leaves out tools with this name or pattern; may be given several times.
     #[arg(long, value_name = "TOOL")]
     block: Vec<String>,
-    /// How many calls are in flight at a time; 8 by default.
+    /// The number of calls in flight at a time; 8 by default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
     in_flight: Option<u64>,
     /// The longest generated string, in characters; 4096 by default.
@@ -47,7 +47,7 @@ pub(crate) struct FuzzArgs {
     /// The share of calls that break the schema, from 0 to 1; 0.2 by default.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     invalid: Option<f64>,
-    /// How long an answer may take before a call counts as hanging; 10s by default.
+    /// The time that an answer may take before a call counts as hanging; 10s by default.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     request_timeout: Option<Duration>,
     #[command(flatten)]
@@ -60,18 +60,18 @@ pub(crate) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Exit> {
     own.block(
         "fuzz",
         [
-            flagged("seed", "--seed", seed),
-            flagged("cases", "--cases", args.cases.map(NonZero::get)),
-            flagged("time", "--time", args.time.map(typed_duration)),
-            flagged("tools", "--tool", args.tool),
-            flagged("block", "--block", args.block),
-            flagged("in_flight", "--in-flight", args.in_flight),
-            flagged("max_string", "--max-string", args.max_string.map(NonZero::get)),
-            flagged("invalid", "--invalid", args.invalid.map_or(Value::Null, |share| json!(share))),
+            flag_key("seed", "--seed", seed),
+            flag_key("cases", "--cases", args.cases.map(NonZero::get)),
+            flag_key("time", "--time", args.time.map(typed_duration)),
+            flag_key("tools", "--tool", args.tool),
+            flag_key("block", "--block", args.block),
+            flag_key("in_flight", "--in-flight", args.in_flight),
+            flag_key("max_string", "--max-string", args.max_string.map(NonZero::get)),
+            flag_key("invalid", "--invalid", args.invalid.map_or(Value::Null, |share| json!(share))),
         ],
     );
     if let Some(timeout) = args.request_timeout {
-        own.block("run_options", [flagged("request_timeout", "--request-timeout", typed_duration(timeout))]);
+        own.block("run_options", [flag_key("request_timeout", "--request-timeout", typed_duration(timeout))]);
     }
     // Before the run: one that hangs must be repeatable.
     own.beforehand =

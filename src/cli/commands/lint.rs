@@ -5,7 +5,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::adhoc::{AdHocSettings, flagged, key};
+use super::adhoc::{AdHocSettings, flag_key, key};
 use super::run::{RunArgs, run};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -49,7 +49,7 @@ fn words(names: &'static [&'static str]) -> clap::builder::PossibleValuesParser 
 
 pub(crate) fn lint(mut args: LintArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(id) = &args.explain {
-        return Ok(console.data(&explain(known(id, console)?)));
+        return Ok(console.data(&explain(find_lint(id, console)?)));
     }
     if args.list {
         return Ok(console.data(&list()));
@@ -59,22 +59,22 @@ pub(crate) fn lint(mut args: LintArgs, console: &Console) -> Result<Exit, Exit> 
     let mut allow = Map::new();
     for text in &args.allow {
         let (id, reason) = text.split_once('=').unwrap_or((text, "allowed on the command line"));
-        known(id, console)?;
+        find_lint(id, console)?;
         allow.insert(id.to_owned(), reason.into());
     }
     let mut own = AdHocSettings::default();
     own.block(
         "schema_lint",
-        [flagged("providers", "--provider", args.provider), flagged("level", "--level", args.level)],
+        [flag_key("providers", "--provider", args.provider), flag_key("level", "--level", args.level)],
     );
     own.flags.extend(args.allow.into_iter().flat_map(|text| ["--allow".to_owned(), text]));
     let allow = if allow.is_empty() { Value::Null } else { allow.into() };
-    own.block("schema_lint", [key("allow", allow), flagged("max_tokens", "--max-tokens", args.max_tokens)]);
+    own.block("schema_lint", [key("allow", allow), flag_key("max_tokens", "--max-tokens", args.max_tokens)]);
     args.run.suites.adhoc = Some(target.suite(own.members, &own.flags));
-    run(&args.run, console)
+    run(&args.run.into(), console)
 }
 
-fn known(id: &str, console: &Console) -> Result<&'static Lint, Exit> {
+fn find_lint(id: &str, console: &Console) -> Result<&'static Lint, Exit> {
     Lint::of(id).ok_or_else(|| {
         let help = did_you_mean(id, lints().map(|lint| lint.id));
         let help = help.unwrap_or_else(|| "`mcprove lint --list` lists all of them".to_owned());

@@ -8,6 +8,7 @@ pub(crate) mod ci;
 pub(crate) mod completions;
 pub(crate) mod compliance;
 mod explain;
+mod failing_tests;
 pub(crate) mod fault_coverage;
 pub(crate) mod findings;
 pub(crate) mod fuzz;

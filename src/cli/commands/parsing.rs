@@ -26,7 +26,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// How many cases run at a time.
+/// The number of cases that run at a time.
 pub(crate) fn at_a_time(text: &str) -> Result<NonZero<usize>, String> {
     match positive::<NonZero<usize>>(text)? {
         many if many.get() > MOST_PARALLEL => Err(format!("at most {MOST_PARALLEL} cases can run at a time")),

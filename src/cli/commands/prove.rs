@@ -30,7 +30,7 @@ pub(crate) struct ProveArgs {
 pub(crate) fn prove(mut args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
     args.run.proving.prove = true;
     match &args.recording {
-        None => run(&args.run, console),
+        None => run(&args.run.into(), console),
         Some(path) => from_recording(path, args.run, console),
     }
 }
@@ -45,7 +45,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let registry = registry(args.registry.as_deref(), console)?;
     let mutants = args.proving.mutants(registry.get(), console)?;
     let plan = args.plan(registry, console)?;
-    args.check_targets(&plan, console)?;
+    args.check_targets(&plan, None, console)?;
     let recording = file.recording(&plan, console)?;
     let plan = plan.without_cases(|case| recording.unplayable(&case.id).is_some());
     let snapshots = Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }.into();

@@ -69,7 +69,7 @@ pub(crate) struct ProofRequest<'a> {
 }
 
 impl ProvingArgs {
-    /// Whether anything is written down.
+    /// Returns true if the run is recorded.
     pub(crate) fn records(&self) -> bool {
         self.prove || self.record.is_some()
     }

@@ -24,7 +24,7 @@ use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{EXIT_TIMEOUT, Relay, RelayStop, RelayedServer, Upstream, UpstreamAddress};
 use crate::source::file::WRITTEN;
 
-/// How long the rest of the output may take once the server is gone.
+/// The time for the rest of the output once the server is gone.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// Why a strict relay fails.
@@ -100,7 +100,7 @@ impl RelaySettings {
         fault::load(&sources, source).map_err(|mistakes| console.refuse(&mistakes, &sources))
     }
 
-    /// Whether anybody wants to know what passes; a relay that nobody watches only copies.
+    /// True if messages are watched; a relay without watchers only copies.
     fn is_watched(&self) -> bool {
         let wants_figures = self.deadline.is_some() || self.strict;
         wants_figures || self.plan.is_some() || self.events.is_some() || self.metrics.is_some()

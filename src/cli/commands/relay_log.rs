@@ -25,7 +25,7 @@ use crate::source::{Color, visible_line};
 /// The most changes that are shown while the relay runs.
 const MOST_SHOWN: u64 = 200;
 
-/// How often the view is drawn.
+/// The interval at which the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
 
 /// The version of the form of the events.
@@ -56,7 +56,7 @@ struct LogState {
 struct EventFile {
     path: PathBuf,
     file: File,
-    /// How many bytes of whole events it holds.
+    /// The number of bytes of whole events in it.
     length: u64,
 }
 
@@ -251,7 +251,7 @@ impl RelayWatcher for RelayLog {
     }
 }
 
-/// Where counters are asked for.
+/// The server of the counters.
 pub(crate) fn router(log: Arc<RelayLog>) -> Router {
     let shown = async |State(log): State<Arc<RelayLog>>| ([(CONTENT_TYPE, "text/plain; version=0.0.4")], log.metrics());
     Router::new().route("/metrics", get(shown)).with_state(log)

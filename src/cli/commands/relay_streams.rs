@@ -38,8 +38,8 @@ pub(crate) async fn client_gone() {
     use std::os::fd::AsFd;
 
     use tokio::io::{Interest, Ready};
-    waiting::closed(stdin().as_fd(), Interest::READABLE, Ready::is_read_closed).await;
-    waiting::closed(stdout().as_fd(), Interest::WRITABLE, Ready::is_write_closed).await;
+    waiting::wait_until_closed(stdin().as_fd(), Interest::READABLE, Ready::is_read_closed).await;
+    waiting::wait_until_closed(stdout().as_fd(), Interest::WRITABLE, Ready::is_write_closed).await;
 }
 
 /// Nothing tells of it but the next write.
@@ -90,7 +90,7 @@ mod waiting {
     }
 
     /// Waits until the other side of a stream is closed; what nobody can wait for, such as a file, stays open.
-    pub(crate) async fn closed(stream: BorrowedFd<'_>, interest: Interest, is_closed: fn(Ready) -> bool) {
+    pub(crate) async fn wait_until_closed(stream: BorrowedFd<'_>, interest: Interest, is_closed: fn(Ready) -> bool) {
         #[expect(deprecated, reason = "unsound for descriptors that others may close, and this one is owned")]
         let watch = stream.try_clone_to_owned().and_then(|stream| AsyncFd::with_interest(stream, interest));
         let Ok(watch) = watch else { return pending().await };
@@ -114,7 +114,7 @@ mod waiting {
         let is_shared = errors.is_some_and(|errors| (errors.dev(), errors.ino()) == (stream.dev(), stream.ino()));
         match stream.file_type() {
             kind if kind.is_fifo() => Some(StreamKind::Pipe),
-            // What writes errors expects a stream that waits.
+            // Standard error expects a stream that waits.
             kind if kind.is_socket() && !is_shared => Some(StreamKind::Socket),
             _ => None,
         }

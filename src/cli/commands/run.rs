@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::chaos_run::write_tests;
+use super::failing_tests::write_failing_tests;
 use super::fault_coverage::ThresholdArgs;
 use super::parsing::{at_a_time, drawn_seed, duration, now, positive};
 use super::proving::{ProofRequest, ProvingArgs};
@@ -16,7 +16,7 @@ use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
 use super::run_update::{self, Consent, UpdateArgs};
 use super::run_watch::{DetailArgs, RunWatch};
-use super::served::{MOST_NAMES, ObservedCalls, ServingRequirement};
+use super::served::{MOST_NAMES, ObservedCalls, ServingPolicy, ServingRequirement};
 use super::signals::Urgency;
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
@@ -41,7 +41,7 @@ use crate::taxonomy::Registry;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) suites: SuiteArgs,
-    /// How many cases run at a time, instead of the number in the suites; 1 keeps the declared order.
+    /// The number of cases that run at a time, instead of the number in the suites; 1 keeps the declared order.
     #[arg(long, short = 'j', value_name = "N", value_parser = at_a_time)]
     parallel: Option<NonZero<usize>>,
     /// Stops after N cases have failed; 1 without a number.
@@ -75,19 +75,28 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     known: BaselineArgs,
     #[command(flatten)]
-    pub(crate) keeping: KeepArgs,
-    /// The calls that a server must serve at least.
-    #[arg(skip)]
-    pub(crate) serving: ServingRequirement,
-    /// How long the run may take; cases that are not done by then are not judged.
-    #[arg(skip)]
-    pub(crate) budget: Option<Duration>,
-    /// The file into which tests are written that fail because of what a campaign found.
-    #[arg(skip)]
-    pub(crate) failing_tests: Option<PathBuf>,
+    keeping: KeepArgs,
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
+}
+
+/// A run as a command asks for it.
+#[derive(Debug)]
+pub(crate) struct RunRequest {
+    pub(crate) args: RunArgs,
+    /// The calls that a server must serve at least.
+    pub(crate) serving: ServingRequirement,
+    /// The time for the run; cases that are not done by then are not judged.
+    pub(crate) budget: Option<Duration>,
+    /// The file into which tests are written that fail because of what a campaign found.
+    pub(crate) failing_tests: Option<PathBuf>,
+}
+
+impl From<RunArgs> for RunRequest {
+    fn from(args: RunArgs) -> Self {
+        Self { args, serving: ServingRequirement::default(), budget: None, failing_tests: None }
+    }
 }
 
 /// Order, repetition and isolation of cases.
@@ -137,33 +146,9 @@ impl RunArgs {
         }
     }
 
-    /// Reads everything that a run needs; the error is the exit code where there is nothing to run.
-    fn prepare(&self, now: Duration, console: &Console) -> Result<PreparedRun, Exit> {
-        self.proving.check(&self.thresholds, console)?;
-        let registry = registry(self.registry.as_deref(), console)?;
-        let plan = self.plan(registry, console)?;
-        refuse_only(&plan, console)?;
-        self.check_targets(&plan, console)?;
-        let mutants = self.proving.mutants(registry.get(), console)?;
-        let known = self.known.load(now, console)?;
-        require_cases(&plan, console)?;
-        Ok(PreparedRun { registry: registry.get(), plan, known, mutants })
-    }
-
     pub(crate) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
         let plan = self.suites.plan(registry, console)?;
         Ok(if self.read_only { plan.reading_only() } else { plan })
-    }
-
-    /// Starts to watch a run: reports, and everything that is kept of it.
-    fn watch(&self, plan: &Plan, now: Duration, console: &Console) -> Result<RunWatch, Exit> {
-        let cases = plan.cases().count();
-        let mut watch = RunWatch::new(&self.report, self.transcript.clone(), cases, console)?;
-        watch.show_details(View { survivors: self.proving.survivors(), ..self.details.view() });
-        watch.recorder = self.proving.records().then(RunRecorder::default);
-        watch.keeper = self.keeping.keeper(plan, now);
-        watch.calls = ObservedCalls::new(GeneratedCases::of(plan), self.serving);
-        Ok(watch)
     }
 
     /// Writes the recording of a run, proves what can be proven from it, and only then reports the end of the run.
@@ -191,13 +176,10 @@ impl RunArgs {
         written.map(|()| proof)
     }
 
-    /// Refuses to write two documents to one file, or one over a file that is read.
-    pub(crate) fn check_targets(&self, plan: &Plan, console: &Console) -> Result<(), Exit> {
+    /// Refuses to write two documents to one file, or one over a file that is read; `more` is another file to write.
+    pub(crate) fn check_targets(&self, plan: &Plan, more: Option<&Path>, console: &Console) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, path)| path.as_path());
-        let targets = reports
-            .chain(self.known.write_baseline.as_deref())
-            .chain(self.proving.targets())
-            .chain(self.failing_tests.as_deref());
+        let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(more);
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
         targets::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
     }
@@ -213,6 +195,34 @@ impl RunArgs {
         let (fails_on_flaky, selection) = (self.trust.fail_on_flaky, &run.plan.selection);
         let ran = state::Ran { files: &files, summary, fails_on_flaky, selection, exit };
         state::remember(&self.suites.state_folder(run.first_file()), &ran)
+    }
+}
+
+impl RunRequest {
+    /// Reads everything that a run needs; the error is the exit code where there is nothing to run.
+    fn prepare(&self, now: Duration, console: &Console) -> Result<PreparedRun, Exit> {
+        let args = &self.args;
+        args.proving.check(&args.thresholds, console)?;
+        let registry = registry(args.registry.as_deref(), console)?;
+        let plan = args.plan(registry, console)?;
+        refuse_only(&plan, console)?;
+        args.check_targets(&plan, self.failing_tests.as_deref(), console)?;
+        let mutants = args.proving.mutants(registry.get(), console)?;
+        let known = args.known.load(now, console)?;
+        require_cases(&plan, console)?;
+        Ok(PreparedRun { registry: registry.get(), plan, known, mutants })
+    }
+
+    /// Starts to watch a run: reports, and everything that is kept of it.
+    fn watch(&self, plan: &Plan, now: Duration, console: &Console) -> Result<RunWatch, Exit> {
+        let args = &self.args;
+        let cases = plan.cases().count();
+        let mut watch = RunWatch::new(&args.report, args.transcript.clone(), cases, console)?;
+        watch.show_details(View { survivors: args.proving.survivors(), ..args.details.view() });
+        watch.recorder = args.proving.records().then(RunRecorder::default);
+        watch.keeper = args.keeping.keeper(plan, now);
+        watch.calls = ObservedCalls::new(GeneratedCases::of(plan), self.serving);
+        Ok(watch)
     }
 }
 
@@ -234,25 +244,27 @@ impl PreparedRun {
     }
 }
 
-pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit> {
+    let args = &request.args;
     let consent = Consent::of(&args.recording, console)?;
     let now = now();
-    let run = args.prepare(now, console)?;
-    let watch = args.watch(&run.plan, now, console)?;
+    let run = request.prepare(now, console)?;
+    let watch = request.watch(&run.plan, now, console)?;
     let snapshots = Arc::new(Snapshots { known: recorded::read_texts(&run.plan), purpose: consent.purpose() });
     let roots = recorded::roots(&run.plan);
     let (wish, stop) = Stop::new();
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
     let signalled = SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish };
-    let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
+    let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, request.budget, console) else {
         return Err(console.fail(Exit::Internal, "the run cannot start: the system provides no async runtime", None));
     };
     let proof = args.prove(&run, &options, &mut watch, console);
     let hidden = redactor(&run.plan, &options);
-    let (found, severities, calls) = (watch.kept(&hidden), watch.severities, std::mem::take(&mut watch.calls));
+    let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
     let sections = watch.sections();
     let (failures, reported) = watch.finish(console);
-    let tests = args.failing_tests.as_deref().map_or(Ok(()), |path| write_tests(path, &sections, &run.plan, console));
+    let tests = request.failing_tests.as_deref();
+    let tests = tests.map_or(Ok(()), |path| write_failing_tests(path, &sections, &run.plan, console));
     let updated = run_update::update(consent, &mut summary, &roots, urgency.clone(), console);
     args.known.note_unmatched(summary.unmatched, console);
     let written =
@@ -260,10 +272,15 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exit> {
     // A signal while reports are written interrupts the run too.
     let is_out_of_time = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
     summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
-    summary.failed = args.keeping.failed(summary.failed, &severities, args.serving, console);
+    summary.failed = args.keeping.count_failures(summary.failed, &severities, request.serving, console);
     calls.warn_of_unknown(args.suites.adhoc.as_ref().map_or(&[], |adhoc| &adhoc.tools), console);
     let ended = EndedRun { args, console, summary: &summary, hidden: &hidden, is_out_of_time };
-    let exit = calls.gate(ended.verdict(proof.ok().flatten().as_deref()), &ended);
+    let policy = ServingPolicy {
+        requirement: request.serving,
+        allows_unjudged: args.allow_unjudged,
+        is_adhoc: args.suites.adhoc.is_some(),
+    };
+    let exit = calls.gate(ended.verdict(proof.ok().flatten().as_deref()), &policy, &hidden, console);
     let is_unwritten = written.iter().any(Result::is_err);
     let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_unwritten && gives_way { Exit::Environment } else { exit };
@@ -278,12 +295,12 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Exit> {
 }
 
 /// A run that is over and needs a verdict.
-pub(crate) struct EndedRun<'a> {
-    pub(crate) args: &'a RunArgs,
-    pub(crate) console: &'a Console,
+struct EndedRun<'a> {
+    args: &'a RunArgs,
+    console: &'a Console,
     summary: &'a Summary,
-    pub(crate) hidden: &'a Redactor,
-    /// Whether the time of `--budget` was over before the run was.
+    hidden: &'a Redactor,
+    /// True if the time of `--budget` was over before the run was.
     is_out_of_time: bool,
 }
 

@@ -32,8 +32,8 @@ impl KeepArgs {
         (!self.no_findings).then(|| Keeper::new(plan, now))
     }
 
-    /// How many failures count; how severe they are is printed where that decides, and for servers without a suite.
-    pub(crate) fn failed(
+    /// Counts the failures that matter; prints their severities if these decide, and for servers without a suite.
+    pub(crate) fn count_failures(
         &self,
         all: usize,
         severities: &Severities,
@@ -59,7 +59,7 @@ fn severity(text: &str) -> Result<Severity, String> {
     Severity::parse(text).ok_or_else(invalid)
 }
 
-/// How many failures there are of each severity.
+/// The number of failures of each severity.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Severities([usize; Severity::ALL.len()]);
 
@@ -83,7 +83,7 @@ impl Severities {
         self.0[severity as usize] += 1;
     }
 
-    /// How many are at least so bad.
+    /// The number of failures that are at least so severe.
     pub(crate) fn at_least(&self, least: Severity) -> usize {
         self.0[least as usize..].iter().sum()
     }

@@ -59,7 +59,7 @@ pub(crate) struct SharedWatch(Arc<SharedObserver>);
 
 struct SharedObserver {
     watch: Mutex<Option<RunWatch>>,
-    /// Whether the reports are written without waiting for the run.
+    /// True if the reports are written without waiting for the run.
     is_abandoned: AtomicBool,
 }
 

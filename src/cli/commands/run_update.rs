@@ -16,10 +16,10 @@ use crate::report::sink::{self, SinkError};
 use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
 use crate::source::{Color, Side, Style, difference, visible, visible_line};
 
-/// How many lines of a difference are shown.
+/// The number of lines of a difference that are shown.
 const LINES: usize = 120;
 
-/// Whether snapshots are written.
+/// The use of snapshots in a run.
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
     /// Writes the snapshots that answers are compared with (`snapshot` in suites): shows each difference and asks; refused in CI.
@@ -30,7 +30,7 @@ pub(crate) struct UpdateArgs {
     yes: bool,
 }
 
-/// Whether snapshots may be written.
+/// The permission to write snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
     /// None, since `--update` is not given.
@@ -57,7 +57,7 @@ impl Consent {
         Err(console.fail(Exit::Usage, message, Some(help)))
     }
 
-    /// How the runner treats differences.
+    /// Returns how the runner treats differences.
     pub(crate) fn purpose(self) -> Purpose {
         if self == Self::None { Purpose::Compare } else { Purpose::Update }
     }
@@ -226,14 +226,14 @@ fn shown_difference(known: &str, wanted: &str, style: Style) -> String {
     let lines: Vec<(Side, &str)> = difference(&known, &wanted, 3).concat();
     let shown = lines.iter().take(LINES);
     let mut shown: Vec<String> =
-        shown.map(|(side, line)| painted(&visible(&format!("{}{line}", side.sign())), style)).collect();
+        shown.map(|(side, line)| paint(&visible(&format!("{}{line}", side.sign())), style)).collect();
     if lines.len() > LINES {
         shown.push(format!("… {} more lines", lines.len() - LINES));
     }
     shown.join("\n")
 }
 
-fn painted(line: &str, style: Style) -> String {
+fn paint(line: &str, style: Style) -> String {
     let color = match line.chars().next() {
         Some('-') => AnsiColor::Red,
         Some('+') => AnsiColor::Green,

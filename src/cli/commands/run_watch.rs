@@ -21,7 +21,7 @@ use crate::report::sink::{self, EventLog, SinkError};
 use crate::report::{self, Cases, Failures, Families, Format, Live, Report, Survivors, View};
 use crate::runner::{Observer, SessionFrames, Stop};
 
-/// How much is shown at the end of a run.
+/// The parts of a run that are shown at its end.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
     /// Shows every case with its time.
@@ -64,13 +64,13 @@ pub(crate) struct RunWatch {
     held: Option<RunFinished>,
     /// Takes secrets out of what was written down.
     redactor: Redactor,
-    /// How much of the run is shown at the end.
+    /// The parts of the run that are shown at its end.
     pub(crate) view: View,
     /// Keeps findings, where they are to be kept.
     pub(crate) keeper: Option<Keeper>,
-    /// How bad the failures are.
+    /// The severities of the failures.
     pub(crate) severities: Severities,
-    /// How calls of tools went.
+    /// The outcomes of calls of tools.
     pub(crate) calls: ObservedCalls,
     problems: Vec<SinkError>,
 }
@@ -110,7 +110,7 @@ impl RunWatch {
     }
 
     /// The findings that were kept, without secrets, and how many were not.
-    pub(crate) fn kept(&mut self, redactor: &Redactor) -> KeptFinding {
+    pub(crate) fn take_findings(&mut self, redactor: &Redactor) -> KeptFinding {
         self.keeper.take().map(|keeper| keeper.finish(redactor)).unwrap_or_default()
     }
 
@@ -249,7 +249,7 @@ fn forget_transcripts(folder: &Path) -> Result<(), SinkError> {
     Ok(())
 }
 
-/// Whether a file is named like a transcript and begins like one.
+/// Returns true if a file is named like a transcript and begins like one.
 fn is_transcript(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = name.split('-').next().unwrap_or_default();

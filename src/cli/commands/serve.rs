@@ -48,7 +48,7 @@ pub(crate) struct StartArgs {
     /// Refuses every call that would change the user directory.
     #[arg(long)]
     read_only: bool,
-    /// How many users there may be, 1 or more.
+    /// The number of users at most, 1 or more.
     #[arg(long, value_name = "N")]
     max_users: Option<String>,
     /// The only domain that email addresses may have.
@@ -129,14 +129,14 @@ pub(crate) fn start(
             return serve_http(address, settings, fault.into(), console).await;
         }
         let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
-        demo::serve_with(settings, fault.into(), input, answers).await.map_err(|error| failed(&error, console))
+        demo::serve_with(settings, fault.into(), input, answers).await.map_err(|error| report_failure(&error, console))
     });
     // A thread that waits for input must not delay the exit.
     runtime.shutdown_background();
     served.map(|()| Exit::Passed)
 }
 
-fn failed(error: &ServeError, console: &Console) -> Exit {
+fn report_failure(error: &ServeError, console: &Console) -> Exit {
     let exit = if matches!(error, ServeError::Setting(_)) { Exit::Usage } else { Exit::Environment };
     console.fail(exit, error, None)
 }
@@ -152,11 +152,11 @@ async fn serve_http(
         let message = format!("the server cannot listen at `{address}`: {error}");
         console.fail(Exit::Environment, message, Some("use `--http 127.0.0.1:0` for a free port"))
     })?;
-    let bound = bound.with(settings, &fault).map_err(|error| failed(&error, console))?;
+    let bound = bound.with(settings, &fault).map_err(|error| report_failure(&error, console))?;
     // Scripts wait for this line; standard error is not buffered.
     console.note(&format!("serving {}", bound.url()));
     tokio::select! {
-        served = bound.serve() => served.map_err(|error| failed(&error, console)),
+        served = bound.serve() => served.map_err(|error| report_failure(&error, console)),
         // Scripts start servers in the background, where shells have Ctrl-C ignored.
         _ = tokio::signal::ctrl_c() => Ok(()),
     }

@@ -1,10 +1,9 @@
-//! Whether servers served the calls of their tools: one that refuses every call breaks few rules, and proves nothing.
+//! Checks that servers serve calls of their tools: a server that refuses every call breaks few rules, and proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::run::{EndedRun, RunArgs};
 use crate::cli::calls::unknown_tool;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -35,10 +34,20 @@ pub(crate) enum ServingRequirement {
     ServedAndListed,
 }
 
-/// How calls of tools went, server by server.
+/// The calls that a run demands, and where its suite comes from.
+#[derive(Debug)]
+pub(crate) struct ServingPolicy {
+    pub(crate) requirement: ServingRequirement,
+    /// True if the run may pass although a tool was not judged.
+    pub(crate) allows_unjudged: bool,
+    /// True if the suite is made from the command line, so that help names flags.
+    pub(crate) is_adhoc: bool,
+}
+
+/// The calls of tools and their answers, server by server.
 #[derive(Debug, Default)]
 pub(crate) struct ObservedCalls {
-    /// Whether anything follows from them: a run of nothing but what somebody wrote is judged by its cases alone.
+    /// True if they are judged: a run of hand-written cases alone is judged by its cases.
     are_counted: bool,
     generated: GeneratedCases,
     /// The ids of the cases that rest on generated calls and were run.
@@ -57,15 +66,15 @@ struct AnswerCounts {
     schemas: BTreeMap<String, Value>,
     /// Those that are served as tasks only, which generated calls are not.
     only_tasks: BTreeSet<String>,
-    /// Whether some of its frames are not kept, so that it may have said more.
+    /// True if some of its frames are not kept, so that it may have sent more.
     has_unkept: bool,
     /// The tools that each case called.
     called: BTreeMap<String, BTreeSet<String>>,
-    /// How the calls of each tool went.
+    /// The outcomes of the calls of each tool.
     tools: BTreeMap<String, ToolTally>,
 }
 
-/// How calls of one tool went.
+/// The outcomes of the calls of one tool.
 #[derive(Debug, Default)]
 struct ToolTally {
     sent: usize,
@@ -137,8 +146,8 @@ impl ObservedCalls {
                     answers.call(owner.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
-                    Some((tool, arguments)) => answers.answered(&tool, arguments, &message, redactor),
-                    None => answers.said(&message["result"]),
+                    Some((tool, arguments)) => answers.count_answer(&tool, arguments, &message, redactor),
+                    None => answers.read_result(&message["result"]),
                 },
                 Direction::Sent => {}
             }
@@ -171,9 +180,9 @@ impl ObservedCalls {
             }
             let is_tried = match serving {
                 ServingRequirement::WhereGenerated => !self.generated_tools(server).is_empty(),
-                ServingRequirement::Served | ServingRequirement::ServedAndListed => server.sent() > 0,
+                ServingRequirement::Served | ServingRequirement::ServedAndListed => server.sent_calls() > 0,
             };
-            (is_tried && server.served() == 0).then(|| match server.sent() {
+            (is_tried && server.served_calls() == 0).then(|| match server.sent_calls() {
                 _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
                 1 => format!("the only call of a tool was not served{of}, so nothing is known of it"),
                 sent => format!("none of {sent} calls of tools was served{of}, so nothing is known of them"),
@@ -189,7 +198,7 @@ impl ObservedCalls {
     }
 
     /// The tools that generated cases called, that served no call at all, and of which no suite says that this is known.
-    fn unjudged(&self) -> Vec<Unjudged<'_>> {
+    fn unjudged_tools(&self) -> Vec<Unjudged<'_>> {
         let each = self.servers.iter().flat_map(|((file, name), server)| {
             self.generated_tools(server).into_iter().filter_map(move |tool| {
                 let tally = server.tools.get(tool)?;
@@ -205,17 +214,17 @@ impl ObservedCalls {
 }
 
 impl AnswerCounts {
-    /// Whether nothing that it lists was called.
+    /// Returns true if no tool that it lists was called.
     fn is_spared(&self) -> bool {
         let mut called = self.called.values().flatten();
         !self.listed.is_empty() && !called.any(|tool| self.listed.contains(tool))
     }
 
-    fn sent(&self) -> usize {
+    fn sent_calls(&self) -> usize {
         self.tools.values().map(|tally| tally.sent).sum()
     }
 
-    fn served(&self) -> usize {
+    fn served_calls(&self) -> usize {
         self.tools.values().map(|tally| tally.served).sum()
     }
 
@@ -225,7 +234,7 @@ impl AnswerCounts {
     }
 
     /// The answer to a call.
-    fn answered(&mut self, tool: &str, arguments: Value, message: &Value, redactor: &Redactor) {
+    fn count_answer(&mut self, tool: &str, arguments: Value, message: &Value, redactor: &Redactor) {
         let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
         if is_served(message) {
@@ -239,7 +248,7 @@ impl AnswerCounts {
     }
 
     /// The answer to anything else.
-    fn said(&mut self, result: &Value) {
+    fn read_result(&mut self, result: &Value) {
         self.declares_tools |= result["capabilities"]["tools"].is_object();
         let tools = result["tools"].as_array().into_iter().flatten();
         let only_tasks = tools.clone().filter(|tool| tool["execution"]["taskSupport"] == "required");
@@ -255,21 +264,20 @@ impl AnswerCounts {
 
 impl ObservedCalls {
     /// The verdict, unless a tool, or the whole server, served no call: then its behaviour is unknown.
-    pub(crate) fn gate(&self, exit: Exit, run: &EndedRun<'_>) -> Exit {
-        let EndedRun { args, console, hidden, .. } = run;
+    pub(crate) fn gate(&self, exit: Exit, policy: &ServingPolicy, hidden: &Redactor, console: &Console) -> Exit {
         if !matches!(exit, Exit::Passed | Exit::Coverage | Exit::Findings) {
             return exit;
         }
-        if let Some(message) = self.unknown(args.serving) {
+        if let Some(message) = self.unknown(policy.requirement) {
             if exit == Exit::Findings {
                 return exit;
             }
-            return console.fail(Exit::Nothing, message, Some(&self.help_for_unserved(args)));
+            return console.fail(Exit::Nothing, message, Some(&self.help_for_unserved(policy)));
         }
-        let unjudged = if args.allow_unjudged { Vec::new() } else { self.unjudged() };
+        let unjudged = if policy.allows_unjudged { Vec::new() } else { self.unjudged_tools() };
         let [first, ..] = unjudged.as_slice() else { return exit };
         let message = hidden.text(&unjudged_message(&unjudged, self.servers.len()));
-        let help = hidden.text(&help_for_unjudged(first, args));
+        let help = hidden.text(&help_for_unjudged(first, policy));
         if exit == Exit::Findings {
             console.note(&format!("warning: {message}; {help}"));
             return exit;
@@ -277,8 +285,8 @@ impl ObservedCalls {
         console.fail(Exit::Nothing, message, Some(&help))
     }
 
-    fn help_for_unserved(&self, args: &RunArgs) -> String {
-        let is_adhoc = args.suites.adhoc.is_some();
+    fn help_for_unserved(&self, policy: &ServingPolicy) -> String {
+        let is_adhoc = policy.is_adhoc;
         if self.servers.values().all(|server| server.listed.is_empty()) {
             "start the server so that it lists its tools, or remove `tools` from its capabilities".to_owned()
         } else if self.servers.values().any(AnswerCounts::is_spared) {
@@ -291,9 +299,9 @@ impl ObservedCalls {
     }
 }
 
-fn help_for_unjudged(first: &Unjudged<'_>, args: &RunArgs) -> String {
+fn help_for_unjudged(first: &Unjudged<'_>, policy: &ServingPolicy) -> String {
     let tool = visible_line(first.tool);
-    let (give, allow) = if args.suites.adhoc.is_some() {
+    let (give, allow) = if policy.is_adhoc {
         (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
     } else {
         (format!("arguments: {{ {tool}: {{ … }} }}"), format!("allow_unjudged: [{tool}]"))
@@ -330,7 +338,7 @@ mod tests {
     fn who_shows_nothing() {
         let check = |serving, declares_tools, tools: &[&str], calls: &[(&str, &str)], served, expected| {
             let mut server = AnswerCounts { declares_tools, ..AnswerCounts::default() };
-            server.said(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
+            server.read_result(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for (case, tool) in calls {
                 server.call(case, tool);
                 server.tools.entry((*tool).to_owned()).or_default().served = served;
@@ -356,13 +364,13 @@ mod tests {
     fn every_tool_has_to_serve_something() {
         let get = json!({"name": "get", "inputSchema": {"properties": {"id": {"type": "string"}}}});
         let mut server = AnswerCounts::default();
-        server.said(&json!({"tools": [{"name": "add"}, get, {"name": "by_hand"}]}));
+        server.read_result(&json!({"tools": [{"name": "add"}, get, {"name": "by_hand"}]}));
         let down = json!({"result": {"isError": true, "content": [{"type": "text", "text": "database is down\n"}]}});
         let good = json!({"result": {"content": []}});
         let wrong = json!({"error": {"code": -32602, "message": "`id` must be a text"}});
         for _ in 0..2 {
             server.call("generated", "get");
-            server.answered("get", json!({"id": 7}), &wrong, &Redactor::default());
+            server.count_answer("get", json!({"id": 7}), &wrong, &Redactor::default());
         }
         for (case, tool, answer) in [
             ("generated", "add", &good),
@@ -372,12 +380,12 @@ mod tests {
             ("by hand", "by_hand", &down),
         ] {
             server.call(case, tool);
-            server.answered(tool, json!({}), answer, &Redactor::default());
+            server.count_answer(tool, json!({}), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
         let ran = ["generated".to_owned()].into();
         let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
-        let unjudged = calls.unjudged();
+        let unjudged = calls.unjudged_tools();
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);
         assert_eq!(message, "1 tool was not judged, since no call was served: `get`; it answered: database is down");

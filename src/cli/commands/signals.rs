@@ -12,18 +12,18 @@ use tokio::time::{sleep, timeout};
 
 use crate::transport::orphans;
 
-/// How long what was asked to end may let nothing else have its turn. Whoever sends a signal often waits no longer than
+/// The time for which tasks that were asked to end may block all others. Whoever sends a signal often waits no longer than
 /// a few seconds before they kill.
 const STUCK_AFTER: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether it does.
+/// The interval at which that is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The exit codes of a program that leaves at once.
 const INTERRUPTED: i32 = 130;
 const NOT_JUDGED: i32 = 4;
 
-/// How urgently the user wants the run to end.
+/// The urgency with which the user wants the run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Urgency {
     /// Not at all.
@@ -38,10 +38,10 @@ pub(crate) enum Urgency {
     Now,
 }
 
-/// How long before the end of its time a run is asked to end: teardown, servers and reports take some of it.
+/// The time before the end of its budget at which a run is asked to end: teardown, servers and reports need some of it.
 const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
-/// How long after it the run is cut off.
+/// The time after it at which the run is cut off.
 const OVERTIME: Duration = Duration::from_secs(5);
 
 /// The work that is still done after a signal.
@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a runtime is given up within a minute, on a clock that does not wait.
+    /// Returns true if a runtime is given up within a minute, on a clock that does not wait.
     fn is_given_up(running: &Handle) -> bool {
         let watching = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         watching.block_on(async { timeout(Duration::from_secs(60), wait_until_stuck(Some(running))).await.is_ok() })

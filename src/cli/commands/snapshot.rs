@@ -84,12 +84,12 @@ pub(crate) fn snapshot(args: &SnapshotArgs, console: &Console) -> Result<Exit, E
         return args.compare(&before, &after.servers, None, console);
     }
     let before = args.against.as_deref().map(|file| read(file, console)).transpose()?;
-    let plan = planned(args, console)?;
+    let plan = build_plan(args, console)?;
     let file = args.output.clone().unwrap_or_else(|| default_file(&plan));
-    let recording = recorded(args, plan, before.as_ref(), console)?;
+    let recording = record_server(args, plan, before.as_ref(), console)?;
     args.check_tool_names(before.as_ref(), &recording.servers, console)?;
     if let Some(before) = before {
-        let lack = uncompared(args, &before, &recording);
+        let lack = reason_not_compared(args, &before, &recording);
         let exit = args.compare(&before, &recording.servers, lack, console)?;
         let Some(lack) = lack.filter(|_| exit == Exit::Passed) else { return Ok(exit) };
         print_notes(recording.notes.iter().filter(|note| note.contains(UNANSWERED)), console);
@@ -112,7 +112,7 @@ pub(crate) fn snapshot(args: &SnapshotArgs, console: &Console) -> Result<Exit, E
     Ok(Exit::Passed)
 }
 
-/// Whether tools were called, and none of them served a call.
+/// Returns true if tools were called, and none of them served a call.
 fn is_unserved(recording: &Recording) -> bool {
     let answers: Vec<&RecordedAnswer> = recording.servers.iter().flat_map(|recorded| &recorded.answers).collect();
     let is_called = recording.notes.iter().any(|note| note.contains(UNANSWERED)) || !answers.is_empty();
@@ -120,7 +120,7 @@ fn is_unserved(recording: &Recording) -> bool {
 }
 
 /// Why the comparison is incomplete, if it is.
-fn uncompared(args: &SnapshotArgs, before: &ServerSnapshot, now: &Recording) -> Option<&'static str> {
+fn reason_not_compared(args: &SnapshotArgs, before: &ServerSnapshot, now: &Recording) -> Option<&'static str> {
     let recorded = before.servers.iter().flat_map(|recorded| &recorded.answers);
     let tools: BTreeSet<&str> = recorded.map(|answer| answer.tool.as_str()).collect();
     let is_lost = |note: &String| tools.iter().any(|tool| note.contains(&format!("{UNANSWERED}`{tool}`")));
@@ -152,7 +152,7 @@ fn default_file(plan: &Plan) -> PathBuf {
 }
 
 /// Without the tools that are not asked about.
-fn selected(args: &SnapshotArgs, recorded: &Recorded) -> Recorded {
+fn select(args: &SnapshotArgs, recorded: &Recorded) -> Recorded {
     let (tools, mut kept) = (args.tools(), recorded.clone());
     kept.tools.retain(|tool| tools.selects(tool["name"].as_str().unwrap_or_default()));
     kept.answers.retain(|answer| tools.selects(&answer.tool));
@@ -184,7 +184,7 @@ impl SnapshotArgs {
             let earlier = before.of(name, protocol).ok_or_else(|| {
                 console.fail(Exit::Usage, format!("the snapshot has no server `{name}` in {protocol}"), None)
             })?;
-            let changes = compare(&selected(self, earlier), &selected(self, recorded));
+            let changes = compare(&select(self, earlier), &select(self, recorded));
             compared.push(ChangeText { name, protocol, changes });
         }
         let limit = ChangeLevel::parse(&self.fail_on).unwrap_or(ChangeLevel::Breaking);
@@ -232,7 +232,7 @@ impl SnapshotArgs {
         let earlier = before.into_iter().flat_map(|before| &before.servers);
         let tools = earlier.chain(now).flat_map(|recorded| &recorded.tools);
         let names: BTreeSet<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
-        for named in self.calls.named().iter().filter(|named| !names.contains(named.tool.as_str())) {
+        for named in self.calls.named_tools().iter().filter(|named| !names.contains(named.tool.as_str())) {
             console.note(&unknown_tool(named, names.iter().copied()));
         }
         let (tools, offered) = (self.tools(), Vec::from_iter(names));
@@ -250,7 +250,7 @@ impl SnapshotArgs {
     }
 
     /// The parts of a server to record; calls of an earlier snapshot are repeated.
-    fn wanted(&self, before: Option<&Recorded>) -> RecordingSelection {
+    fn selection(&self, before: Option<&Recorded>) -> RecordingSelection {
         let calls = before.into_iter().flat_map(|recorded| &recorded.answers);
         RecordingSelection {
             call_tools: !self.no_answers,
@@ -269,7 +269,7 @@ impl SnapshotArgs {
     }
 }
 
-fn planned(args: &SnapshotArgs, console: &Console) -> Result<Plan, Exit> {
+fn build_plan(args: &SnapshotArgs, console: &Console) -> Result<Plan, Exit> {
     let adhoc = args.adhoc_suite(console)?;
     let path = adhoc.as_ref().map_or_else(|| PathBuf::from(&args.words[0]), |adhoc| adhoc.name.clone());
     // A snapshot that does not exist yet, or cannot be read, is empty.
@@ -295,7 +295,7 @@ fn planned(args: &SnapshotArgs, console: &Console) -> Result<Plan, Exit> {
     plan.map_err(|found| console.refuse(&found, &sources))
 }
 
-fn recorded(
+fn record_server(
     args: &SnapshotArgs,
     plan: Plan,
     before: Option<&ServerSnapshot>,
@@ -362,7 +362,7 @@ impl Visitor for Recorder<'_> {
             let ServerVisit { context, protocol } = visit;
             let before = self.before.and_then(|before| before.of(context.server_name, protocol));
             let calling = |tool: &str| (self.show)(format!("calling `{tool}` of `{}`", context.server_name));
-            record(&self.args.wanted(before), protocol, &context, &calling).await
+            record(&self.args.selection(before), protocol, &context, &calling).await
         })
     }
 }

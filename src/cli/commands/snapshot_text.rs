@@ -26,7 +26,7 @@ const LONGEST: usize = 70;
 /// More changes of one kind than this are told as a few and a number.
 const MANY: usize = 6;
 
-/// How many of them are told.
+/// The number of them that are shown.
 const FEW: usize = 3;
 
 /// The servers in a snapshot.
@@ -41,7 +41,7 @@ pub(crate) fn of_recording(snapshot: &ServerSnapshot, notes: &[String], file: &P
             (prompts.len(), "prompt"),
             (answers.len(), "answer"),
         ];
-        let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| count_of(count, noun));
         let counts: Vec<String> = counts.collect();
         let counts = if counts.is_empty() { "nothing to call".to_owned() } else { counts.join(", ") };
         let _ = writeln!(text, "{} in {}: {counts}", visible_line(&recorded.name), recorded.server.revision);
@@ -112,6 +112,6 @@ fn of_change(change: &ServerChange) -> String {
     text
 }
 
-fn counted(count: usize, noun: &str) -> String {
+fn count_of(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
