@@ -98,7 +98,7 @@ impl<S: SuiteSettings + ?Sized> SuiteSettings for Arc<S> {
 pub struct Block<S> {
     /// Its key.
     pub key: &'static str,
-    /// Where its key is written.
+    /// The place of its key.
     pub span: Span,
     /// The probes of its cases.
     pub probes: &'static [&'static str],

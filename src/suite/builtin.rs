@@ -72,7 +72,7 @@ pub fn text(name: &str) -> Option<&'static str> {
     BUILTIN.iter().chain(PACKS).chain(RULE_BOOKS).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Whether a file is part of the program, and not one of the user that only has its name.
+/// Returns true if a file is part of the program, and not one of the user with the same name.
 pub fn is_builtin(file: &SourceFile) -> bool {
     let name = file.name.strip_prefix("<builtin:").and_then(|name| name.strip_suffix('>'));
     name.and_then(text).is_some_and(|known| known == file.text)

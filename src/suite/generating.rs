@@ -72,7 +72,7 @@ fn steps(test: &Test, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether nothing that a property does can fail; an empty `expect` is no expectation.
+/// Returns true if nothing that a property does can fail; an empty `expect` is no expectation.
 pub(crate) fn expects_nothing(test: &Test) -> bool {
     test.property.is_some()
         && test.scans.is_empty()

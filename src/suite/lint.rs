@@ -133,7 +133,7 @@ fn scans(test: &Test, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a mistake with such a code was found within a test.
+/// Returns true if a mistake with such a code was found within a test.
 fn has_mistake(test: &Test, found: &[Diagnostic], is_meant: &dyn Fn(&str) -> bool) -> bool {
     let within = |span: &Span| span.source == test.span.source && test.span.contains(span.start as usize);
     found.iter().any(|one| is_meant(one.code) && one.label.as_ref().is_some_and(|label| within(&label.span)))

@@ -13,9 +13,10 @@ use super::model::{NamedTool, Suite, Test};
 use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
 use crate::source::grammar::{self, Shape};
+use crate::source::settings::Setting;
 use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean};
 
-/// Where files come from: the disk, or a test's memory.
+/// The source of files: the disk, or a test's memory.
 pub trait Files {
     /// The text of a file.
     fn read(&self, path: &Path) -> io::Result<String>;
@@ -27,7 +28,7 @@ impl<F: Fn(&Path) -> io::Result<String>> Files for F {
     }
 }
 
-/// Who says which servers there are.
+/// The origin of the servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
     /// The suite, which is refused where it names none.
@@ -36,13 +37,13 @@ pub enum Servers {
     Given,
 }
 
-/// Where a suite comes from, and what may be written in it.
+/// The source and the grammar of a suite.
 pub struct SuiteSource<'a, S: 'static> {
     /// The file.
     pub path: &'a Path,
-    /// Who says which servers there are.
+    /// The origin of the servers.
     pub servers: Servers,
-    /// Where files are read.
+    /// The source of files.
     pub files: &'a dyn Files,
     /// The grammar of suite files.
     pub grammar: &'static SuiteGrammar<S>,
@@ -119,7 +120,7 @@ struct Loader<'a, S: 'static> {
     found: Vec<Diagnostic>,
     /// Variables that are set for included suites and that none of them has.
     unmatched_overrides: Vec<UnmatchedOverride>,
-    /// Whether any file has servers, right or wrong.
+    /// True if any file has servers, valid or not.
     names_server: bool,
 }
 
@@ -220,8 +221,8 @@ impl<S> Loader<'_, S> {
             folder: folder.to_owned(),
             variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
             servers,
-            options: decode::run_options(root.get("run_options")),
-            answers: decode::answers(root.get("answers")),
+            options: root.get("run_options").and_then(Setting::read).unwrap_or_default(),
+            answers: root.get("answers").and_then(Setting::read).unwrap_or_default(),
             arguments: root
                 .get("arguments")
                 .map(Node::entries)

@@ -22,9 +22,9 @@ pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, Su
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_names, is_builtin, pack_names, text as builtin_text};
 pub(crate) use self::decode::{
-    NamedFaults, duration, injected, level, recovery, selected_tools, skip_reason, steps, test, texts, tool_selection,
+    NamedFaults, duration, injected, level, selected_tools, skip_reason, steps, test, texts, tool_selection,
 };
-pub(crate) use self::grammar::{INJECTED, RECOVERY, TOOLS};
+pub(crate) use self::grammar::{INJECTED, TOOLS};
 pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,

@@ -11,7 +11,7 @@ use crate::source::template::{Names, text_of};
 use crate::source::{Diagnostic, Node, Span, Value};
 use crate::wire::exceeded_limit;
 
-/// How many rows a test may have, and all tests of a suite together: each becomes a case.
+/// The number of rows that a test may have, and all tests of a suite together: each becomes a case.
 pub(crate) const MOST_ROWS: usize = 50_000;
 
 const JSON_HELP: &str = "the path is relative to this file; a JSON file is a list of objects, such as `[{\"id\": 1}]`";
@@ -61,7 +61,7 @@ pub(crate) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Ve
     if rows.is_empty() && node.text().is_some() {
         found.push(Diagnostic::error("empty-list", "there are no rows, so the test would never run", node.span));
     }
-    named(rows)
+    name_rows(rows)
 }
 
 /// Every row must have the names of the first: a slip would leave a template without its value.
@@ -125,16 +125,16 @@ fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
             }
             let record = record.map_err(|error| csv_sentence(&error))?;
             let start = record.position().map_or(0, |position| usize::try_from(position.byte()).unwrap_or(usize::MAX));
-            let quoted = quoted(text.get(start..).unwrap_or_default());
+            let quoted = quote_marks(text.get(start..).unwrap_or_default());
             let cells = record.iter().zip(quoted.into_iter().chain(std::iter::repeat(false)));
-            let values = cells.map(|(cell, quoted)| if quoted { Json::from(cell) } else { typed(cell) });
+            let values = cells.map(|(cell, quoted)| if quoted { Json::from(cell) } else { parse_cell(cell) });
             Ok(headers.iter().cloned().zip(values).collect())
         })
         .collect()
 }
 
 /// Which cells of the record at the beginning of a text stand in quotes; the reader does not tell.
-fn quoted(text: &str) -> Vec<bool> {
+fn quote_marks(text: &str) -> Vec<bool> {
     let mut rest = text.trim_start_matches(['\r', '\n']);
     let mut quoted = Vec::new();
     loop {
@@ -166,7 +166,7 @@ fn csv_sentence(error: &csv::Error) -> String {
 }
 
 /// A CSV value without quotes keeps a type where it reads exactly as that type is written.
-fn typed(text: &str) -> Json {
+fn parse_cell(text: &str) -> Json {
     match serde_json::from_str::<Json>(text) {
         Ok(value @ (Json::Bool(_) | Json::Number(_))) if json_text(&value) == text => value,
         _ => text.into(),
@@ -178,7 +178,7 @@ fn json_text(value: &Json) -> String {
 }
 
 /// Names rows by what they call themselves or by their values; equal names are numbered.
-fn named(rows: Vec<Names>) -> Vec<Row> {
+fn name_rows(rows: Vec<Names>) -> Vec<Row> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     rows.into_iter()
         .map(|values| {
@@ -214,7 +214,7 @@ mod tests {
             ("1.50", json!("1.50")),
             ("null", json!("null")),
         ] {
-            assert_eq!(typed(text), value, "{text}");
+            assert_eq!(parse_cell(text), value, "{text}");
         }
     }
 
@@ -273,11 +273,14 @@ mod tests {
     #[test]
     fn rows_are_named_by_value_and_never_twice() {
         let row = |value: Json| value.as_object().cloned().unwrap();
-        let names: Vec<String> =
-            named(vec![row(json!({"id": 1, "x": "a"})), row(json!({"id": 1, "x": "a"})), row(json!({"name": "big"}))])
-                .into_iter()
-                .map(|row| row.name)
-                .collect();
+        let names: Vec<String> = name_rows(vec![
+            row(json!({"id": 1, "x": "a"})),
+            row(json!({"id": 1, "x": "a"})),
+            row(json!({"name": "big"})),
+        ])
+        .into_iter()
+        .map(|row| row.name)
+        .collect();
         assert_eq!(names, ["id=1,x=a", "id=1,x=a#2", "big"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::source::Span;
 /// A recorded answer to compare with.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// Where its key is written.
+    /// The place of its key.
     pub span: Span,
     /// The recorded part of the answer.
     pub sample: Arc<Sample>,
@@ -17,7 +17,7 @@ pub struct Snapshot {
     pub name: Option<String>,
     /// The unit that has recordings of its own.
     pub per: Option<Per>,
-    /// Where it is recorded. Depends on row, server and revision, so the plan fills it in.
+    /// The file of the recording. It depends on row, server and revision, so the plan fills it in.
     pub file: PathBuf,
 }
 

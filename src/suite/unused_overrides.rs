@@ -37,7 +37,7 @@ pub(crate) fn report_unused(overrides: &[UnmatchedOverride], sources: &Sources, 
     }
 }
 
-/// Whether a name stands in no text but once.
+/// Returns true if a name stands in no text but once.
 fn is_unused(name: &str, sources: &Sources) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words = sources.texts().flat_map(|text| text.split(move |c| !is_part(c)));

@@ -224,7 +224,7 @@ impl Suite {
         if self.read.servers.is_empty() {
             let span = self.read.name.span;
             let names = self.given.iter().map(|(name, _)| name.clone().unwrap_or_else(|| ONLY.to_owned()));
-            self.read.servers = names.map(|name| (name, Server::given(span))).collect();
+            self.read.servers = names.map(|name| (name, Server::external(span))).collect();
         }
         let mut in_process = BTreeMap::new();
         for (name, server) in std::mem::take(&mut self.given) {

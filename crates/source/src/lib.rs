@@ -17,6 +17,7 @@ mod node;
 mod quote;
 mod render;
 mod scalar;
+pub mod settings;
 mod suggest;
 mod synonyms;
 mod syntax;

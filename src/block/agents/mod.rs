@@ -37,7 +37,7 @@ use self::judge::{
 };
 use self::log::AgentLog;
 use self::policy::{MOVES, ScriptedPolicy};
-use self::price::{PRICE, Price};
+use self::price::Price;
 use self::provider::{ModelProvider, Tokens};
 use self::recording::RecordedProvider;
 use self::repeat::{REPEAT, Repeat};
@@ -50,8 +50,9 @@ use crate::matching::{EXPECTATION, Expectation};
 use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, CheckContext, Offer};
 use crate::source::grammar::{Object, Shape, alternative, check, key, required};
+use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
-use crate::suite::{BlockReader, INJECTED, RECOVERY, Suite, SuiteSettings, injected, recovery, skip_reason, texts};
+use crate::suite::{BlockReader, INJECTED, Recovery, Suite, SuiteSettings, injected, skip_reason, texts};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
@@ -103,7 +104,7 @@ static AGENT: Object = Object {
         ),
         key(
             "recovery",
-            Shape::Object(&RECOVERY),
+            Recovery::SHAPE,
             "How soon calls of tools must fail visibly after a fault, and be served again after the last one.",
         )
         .beside(&["inject"]),
@@ -154,7 +155,7 @@ static PROVIDER: Object = Object {
         alternative("gemini", Shape::Object(&API), "A model of Google.").choice("provider"),
         key(
             "price",
-            Shape::Object(&PRICE),
+            Price::SHAPE,
             "What the tokens of the model cost, for `budget.cost` and the figures of the report.",
         ),
     ]],
@@ -293,8 +294,10 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
         judgements.push(Arc::new(AnswerExpectations(expect)));
     }
     if let Some(written) = node.get("inject") {
-        judgements
-            .push(Arc::new(AgentRecovery { span: written.span, recovery: node.get("recovery").and_then(recovery) }));
+        judgements.push(Arc::new(AgentRecovery {
+            span: written.span,
+            recovery: node.get("recovery").and_then(Setting::read),
+        }));
     }
     let accepted_by = texts(node.get("accepted_by"));
     if !accepted_by.is_empty() {
@@ -339,7 +342,7 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
 }
 
 fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvider> {
-    let price = Price::read(node);
+    let price = node.get("price").and_then(Price::read);
     if let Some(written) = node.get("scripted") {
         let provider = read_policy(written, reader);
         return provider.map(|provider| NamedProvider { model: None, provider, price }).into_iter().collect();

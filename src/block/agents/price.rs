@@ -1,8 +1,7 @@
 //! `price:`, what the tokens of a model cost; the suite says it, since prices change.
 
 use super::provider::Tokens;
-use crate::source::Node;
-use crate::source::grammar::{Object, Shape, required};
+use crate::source::settings;
 
 /// So many tokens have a price.
 const TOKENS: f64 = 1_000_000.0;
@@ -10,31 +9,18 @@ const TOKENS: f64 = 1_000_000.0;
 /// How many figures of a cost are shown.
 const FIGURES: i32 = 3;
 
-pub(crate) static PRICE: Object = Object {
-    name: "a price",
-    doc: "What a million tokens cost, in any money.",
-    keys: &[&[
-        required("input", Shape::Amount, "A million tokens that the model reads."),
-        required("output", Shape::Amount, "A million tokens that it writes."),
-    ]],
-};
-
-/// What a million tokens cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Price {
-    input: f64,
-    output: f64,
+settings! {
+    /// What a million tokens cost, in any money.
+    #[derive(Copy, PartialEq)]
+    pub(crate) struct Price as "a price" {
+        /// A million tokens that the model reads.
+        input: f64 => required(),
+        /// A million tokens that it writes.
+        output: f64 => required(),
+    }
 }
 
 impl Price {
-    /// The price under the key of a provider or a model.
-    pub(crate) fn read(node: &Node) -> Option<Self> {
-        let written = node.get("price")?;
-        // What is missing was reported.
-        let part = |key| written.get(key).and_then(|part| part.to_json().as_f64()).unwrap_or_default();
-        Some(Self { input: part("input"), output: part("output") })
-    }
-
     /// What so many tokens cost.
     #[expect(clippy::cast_precision_loss, reason = "a cost is shown with three figures")]
     pub(crate) fn of(self, tokens: Tokens) -> f64 {

@@ -6,33 +6,34 @@ use serde_json::{Value, json};
 
 use super::subject::ToolNature;
 use crate::fault::{Fault, decode_named};
-use crate::source::Span;
 use crate::source::template::from_json;
+use crate::source::{Span, choice};
 
 /// How many times longer than the client waits a late answer takes, or a pause.
 const LATER: u32 = 2;
 
-/// A kind of fault: what strikes a call, and what the client sees of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum FaultKind {
-    /// The server does its work, and its answer does not come.
-    LostResponse,
-    /// The server does not hear of the request.
-    LostRequest,
-    /// The server hears of the request twice.
-    DuplicateRequest,
-    /// The answer comes too late: the client has cancelled the request.
-    LateAnswer,
-    /// The server does its work, and its answer is an error.
-    Error,
-    /// The server does its work, and bytes that are no text come instead of its answer.
-    Garbage,
-    /// The process of the server is killed when its answer is on the way: it has confirmed the call.
-    Kill,
-    /// The process of the server is killed as soon as it has the request.
-    KillAtWork,
-    /// The process of the server stands still for longer than the client waits.
-    Pause,
+choice! {
+    /// A kind of fault: what strikes a call, and what the client sees of it.
+    pub(crate) enum FaultKind {
+        /// The server does its work, and its answer does not come.
+        LostResponse = "lost_response",
+        /// The server does not hear of the request.
+        LostRequest = "lost_request",
+        /// The server hears of the request twice.
+        DuplicateRequest = "duplicate_request",
+        /// The answer comes too late: the client has cancelled the request.
+        LateAnswer = "late_answer",
+        /// The server does its work, and its answer is an error.
+        Error = "error",
+        /// The server does its work, and bytes that are no text come instead of its answer.
+        Garbage = "garbage",
+        /// The process of the server is killed when its answer is on the way: it has confirmed the call.
+        Kill = "kill",
+        /// The process of the server is killed as soon as it has the request.
+        KillAtWork = "kill_at_work",
+        /// The process of the server stands still for longer than the client waits.
+        Pause = "pause",
+    }
 }
 
 /// The call that a fault strikes.
@@ -58,45 +59,7 @@ pub(crate) enum StruckEnding {
     Cancelled,
 }
 
-/// The names of all kinds, as suites and flags name them.
-pub(crate) const KIND_NAMES: [&str; FaultKind::ALL.len()] = {
-    let mut names = [""; FaultKind::ALL.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = FaultKind::ALL[at].as_str();
-        at += 1;
-    }
-    names
-};
-
 impl FaultKind {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::LostResponse,
-        Self::LostRequest,
-        Self::DuplicateRequest,
-        Self::LateAnswer,
-        Self::Error,
-        Self::Garbage,
-        Self::Kill,
-        Self::KillAtWork,
-        Self::Pause,
-    ];
-
-    /// The name: the type of the fault, or `late_answer`.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::LostResponse => "lost_response",
-            Self::LostRequest => "lost_request",
-            Self::DuplicateRequest => "duplicate_request",
-            Self::LateAnswer => "late_answer",
-            Self::Error => "error",
-            Self::Garbage => "garbage",
-            Self::Kill => "kill",
-            Self::KillAtWork => "kill_at_work",
-            Self::Pause => "pause",
-        }
-    }
-
     /// Whether it can be held against no tool of that nature: what a tool must be told once is not told twice.
     pub(crate) fn fits(self, nature: ToolNature) -> bool {
         self != Self::DuplicateRequest || nature.may_be_repeated()
@@ -175,14 +138,6 @@ pub(crate) fn milliseconds(duration: Duration) -> String {
     format!("{}ms", duration.as_millis())
 }
 
-impl std::str::FromStr for FaultKind {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +155,6 @@ mod tests {
             assert_eq!(faults.len(), 1, "{kind:?}");
             assert_eq!(faults[0].needs_process(), kind.needs_process(), "{kind:?}");
             assert_eq!(faults[0].name(), kind.fault_name(2));
-            assert_eq!(kind.as_str().parse(), Ok(kind));
         }
     }
 

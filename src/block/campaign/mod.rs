@@ -26,11 +26,12 @@ use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, check as check_shape, key};
-use crate::source::{Diagnostic, Node, SourceFile, Sources, Span, Value, parse};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts};
+use crate::source::grammar::{Shape, check as check_shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Node, SourceFile, Sources, Span, parse, settings};
+use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 
-use self::fault_kind::{FaultKind, KIND_NAMES};
+use self::fault_kind::FaultKind;
 use self::log::CampaignLog;
 
 /// The key of the block in suites.
@@ -39,7 +40,7 @@ pub const KEY: &str = "campaign";
 pub(crate) static KIND: Kind = Kind {
     key: key(
         KEY,
-        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        Shape::Either(&[Shape::Flag, Shape::Object(&Campaign::KEYS)]),
         "Crosses tools that may change data with faults of the network, and compares what they have done.",
     ),
     probes: &["fault-recovery"],
@@ -48,55 +49,32 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "campaign",
-    doc: "Faults at calls of tools that may change data. Each call is one that a test of the suite makes, or a generated \
-          one; `campaign: true` uses the defaults.",
-    keys: &[&[
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `create_*`."),
-        key(
-            "faults",
-            Shape::Set(&Shape::Choice(&KIND_NAMES)),
-            "The kinds of faults, by default all of them; `duplicate_request` strikes only tools that say \
-             `idempotentHint: true`, and `kill`, `kill_at_work` and `pause` only servers with a `command`.",
-        ),
-        key(
-            "durable",
-            Shape::Flag,
-            "Whether what a call writes has to outlive the server's process; by default a clean end and a new start tell. \
-             Without that, `kill` and `kill_at_work` strike nothing.",
-        ),
-        key(
-            "together",
-            Shape::Range(0, 8),
-            "The number of faults that strike calls in a row, of tools that say `idempotentHint: true`; with 0 or 1 each \
-             fault strikes alone.",
-        )
-        .default("3"),
-        key("calls", Shape::Range(1, 1_000_000), "The most calls that all cases together make of tools.").default("5000"),
-        key("seed", Shape::Whole, "The seed; the same seed draws the same sets of faults.").default("0"),
-        key("max_time", Shape::Timeout, "The time for each case.").default("60s"),
-    ]],
-};
-
-/// How tools are struck.
-#[derive(Debug, Clone)]
-struct Campaign {
-    /// Where it is written.
-    span: Span,
-    tools: ToolSelection,
-    faults: BTreeSet<FaultKind>,
-    /// Whether these are all there are, because none are named.
-    has_all_faults: bool,
-    /// How many faults strike calls in a row.
-    together: usize,
-    /// Whether data has to outlive the server; `None` where that is to be found out.
-    durable: Option<bool>,
-    /// The most calls in all.
-    calls: u64,
-    seed: u64,
-    max_time: Duration,
-    log: Arc<CampaignLog>,
+settings! {
+    /// Faults at calls of tools that may change data. Each call is one that a test of the suite makes, or a generated
+    /// one; `campaign: true` uses the defaults.
+    struct Campaign as "campaign", at span {
+        /// The tools: all by default, or a list of names and patterns such as `create_*`.
+        tools: ToolSelection,
+        /// The kinds of faults, by default all of them; `duplicate_request` strikes only tools that say
+        /// `idempotentHint: true`, and `kill`, `kill_at_work` and `pause` only servers with a `command`.
+        faults: BTreeSet<FaultKind>,
+        /// Whether what a call writes has to outlive the server's process; by default a clean end and a new start tell.
+        /// Without that, `kill` and `kill_at_work` strike nothing.
+        durable: Option<bool>,
+        /// The number of faults that strike calls in a row, of tools that say `idempotentHint: true`; with 0 or 1 each
+        /// fault strikes alone.
+        together: usize => range(0, 8) default("3"),
+        /// The most calls that all cases together make of tools.
+        calls: u64 => range(1, 1_000_000) default("5000"),
+        /// The seed; the same seed draws the same sets of faults.
+        seed: u64 => default("0"),
+        /// The time for each case.
+        max_time: Duration => default("60s"),
+    } with {
+        /// Whether the suite names no faults, so that all are tried.
+        has_all_faults: bool,
+        log: Arc<CampaignLog>,
+    }
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
@@ -104,23 +82,12 @@ fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
 }
 
 fn read_campaign(node: &Node) -> Option<Campaign> {
-    if !matches!(node.value, Value::Bool(true) | Value::Map(_)) {
-        return None;
+    let mut campaign = Campaign::read(node)?;
+    if campaign.faults.is_empty() {
+        campaign.has_all_faults = true;
+        campaign.faults = FaultKind::ALL.into();
     }
-    let faults: BTreeSet<FaultKind> =
-        texts(node.get("faults")).iter().filter_map(|word| word.value.parse().ok()).collect();
-    Some(Campaign {
-        span: node.span,
-        tools: selected_tools(node, "tools"),
-        has_all_faults: faults.is_empty(),
-        faults: if faults.is_empty() { FaultKind::ALL.into() } else { faults },
-        together: KEYS.whole(node, "together").and_then(|count| usize::try_from(count).ok()).unwrap_or_default(),
-        durable: node.get("durable").and_then(Node::flag),
-        calls: KEYS.whole(node, "calls").unwrap_or_default(),
-        seed: KEYS.whole(node, "seed").unwrap_or_default(),
-        max_time: KEYS.duration(node, "max_time").unwrap_or_default(),
-        log: Arc::default(),
-    })
+    Some(campaign)
 }
 
 /// The block of a campaign whose settings are YAML from the command line; its cases have their place at `span`.
@@ -131,7 +98,7 @@ fn read_campaign(node: &Node) -> Option<Campaign> {
 pub fn block_of_flags(settings: String, span: Span, sources: &mut Sources) -> Result<Block, Vec<Diagnostic>> {
     let id = sources.add(SourceFile::new("<flags>", settings));
     let node = parse(sources, id).map_err(|mistake| vec![mistake])?;
-    let found = check_shape(&node, &Shape::Object(&KEYS));
+    let found = check_shape(&node, &Shape::Object(&Campaign::KEYS));
     match read_campaign(&node) {
         Some(campaign) if found.is_empty() => Ok(Block {
             key: KIND.key.name,

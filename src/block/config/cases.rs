@@ -37,7 +37,7 @@ pub(crate) fn takes_settings(planner: &Planner<'_>) -> bool {
 
 fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &hints.tools, catalog);
-    cases.extend(planner.unknown_tools(template, &hints.ignore, catalog));
+    cases.extend(hints.ignore.iter().flat_map(|ignore| planner.unknown_tools(template, ignore, catalog)));
     let unknown = cases.len();
     for tool in catalog.tools.iter().filter(|tool| hints.tools.selects(&tool.name)) {
         let Some(hint) = Hint::of(tool) else { continue };

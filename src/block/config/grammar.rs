@@ -8,12 +8,10 @@ use super::{
 };
 use crate::plan::CaseSource;
 use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Node, Value};
 use crate::suite::grammar::STEP;
-use crate::suite::{
-    Action, AddedSettings, BlockReader, Step, TOOLS, duration, selected_tools, skip_reason, steps, texts,
-    tool_selection,
-};
+use crate::suite::{Action, AddedSettings, BlockReader, Step, duration, skip_reason, steps, texts};
 
 pub(crate) static KEYS: Object = Object {
     name: "config",
@@ -22,50 +20,16 @@ pub(crate) static KEYS: Object = Object {
     keys: &[&[
         key(
             "hints",
-            Shape::Either(&[Shape::Flag, Shape::Object(&HINTS)]),
+            Shape::Either(&[Shape::Flag, HintSettings::SHAPE]),
             "Calls tools with `readOnlyHint: true`, which must change nothing, and tools with `idempotentHint: true` twice, \
              the second time without effect.",
         ),
         key(
             "page_sizes",
-            Shape::Either(&[Shape::Flag, Shape::Object(&PAGE_SIZES)]),
+            Shape::Either(&[Shape::Flag, PageSizeSettings::SHAPE]),
             "Asks tools with a parameter such as `limit` or `page_size` for few items, of which they must not return more.",
         ),
         key("settings", Shape::NonEmpty(&Shape::List(&Shape::Object(&SETTING))), "Settings, and what they claim."),
-    ]],
-};
-
-static HINTS: Object = Object {
-    name: "hints",
-    doc: "Which tools are called, and where changes are looked for.",
-    keys: &[&[
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
-        key(
-            "ignore",
-            TOOLS,
-            "Tools whose answers are not compared, since they may differ after any call, such as a list of recent searches.",
-        ),
-        key(
-            "watch",
-            Shape::NonEmpty(&Shape::List(&Shape::Text)),
-            "Folders and files whose content must not change either, relative to the suite's file.",
-        ),
-        key("time", Shape::Timeout, "The time for each tool.").default("60s"),
-    ]],
-};
-
-static PAGE_SIZES: Object = Object {
-    name: "page_sizes",
-    doc: "Which tools are asked for pages, and which of their parameters is the size.",
-    keys: &[&[
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `list_*`."),
-        key(
-            "parameters",
-            Shape::NonEmpty(&Shape::List(&Shape::Text)),
-            "Names of parameters that are page sizes, beside those that are known, such as `limit`, `page_size`, `per_page` \
-             and `max_results`; with `count`, which is known, too, there are only warnings unless it is named here.",
-        ),
-        key("time", Shape::Timeout, "The time for each tool.").default("60s"),
     ]],
 };
 
@@ -198,29 +162,10 @@ pub(crate) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn 
     }
     let settings = settings.map(Node::items).unwrap_or_default();
     Some(Arc::new(ConfigSettings {
-        hints: hints.map(|hints| Arc::new(read_hints(hints))),
-        page_sizes: page_sizes.map(|sizes| Arc::new(read_page_sizes(sizes))),
+        hints: hints.and_then(HintSettings::read).map(Arc::new),
+        page_sizes: page_sizes.and_then(PageSizeSettings::read).map(Arc::new),
         settings: settings.iter().filter_map(|node| read_setting(node, reader)).map(Arc::new).collect(),
     }))
-}
-
-fn read_hints(node: &Node) -> HintSettings {
-    HintSettings {
-        span: node.span,
-        tools: selected_tools(node, "tools"),
-        ignore: tool_selection(node.get("ignore")),
-        watch: texts(node.get("watch")),
-        time: HINTS.duration(node, "time").unwrap_or_default(),
-    }
-}
-
-fn read_page_sizes(node: &Node) -> PageSizeSettings {
-    PageSizeSettings {
-        span: node.span,
-        tools: selected_tools(node, "tools"),
-        parameters: texts(node.get("parameters")).into_iter().map(|name| name.value).collect(),
-        time: PAGE_SIZES.duration(node, "time").unwrap_or_default(),
-    }
 }
 
 fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<ConfigSetting> {

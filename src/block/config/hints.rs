@@ -140,7 +140,8 @@ async fn look(
         let why = format!("the arguments of `{}` use a name that only a step captures", tool.name);
         return Err(because(Outcome::Skipped, Reason::NotApplicable(why)));
     };
-    let readers = readers(context, &|name| name != tool.name && !check.settings.ignore.selects(name));
+    let ignored = |name: &str| check.settings.ignore.as_ref().is_some_and(|ignore| ignore.selects(name));
+    let readers = readers(context, &|name| name != tool.name && !ignored(name));
     let opened = context.servers.open(OpenServer::FRESH).await;
     let session = opened.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
     let mut seen = HintSearch {

@@ -31,7 +31,7 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
-use crate::source::{Diagnostic, Located, Node, Span};
+use crate::source::{Diagnostic, Located, Node, Span, settings};
 use crate::suite::{AddedSettings, Server, Step, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
@@ -58,28 +58,31 @@ struct ConfigSettings {
     settings: Vec<Arc<ConfigSetting>>,
 }
 
-/// Which hints of which tools are checked, and how.
-#[derive(Debug, Clone)]
-struct HintSettings {
-    span: Span,
-    tools: ToolSelection,
-    /// Tools whose answers are not compared.
-    ignore: ToolSelection,
-    /// Folders and files whose content must not change, relative to the suite's file.
-    watch: Vec<Located<String>>,
-    /// The time for each tool.
-    time: Duration,
+settings! {
+    /// Which tools are called, and where changes are looked for.
+    struct HintSettings as "hints", at span {
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+        /// Tools whose answers are not compared, since they may differ after any call, such as a list of recent searches.
+        ignore: Option<ToolSelection>,
+        /// Folders and files whose content must not change either, relative to the suite's file.
+        watch: Vec<Located<String>> => shape(Shape::NonEmpty(&Shape::List(&Shape::Text))),
+        /// The time for each tool.
+        time: Duration => default("60s"),
+    }
 }
 
-/// The tools whose page sizes are checked, and how.
-#[derive(Debug, Clone)]
-struct PageSizeSettings {
-    span: Span,
-    tools: ToolSelection,
-    /// Names of parameters that are page sizes.
-    parameters: Vec<String>,
-    /// The time for each tool.
-    time: Duration,
+settings! {
+    /// Which tools are asked for pages, and which of their parameters is the size.
+    struct PageSizeSettings as "page_sizes", at span {
+        /// The tools: all by default, or a list of names and patterns such as `list_*`.
+        tools: ToolSelection,
+        /// Names of parameters that are page sizes, beside those that are known, such as `limit`, `page_size`, `per_page`
+        /// and `max_results`; with `count`, which is known, too, there are only warnings unless it is named here.
+        parameters: Vec<String> => shape(Shape::NonEmpty(&Shape::List(&Shape::Text))),
+        /// The time for each tool.
+        time: Duration => default("60s"),
+    }
 }
 
 /// A setting, and what it claims.

@@ -14,8 +14,9 @@ use super::Kind;
 use crate::drift::{self, NAMES};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
-use crate::source::Node;
-use crate::source::grammar::{Object, Shape, alternative, key, required};
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::settings::Setting;
+use crate::source::{Node, settings};
 use crate::suite::{BlockReader, NamePattern, SuiteSettings, TOOLS, ToolSelection, selected_tools};
 
 pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
@@ -41,24 +42,24 @@ static KEYS: Object = Object {
         .default("breaking"),
         key("answers", Shape::Flag, "Whether recorded calls are made again.").default("true"),
         key("tools", TOOLS, "The tools; all by default."),
-        key("ignore", Shape::List(&Shape::Object(&IGNORED)), "Intended changes."),
+        key("ignore", Vec::<IgnoredChange>::SHAPE, "Intended changes."),
     ]],
 };
 
-static IGNORED: Object = Object {
-    name: "an ignored change",
-    doc: "An intended change; if it has `at` and `what`, both must match.",
-    keys: &[&[
-        alternative(
-            "at",
-            Shape::Text,
-            "The path of the change, such as `tools/add/input/limit`; `*` matches any text.",
-        )
-        .cure("add `at: tools/add/*` or `what: tool-added`; otherwise every change would be ignored"),
-        alternative("what", Shape::Choice(NAMES), "The kind of change."),
-        required("reason", Shape::Text, "Why the change is intended."),
-    ]],
-};
+settings! {
+    /// An intended change; if it has `at` and `what`, both must match.
+    #[derive(PartialEq, Eq)]
+    struct IgnoredChange as "an ignored change" {
+        /// The path of the change, such as `tools/add/input/limit`; `*` matches any text.
+        at: Option<NamePattern> => alternative() cure(
+            "add `at: tools/add/*` or `what: tool-added`; otherwise every change would be ignored"
+        ),
+        /// The kind of change.
+        what: Option<String> => shape(Shape::Choice(NAMES)) alternative(),
+        /// Why the change is intended.
+        reason: String => required(),
+    }
+}
 
 /// Compares the server with a recording.
 #[derive(Debug, Clone)]
@@ -75,17 +76,6 @@ struct Differential {
     tools: ToolSelection,
     /// Changes that are meant.
     ignore: Vec<IgnoredChange>,
-}
-
-/// A change that is meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct IgnoredChange {
-    /// Where, as a pattern.
-    at: Option<NamePattern>,
-    /// The kind of change.
-    what: Option<String>,
-    /// Why.
-    reason: String,
 }
 
 impl IgnoredChange {
@@ -109,7 +99,6 @@ impl IgnoredChange {
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let snapshot = snapshot::read(node, reader);
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
-    let ignored = node.get("ignore").map(Node::items).unwrap_or_default();
     Some(Arc::new(Differential {
         file: text(node, "snapshot")?,
         snapshot: Arc::new(snapshot?),
@@ -120,14 +109,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
             .unwrap_or(drift::ChangeLevel::Breaking),
         replay_calls: node.get("answers").and_then(Node::flag) != Some(false),
         tools: selected_tools(node, "tools"),
-        ignore: ignored
-            .iter()
-            .map(|item| IgnoredChange {
-                at: item.get("at").and_then(Node::located_text).map(NamePattern::new),
-                what: text(item, "what"),
-                reason: text(item, "reason").unwrap_or_default(),
-            })
-            .collect(),
+        ignore: node.get("ignore").and_then(Setting::read).unwrap_or_default(),
     }))
 }
 

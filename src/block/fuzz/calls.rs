@@ -101,7 +101,7 @@ impl Calls {
         let own: BTreeSet<String> = nouns(name).collect();
         let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
         let related = (1..callees.len()).filter(is_related).collect();
-        Ok(Self { callees, tokens, wanted, related, draw, invalid: settings.invalid })
+        Ok(Self { callees, tokens, wanted, related, draw, invalid: settings.invalid.0 })
     }
 
     /// A pool for the answers of a session that begins with that call.

@@ -21,7 +21,7 @@ pub(crate) const JUDGES: [&str; 5] = [
 
 pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
-    cases.extend(planner.unknown_tools(template, &settings.block, catalog));
+    cases.extend(settings.block.iter().flat_map(|block| planner.unknown_tools(template, block, catalog)));
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();
     let called: Vec<&Tool> = selected.iter().copied().filter(|tool| kept(planner, settings, tool).is_none()).collect();
     let crashing_tools = Arc::default();
@@ -41,7 +41,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
 
 /// Why a tool is not called.
 fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
-    if settings.block.selects(&tool.name) {
+    if settings.excludes(&tool.name) {
         return Some(Reason::SkippedBySuite(format!("`{}` is blocked", tool.name)));
     }
     planner.left_out(tool)

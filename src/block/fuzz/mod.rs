@@ -27,91 +27,74 @@ use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
-use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Node, template};
-use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, duration, selected_tools, tool_selection};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Node, settings, template};
+use crate::suite::{BlockReader, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
-    key: key("fuzz", Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]), "Calls tools with generated arguments."),
+    key: key(
+        "fuzz",
+        Shape::Either(&[Shape::Flag, Shape::Object(&Fuzz::KEYS)]),
+        "Calls tools with generated arguments.",
+    ),
     probes: &["fuzz"],
     example: "fuzz: { cases: 100 }",
     read,
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "fuzz",
-    doc: "Generated calls: a case for each tool, each with servers of its own.",
-    keys: &[&[
-        key("seed", Shape::Whole, "The seed; the same seed gives the same calls.").default("0"),
-        key(
-            "cases",
-            Shape::Range(1, u64::MAX),
-            "The number of calls for each tool, by default 200 if no `time` is given.",
-        ),
-        key(
-            "time",
-            Shape::Timeout,
-            "The time for each tool, such as `30s`; with `cases`, the first limit ends the calls.",
-        ),
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
-        key("block", Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]), "Tools to exclude: names and patterns."),
-        key("in_flight", Shape::Range(1, 32), "The number of concurrent calls.").default("8"),
-        key(
-            "max_string",
-            Shape::Range(1, 16 << 20),
-            "The maximum length of texts in characters; many servers refuse very long messages.",
-        )
-        .default("4096"),
-        key("invalid", Shape::Share, "The share of calls that break the schema.").default("0.2"),
-    ]],
-};
-
-/// Generated calls.
-#[derive(Debug, Clone)]
-struct Fuzz {
-    /// Which tools.
-    tools: ToolSelection,
-    /// Tools that are not called, although they are selected.
-    block: ToolSelection,
-    /// The seed of all draws.
-    seed: u64,
-    /// How many calls for each tool; `None` where only the time counts.
-    cases: Option<u64>,
-    /// How long for each tool.
-    time: Option<Duration>,
-    /// How many calls are under way at a time.
-    in_flight: usize,
-    /// The longest text, in characters, where the schema does not ask for more.
-    max_string: usize,
-    /// How many of 100 calls break the schema.
-    invalid: u32,
+settings! {
+    /// Generated calls: a case for each tool, each with servers of its own.
+    struct Fuzz as "fuzz" {
+        /// The seed; the same seed gives the same calls.
+        seed: u64 => default("0"),
+        /// The number of calls for each tool, by default 200 if no `time` is given.
+        cases: Option<u64> => range(1, u64::MAX),
+        /// The time for each tool, such as `30s`; with `cases`, the first limit ends the calls.
+        time: Option<Duration>,
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+        /// Tools to exclude: names and patterns.
+        block: Option<ToolSelection> => shape(Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)])),
+        /// The number of concurrent calls.
+        in_flight: usize => range(1, 32) default("8"),
+        /// The maximum length of texts in characters; many servers refuse very long messages.
+        max_string: usize => range(1, 16 << 20) default("4096"),
+        /// The share of calls that break the schema.
+        invalid: Percent => default("0.2"),
+    }
 }
 
 impl Fuzz {
-    /// How many calls there are for each tool where nobody says.
+    /// The number of calls for each tool where neither `cases` nor `time` is given.
     const CASES: u64 = 200;
+
+    /// Whether a tool is not called, although it may be selected.
+    fn excludes(&self, tool: &str) -> bool {
+        self.block.as_ref().is_some_and(|block| block.selects(tool))
+    }
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let time = duration(node, "time");
-    let size = |key: &str| KEYS.whole(node, key).and_then(|n| usize::try_from(n).ok()).unwrap_or_default();
-    Some(Arc::new(Fuzz {
-        tools: selected_tools(node, "tools"),
-        block: tool_selection(node.get("block")),
-        seed: KEYS.whole(node, "seed").unwrap_or_default(),
-        cases: node.get("cases").and_then(Node::whole).or(if time.is_some() { None } else { Some(Fuzz::CASES) }),
-        time,
-        in_flight: size("in_flight"),
-        max_string: size("max_string"),
-        invalid: KEYS.value(node, "invalid").as_ref().map_or(0, percent),
-    }))
+    let mut fuzz = Fuzz::read(node)?;
+    if fuzz.time.is_none() {
+        fuzz.cases.get_or_insert(Fuzz::CASES);
+    }
+    Some(Arc::new(fuzz))
 }
 
-/// A share as how many of 100.
-fn percent(share: &Node) -> u32 {
-    let share = share.to_json().as_f64().unwrap_or_default();
-    (0..=100).find(|percent| f64::from(*percent) >= share * 100.0).unwrap_or(100)
+/// A share as a number of 100.
+#[derive(Debug, Clone, Copy)]
+struct Percent(u32);
+
+impl Setting for Percent {
+    const SHAPE: Shape = Shape::Share;
+
+    fn read(share: &Node) -> Option<Self> {
+        let share = share.to_json().as_f64()?;
+        Some(Self((0..=100).find(|percent| f64::from(*percent) >= share * 100.0).unwrap_or(100)))
+    }
 }
 
 impl SuiteSettings for Fuzz {
@@ -162,6 +145,6 @@ impl CaseSource for Fuzz {
     }
 
     fn calls(&self, tool: &str) -> bool {
-        self.tools.selects(tool) && !self.block.selects(tool)
+        self.tools.selects(tool) && !self.excludes(tool)
     }
 }

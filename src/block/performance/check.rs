@@ -165,7 +165,7 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, meas
     }
     let (title, mut log) = (format!("tools/call {tool}"), CheckLog::default());
     let mut result = CheckResult::new(Outcome::Passed);
-    let mut broken = load.bounds.broken(measurement, tool);
+    let mut broken = load.bounds().broken(measurement, tool);
     if let (Some(bounds), Some(growth)) = (&load.growth, &calls.growth) {
         broken.extend(bounds.broken(growth, tool));
     }

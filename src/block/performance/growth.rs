@@ -1,18 +1,22 @@
 //! The resources of a server's processes before and after many calls, and the bounds on their growth.
 
 use crate::event::Finding;
-use crate::source::Node;
+use crate::source::settings;
 use crate::transport::ProcessUsage;
 
 const MIB: u64 = 1024 * 1024;
 
-/// How much more may be held afterwards.
-#[derive(Debug)]
-pub(crate) struct GrowthBounds {
-    /// In MiB.
-    memory: Option<u64>,
-    files: Option<u64>,
-    processes: Option<u64>,
+settings! {
+    /// How much more all processes of the server may hold after the measured calls than after the warm-up; on Linux,
+    /// and for servers with a `command`.
+    pub(crate) struct GrowthBounds as "a bound on growth" {
+        /// Resident memory, in MiB.
+        memory_mib: Option<u64> => range(0, 1_000_000) alternative() cure("add for example `memory_mib: 50`"),
+        /// Open files, sockets and pipes.
+        files: Option<u64> => range(0, 1_000_000) alternative(),
+        /// Processes.
+        processes: Option<u64> => range(0, 1_000_000) alternative(),
+    }
 }
 
 /// The resources before and after so many calls.
@@ -24,16 +28,11 @@ pub(crate) struct Growth {
 }
 
 impl GrowthBounds {
-    pub(crate) fn read(node: &Node) -> Self {
-        let bound = |key: &str| node.get(key).and_then(|bound| bound.to_json().as_u64());
-        Self { memory: bound("memory_mib"), files: bound("files"), processes: bound("processes") }
-    }
-
     /// A finding for each bound that is broken.
     pub(crate) fn broken(&self, growth: &Growth, tool: &str) -> Vec<Finding> {
         let Growth { before, after, calls } = growth;
         let held = [
-            ("MiB of memory", self.memory, before.memory / MIB, after.memory / MIB),
+            ("MiB of memory", self.memory_mib, before.memory / MIB, after.memory / MIB),
             ("open files", self.files, before.files, after.files),
             ("processes", self.processes, before.processes, after.processes),
         ];
@@ -63,7 +62,7 @@ mod tests {
         let usage = |memory: u64, files, processes| ProcessUsage { memory: memory * MIB, files, processes };
         let growth = Growth { before: usage(10, 5, 1), after: usage(40, 8, 1), calls: 100 };
         let broken = |memory, files, processes| {
-            let found = GrowthBounds { memory, files, processes }.broken(&growth, "t");
+            let found = GrowthBounds { memory_mib: memory, files, processes }.broken(&growth, "t");
             found.into_iter().filter_map(|found| found.actual).collect::<Vec<_>>()
         };
         assert_eq!(broken(Some(30), Some(3), Some(0)), [""; 0]);

@@ -11,10 +11,24 @@ use super::KIND;
 use super::check::LoadCheck;
 use crate::event::{Cell, Finding, Section, SectionPart, SectionTable, Tone};
 use crate::plan::CheckContext;
-use crate::source::{Node, duration_text, parse_duration};
+use crate::source::{duration_text, settings};
 
 /// The figures of latency: the key, and of 100 calls, how many take no longer.
 const RANKS: [(&str, usize); 4] = [("p50", 50), ("p95", 95), ("p99", 99), ("max", 100)];
+
+settings! {
+    /// The longest time that a share of the calls may take, by nearest rank.
+    pub(crate) struct LatencyBounds as "a bound on latency" {
+        /// For half of the calls.
+        p50: Option<Duration> => alternative() cure("add for example `p95: 300ms`"),
+        /// For 95 of 100 calls.
+        p95: Option<Duration> => alternative(),
+        /// For 99 of 100 calls.
+        p99: Option<Duration> => alternative(),
+        /// For every call.
+        max: Option<Duration> => alternative(),
+    }
+}
 
 /// The bounds that a tool must keep.
 #[derive(Debug)]
@@ -26,13 +40,9 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn read(node: &Node) -> Self {
-        let latency = node.get("latency");
-        let bound = |(key, _)| latency?.get(key).and_then(Node::text).and_then(parse_duration);
-        Self {
-            latency: RANKS.map(bound),
-            calls_per_second: node.get("calls_per_second").and_then(|rate| rate.to_json().as_f64()),
-        }
+    pub(crate) fn new(latency: Option<&LatencyBounds>, calls_per_second: Option<f64>) -> Self {
+        let ranks = |bounds: &LatencyBounds| [bounds.p50, bounds.p95, bounds.p99, bounds.max];
+        Self { latency: latency.map(ranks).unwrap_or_default(), calls_per_second }
     }
 
     /// Whether there are any.
@@ -139,7 +149,7 @@ struct ToolFigures<'a> {
 impl Measurements {
     /// Adds the figures of a tool, in place of those of an earlier attempt.
     pub(crate) fn add(&self, context: &CheckContext<'_>, revision: &str, check: &LoadCheck, measurement: Measurement) {
-        let bounds = &check.load.bounds;
+        let bounds = &check.load.bounds();
         let measured = MeasuredTool {
             file: context.suite.file.clone(),
             server: context.server_name.to_owned(),

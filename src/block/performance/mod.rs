@@ -17,17 +17,18 @@ use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
-use crate::source::grammar::{Object, Shape, alternative, key};
-use crate::source::{Node, Span};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Node, settings};
+use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 
 use self::growth::GrowthBounds;
-use self::measurement::{Bounds, Measurements};
+use self::measurement::{Bounds, LatencyBounds, Measurements};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "performance",
-        Shape::Either(&[Shape::Object(&KEYS), Shape::List(&Shape::Object(&KEYS))]),
+        Shape::Either(&[Load::SHAPE, Shape::List(&Load::SHAPE)]),
         "Bounds on the latency and throughput of tools under load; a list has different bounds for different tools.",
     ),
     probes: &[],
@@ -36,51 +37,29 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "performance",
-    doc: "Calls each tool many times with valid arguments; a case fails if its tool breaks a bound.",
-    keys: &[&[
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
-        key("calls", Shape::Range(1, 10_000), "The number of measured calls for each tool.").default("100"),
-        key("time", Shape::Timeout, "The time for each tool; with `calls`, the first limit ends the calls.")
-            .default("10s"),
-        key("in_flight", Shape::Range(1, 32), "The number of concurrent calls.").default("1"),
-        key("warm_up", Shape::Range(0, 1_000), "The number of calls before the measurement, one after another.")
-            .default("3"),
-        alternative("latency", Shape::Object(&LATENCY), "The longest time that calls may take.").cure(
-            "add for example `latency: { p95: 300ms }` or `calls_per_second: 50`; without a bound nothing can fail",
+settings! {
+    /// Calls each tool many times with valid arguments; a case fails if its tool breaks a bound.
+    pub(crate) struct Load as "performance", at span {
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+        /// The number of measured calls for each tool.
+        calls: usize => range(1, 10_000) default("100"),
+        /// The time for each tool; with `calls`, the first limit ends the calls.
+        time: Duration => default("10s"),
+        /// The number of concurrent calls.
+        in_flight: usize => range(1, 32) default("1"),
+        /// The number of calls before the measurement, one after another.
+        warm_up: usize => range(0, 1_000) default("3"),
+        /// The longest time that calls may take.
+        latency: Option<LatencyBounds> => alternative() cure(
+            "add for example `latency: { p95: 300ms }` or `calls_per_second: 50`; without a bound nothing can fail"
         ),
-        alternative("growth", Shape::Object(&GROWTH), "How much more the server's processes may hold after the calls."),
-        alternative(
-            "calls_per_second",
-            Shape::Range(1, u64::MAX),
-            "The smallest number of calls that must be served each second.",
-        ),
-    ]],
-};
-
-static GROWTH: Object = Object {
-    name: "a bound on growth",
-    doc: "How much more all processes of the server may hold after the measured calls than after the warm-up; on Linux, \
-          and for servers with a `command`.",
-    keys: &[&[
-        alternative("memory_mib", Shape::Range(0, 1_000_000), "Resident memory, in MiB.")
-            .cure("add for example `memory_mib: 50`"),
-        alternative("files", Shape::Range(0, 1_000_000), "Open files, sockets and pipes."),
-        alternative("processes", Shape::Range(0, 1_000_000), "Processes."),
-    ]],
-};
-
-static LATENCY: Object = Object {
-    name: "a bound on latency",
-    doc: "The longest time that a share of the calls may take, by nearest rank.",
-    keys: &[&[
-        alternative("p50", Shape::Timeout, "For half of the calls.").cure("add for example `p95: 300ms`"),
-        alternative("p95", Shape::Timeout, "For 95 of 100 calls."),
-        alternative("p99", Shape::Timeout, "For 99 of 100 calls."),
-        alternative("max", Shape::Timeout, "For every call."),
-    ]],
-};
+        /// How much more the server's processes may hold after the calls.
+        growth: Option<GrowthBounds> => alternative(),
+        /// The smallest number of calls that must be served each second.
+        calls_per_second: Option<f64> => range(1, u64::MAX) alternative(),
+    }
+}
 
 /// Loads, each with tools and bounds.
 #[derive(Debug)]
@@ -90,48 +69,27 @@ struct Performance {
     measurements: Arc<Measurements>,
 }
 
-/// How tools are called, and the bounds that they must keep.
-#[derive(Debug)]
-pub(crate) struct Load {
-    /// The bounds, as they are written.
-    span: Span,
-    tools: ToolSelection,
-    /// How many calls of each tool are measured.
-    calls: usize,
-    /// How long each tool is called.
-    time: Duration,
-    in_flight: usize,
-    warm_up: usize,
-    bounds: Bounds,
-    /// Where it is bounded.
-    growth: Option<GrowthBounds>,
-}
-
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
-    let loads = written.iter().map(|load| Arc::new(read_load(load))).collect();
+    let loads = written.iter().filter_map(read_load).collect();
     Some(Arc::new(Performance { loads, measurements: Arc::default() }))
 }
 
-fn read_load(node: &Node) -> Load {
-    let size = |key: &str| KEYS.whole(node, key).and_then(|number| usize::try_from(number).ok()).unwrap_or_default();
+fn read_load(node: &Node) -> Option<Arc<Load>> {
+    let load = Load::read(node)?;
+    // Messages quote the bound, not the whole block.
     let bound = ["latency", "calls_per_second", "growth"].into_iter().find_map(|key| node.get(key));
-    Load {
-        span: bound.unwrap_or(node).span,
-        tools: selected_tools(node, "tools"),
-        calls: size("calls"),
-        time: KEYS.duration(node, "time").unwrap_or_default(),
-        in_flight: size("in_flight"),
-        warm_up: size("warm_up"),
-        bounds: Bounds::read(node),
-        growth: node.get("growth").map(GrowthBounds::read),
-    }
+    Some(Arc::new(Load { span: bound.unwrap_or(node).span, ..load }))
 }
 
 impl Load {
+    fn bounds(&self) -> Bounds {
+        Bounds::new(self.latency.as_ref(), self.calls_per_second)
+    }
+
     /// The variants that its bounds judge.
     fn judges(&self) -> impl Iterator<Item = &'static str> {
-        let slow = self.bounds.are_any().then_some("TIMEOUT-SLOW");
+        let slow = self.bounds().are_any().then_some("TIMEOUT-SLOW");
         slow.into_iter().chain(self.growth.as_ref().map(|_| "STATE-RESOURCE-LEAK"))
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn cases(
     catalog: &Catalog,
 ) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
-    cases.extend(planner.unknown_tools(template, &settings.fetches, catalog));
+    cases.extend(settings.fetches.iter().flat_map(|fetches| planner.unknown_tools(template, fetches, catalog)));
     let titled = |title: &str, subject: &str, judges: &[&str], body: Body| {
         let name = [&template.name, title, subject].map(str::to_owned).join(": ");
         let mut case = planner.case(name.trim_end_matches(": "), None, settings.span, body);
@@ -32,7 +32,7 @@ pub(crate) fn cases(
         case
     };
     let case = |pack: AttackPack, subject: &str, body| titled(pack.title(), subject, pack.judges(), body);
-    if settings.scans {
+    if settings.scan {
         let check = Body::Check(Arc::new(InstructionsCheck));
         cases.push(titled("instructions of the server", "", &["SECURITY-TOOL-POISONING"], check));
     }
@@ -63,7 +63,10 @@ fn check_of_tool(settings: &Arc<SecuritySettings>, pack: AttackPack, tool: &Tool
         {
             Some(Arc::new(ExecutionCheck { settings, tool: name }))
         }
-        AttackPack::Ssrf if !settings.fetches.selects(&name) && parameters.iter().any(is_address) => {
+        AttackPack::Ssrf
+            if !settings.fetches.as_ref().is_some_and(|fetches| fetches.selects(&name))
+                && parameters.iter().any(is_address) =>
+        {
             Some(Arc::new(FetchCheck { settings, tool: Some(name) }))
         }
         AttackPack::Exhaustion => Some(Arc::new(ExhaustionCheck { settings, tool: name })),

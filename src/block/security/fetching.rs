@@ -101,7 +101,7 @@ async fn run(check: &FetchCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(probed) => probed,
         Err(result) => return *result,
     };
-    let forbids = check.settings.forbids_loopback;
+    let forbids = check.settings.forbid_loopback;
     let mut search = FetchSearch { probed: &mut probed, listener: &listener, forbids, canaries: Canaries::random() };
     let halt = match check.tool {
         Some(_) => search.in_tool().await,

@@ -32,14 +32,15 @@ use super::Kind;
 use crate::check::CheckLimits;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Located, Node, Span, Value};
-use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, selected_tools, texts, tool_selection};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, choice, settings};
+use crate::suite::{BlockReader, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "security",
-        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        Shape::Either(&[Shape::Flag, Shape::Object(&SecuritySettings::KEYS)]),
         "Tries known attacks on the server, and looks for secrets and for instructions to the model in its answers.",
     ),
     probes: &["security"],
@@ -48,76 +49,51 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "security",
-    doc: "Known attacks on the server, and searches of its answers; `security: true` makes all of them that need no \
-          further word.",
-    keys: &[&[
-        key("scan", Shape::Flag, "Whether to look for instructions to the model, as the pack `prompt-injection` does, and in the `instructions` of \
-             the server.")
-            .default("true"),
-        key(
-            "packs",
-            Shape::Set(&Shape::Choice(&["exhaustion", "injection", "path-traversal", "secrets", "ssrf"])),
-            "The attacks; by default `injection`, `path-traversal` and `secrets`. `ssrf` gives addresses of this machine \
-             to tools that take addresses, and warns of those that follow them. `exhaustion` sends arguments that use up \
-             a careless server, so that others who use it notice.",
-        )
-        .cure(
+settings! {
+    /// Known attacks on the server, and searches of its answers; `security: true` makes all of them that need no
+    /// further word.
+    struct SecuritySettings as "security", at span {
+        /// Whether to look for instructions to the model, as the pack `prompt-injection` does, and in the `instructions`
+        /// of the server.
+        scan: bool => default("true"),
+        /// The attacks; by default `injection`, `path-traversal` and `secrets`. `ssrf` gives addresses of this machine
+        /// to tools that take addresses, and warns of those that follow them. `exhaustion` sends arguments that use up
+        /// a careless server, so that others who use it notice.
+        packs: BTreeSet<AttackPack> => cure(
             "choose from `exhaustion`, `injection`, `path-traversal`, `secrets` and `ssrf`; `scan: true` runs the pack \
-             `prompt-injection`, and `include: [builtin:packs/NAME]` any other",
+             `prompt-injection`, and `include: [builtin:packs/NAME]` any other"
         ),
-        key(
-            "root",
-            Shape::Text,
-            "The folder that tools may use, relative to the suite's file. A folder with a canary is made beside it for \
-             the time of a case, and tools must not get there; on a server with `scratch: true`, a symbolic link to it is \
-             made in the folder. By default the first of the client's roots, for a server that asks for them.",
-        ),
-        key(
-            "forbid_loopback",
-            Shape::Flag,
-            "Whether tools must not fetch from this machine, so that one that does fails; otherwise it is a warning.",
-        )
-        .default("false"),
-        key("fetches", TOOLS, "Tools that are meant to fetch any address. Names and patterns such as `fetch_*`."),
-        key(
-            "tools",
-            TOOLS,
-            "The tools that are attacked: all by default, or a list of names and patterns. A tool that is meant to run \
-             commands is left alone unless its name is in the list.",
-        ),
-        key("time", Shape::Timeout, "The time for the attacks of one kind on one tool.").default("60s"),
-    ]],
-};
+        /// The folder that tools may use, relative to the suite's file. A folder with a canary is made beside it for
+        /// the time of a case, and tools must not get there; on a server with `scratch: true`, a symbolic link to it is
+        /// made in the folder. By default the first of the client's roots, for a server that asks for them.
+        root: Option<Node> => shape(Shape::Text),
+        /// Whether tools must not fetch from this machine, so that one that does fails; otherwise it is a warning.
+        forbid_loopback: bool => default("false"),
+        /// Tools that are meant to fetch any address. Names and patterns such as `fetch_*`.
+        fetches: Option<ToolSelection>,
+        /// The tools that are attacked: all by default, or a list of names and patterns. A tool that is meant to run
+        /// commands is left alone unless its name is in the list.
+        tools: ToolSelection,
+        /// The time for the attacks of one kind on one tool.
+        time: Duration => default("60s"),
+    }
+}
 
 /// The built-in suite behind `scan`.
 const SCAN: &str = "builtin:packs/prompt-injection";
 
-/// Attacks of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum AttackPack {
-    Exhaustion,
-    Injection,
-    PathTraversal,
-    Secrets,
-    Ssrf,
+choice! {
+    /// Attacks of one kind.
+    enum AttackPack {
+        Exhaustion = "exhaustion",
+        Injection = "injection",
+        PathTraversal = "path-traversal",
+        Secrets = "secrets",
+        Ssrf = "ssrf",
+    }
 }
 
 impl AttackPack {
-    const ALL: [Self; 5] = [Self::Exhaustion, Self::Injection, Self::PathTraversal, Self::Secrets, Self::Ssrf];
-
-    /// The word in suites.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Exhaustion => "exhaustion",
-            Self::Injection => "injection",
-            Self::PathTraversal => "path-traversal",
-            Self::Secrets => "secrets",
-            Self::Ssrf => "ssrf",
-        }
-    }
-
     /// The built-in suite with its properties.
     fn suite(self) -> Option<&'static str> {
         match self {
@@ -152,22 +128,6 @@ impl AttackPack {
     }
 }
 
-/// The attacks of a suite.
-#[derive(Debug, Clone)]
-struct SecuritySettings {
-    span: Span,
-    /// Whether texts are searched for instructions to the model.
-    scans: bool,
-    packs: BTreeSet<AttackPack>,
-    /// The folder that tools may use, unfilled; `None` for the client's roots.
-    root: Option<Node>,
-    forbids_loopback: bool,
-    /// Tools that are meant to fetch any address.
-    fetches: ToolSelection,
-    tools: ToolSelection,
-    time: Duration,
-}
-
 impl SecuritySettings {
     /// Whether the suite asks for a tool by its very name.
     fn names(&self, tool: &str) -> bool {
@@ -182,31 +142,16 @@ impl SecuritySettings {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    if !matches!(node.value, Value::Bool(true) | Value::Map(_)) {
-        return None;
+    let mut settings = SecuritySettings::read(node)?;
+    if settings.packs.is_empty() {
+        settings.packs = [AttackPack::Injection, AttackPack::PathTraversal, AttackPack::Secrets].into();
     }
-    let asked = texts(node.get("packs"));
-    let is_asked = |pack: &AttackPack| {
-        let is_default = asked.is_empty() && ![AttackPack::Exhaustion, AttackPack::Ssrf].contains(pack);
-        is_default || asked.iter().any(|word| word.value == pack.as_str())
-    };
-    let packs: BTreeSet<AttackPack> = AttackPack::ALL.into_iter().filter(is_asked).collect();
-    let has_scan = KEYS.value(node, "scan").and_then(|scan| scan.flag()) == Some(true);
-    report_useless(node, &packs, reader);
-    let suites = packs.iter().filter_map(|pack| pack.suite());
-    for suite in has_scan.then_some(SCAN).into_iter().chain(suites) {
+    report_useless(node, &settings.packs, reader);
+    let suites = settings.packs.iter().filter_map(|pack| pack.suite());
+    for suite in settings.scan.then_some(SCAN).into_iter().chain(suites) {
         reader.add_suite(&Located { value: suite.to_owned(), span: node.span }, KIND.probes);
     }
-    Some(Arc::new(SecuritySettings {
-        span: node.span,
-        scans: has_scan,
-        packs,
-        root: node.get("root").cloned(),
-        forbids_loopback: KEYS.value(node, "forbid_loopback").and_then(|flag| flag.flag()) == Some(true),
-        fetches: tool_selection(node.get("fetches")),
-        tools: selected_tools(node, "tools"),
-        time: KEYS.duration(node, "time").unwrap_or_default(),
-    }))
+    Some(Arc::new(settings))
 }
 
 /// Reports keys that are about a pack that does not run.

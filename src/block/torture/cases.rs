@@ -95,13 +95,13 @@ fn may_write(settings: &Torture, tool: &Tool) -> bool {
 
 /// Why a tool, or a read that it is paired with, is not called.
 fn refusal(planner: &Planner<'_>, settings: &Torture, tool: &Tool, catalog: &Catalog) -> Option<Reason> {
-    let reads = settings.pair(&tool.name).map(|pair| &pair.reads);
+    let reads = settings.pair(&tool.name).map(|pair| &pair.read);
     let paired = reads.into_iter().flatten().filter_map(|read| catalog.tool(&read.value));
     std::iter::once(tool).chain(paired).find_map(|tool| planner.left_out(tool))
 }
 
 fn names(pair: &WritePair) -> impl Iterator<Item = Located<String>> {
-    std::iter::once(&pair.write).chain(&pair.reads).cloned()
+    std::iter::once(&pair.write).chain(&pair.read).cloned()
 }
 
 fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: bool, catalog: &Catalog) -> Body {

@@ -66,7 +66,7 @@ impl Read {
     pub(crate) fn candidates(context: &CheckContext<'_>, settings: &Torture, tool: &str) -> Vec<Self> {
         let pair = settings.pair(tool);
         let is_meant = |read: &&Tool| match pair {
-            Some(WritePair { reads, .. }) => reads.iter().any(|name| name.value == read.name),
+            Some(WritePair { read: reads, .. }) => reads.iter().any(|name| name.value == read.name),
             None => read.name != tool && read.only_reads() && !read.is_task_only(),
         };
         let tools: Vec<&Tool> = context.catalog.tools.iter().filter(is_meant).collect();

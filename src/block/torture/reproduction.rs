@@ -63,7 +63,7 @@ pub(crate) fn reproduction(
         block["tools"] = json!([tool]);
     }
     if let Some(pair) = tool.and_then(|tool| settings.pair(tool)) {
-        let reads: Vec<&str> = pair.reads.iter().map(|read| read.value.as_str()).collect();
+        let reads: Vec<&str> = pair.read.iter().map(|read| read.value.as_str()).collect();
         block["pairs"] = json!([{"write": tool, "read": reads}]);
     }
     let arguments: Map<String, Value> =

@@ -145,7 +145,7 @@ impl WriteStudy<'_> {
                 "no tool that only reads, and no resource, shows what `{tool}` writes; name one with `pairs`"
             )),
             (true, Some(pair)) => {
-                let names: Vec<String> = pair.reads.iter().map(|read| format!("`{}`", read.value)).collect();
+                let names: Vec<String> = pair.read.iter().map(|read| format!("`{}`", read.value)).collect();
                 CheckResult::inconclusive(format!("a single write of `{tool}` is not shown by {}", names.join(" or ")))
             }
         }))

@@ -17,10 +17,10 @@ use std::time::Duration;
 use crate::source::{Located, Node, Span, parse_duration};
 
 pub(crate) use self::rule::level;
-pub(crate) use self::server::{answers, run_options, servers};
+pub(crate) use self::server::servers;
 pub(crate) use self::step::steps;
 pub(crate) use self::step::steps_around;
-pub(crate) use self::test::{NamedFaults, injected, named_faults, recovery, skip_reason, test};
+pub(crate) use self::test::{NamedFaults, injected, named_faults, skip_reason, test};
 pub(crate) use self::tools::{selected_tools, tool_selection};
 
 /// The texts of a list.

@@ -42,7 +42,7 @@ fn also_broken(rule: &Node) -> Vec<(String, Node)> {
     variants.map(|(name, faults)| (name.value.clone(), faults.clone())).collect()
 }
 
-/// How binding something must be.
+/// Reads a level.
 pub(crate) fn level(node: &Node, default: Level) -> Level {
     match node.get("level").and_then(Node::text) {
         Some("must") => Level::Must,
@@ -96,7 +96,7 @@ pub(crate) fn scans(node: &Node) -> Vec<Located<String>> {
     scan.located_text().map_or_else(|| texts(Some(scan)), |one| vec![one])
 }
 
-/// Whether the session of a test begins with a handshake.
+/// Reads the beginning of the session of a test.
 pub(crate) fn handshake(node: &Node) -> Handshake {
     if node.get("handshake").and_then(Node::flag) == Some(false) { Handshake::Skip } else { Handshake::Perform }
 }

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use super::{duration, flag, retries, texts};
+use super::{flag, texts};
+use crate::source::settings::Setting;
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
-use crate::suite::model::{
-    Answers, Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser, Order, Protocol, RestartPolicy,
-    RunOptions, Server, Target,
-};
+use crate::suite::model::{Auth, Http, HttpCredentials, HttpFlavour, HttpUser, Protocol, Server, Target};
 use crate::wire::{Revision, address};
 
 pub(crate) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
@@ -114,20 +112,14 @@ fn auth(holder: &Node, found: &mut Vec<Diagnostic>) -> Option<Auth> {
     if let Some(token) = node.get("bearer") {
         return Some(Auth::Bearer(token.clone()));
     }
-    let node = node.get("client_credentials")?;
-    Some(Auth::ClientCredentials(Box::new(ClientCredentials {
-        issuer: node.get("issuer").cloned(),
-        token_url: node.get("token_url").cloned(),
-        client_id: node.get("client_id")?.clone(),
-        client_secret: node.get("client_secret")?.clone(),
-        scopes: node.get("scopes").map(Node::items).unwrap_or_default().to_vec(),
-        resource: node.get("resource").cloned(),
-    })))
+    node.get("client_credentials")
+        .and_then(Setting::read)
+        .map(|credentials| Auth::ClientCredentials(Box::new(credentials)))
 }
 
 impl Server {
-    /// A server that no suite names: whoever runs the suite has it.
-    pub fn given(span: Span) -> Self {
+    /// A server that the caller of the suite provides.
+    pub fn external(span: Span) -> Self {
         Self {
             span,
             target: Target::Builtin("given".to_owned()),
@@ -165,29 +157,4 @@ fn protocols(node: Option<&Node>) -> Vec<Protocol> {
     let words = if node.text().is_some() { std::slice::from_ref(node) } else { node.items() };
     let words = words.iter().filter_map(Node::text);
     words.map(|word| Revision::parse(word).map_or(Protocol::Auto, Protocol::Fixed)).collect()
-}
-
-pub(crate) fn run_options(node: Option<&Node>) -> RunOptions {
-    let Some(node) = node else { return RunOptions::default() };
-    RunOptions {
-        restart_policy: match node.get("restart_policy").and_then(Node::text) {
-            Some("per_test") => RestartPolicy::PerTest,
-            Some("never") => RestartPolicy::Never,
-            _ => RestartPolicy::PerSuite,
-        },
-        parallel: node.get("parallel").and_then(Node::whole).and_then(|n| usize::try_from(n).ok()),
-        timeout: duration(node, "timeout"),
-        request_timeout: duration(node, "request_timeout"),
-        start_timeout: duration(node, "start_timeout"),
-        retries: retries(node).unwrap_or(0),
-        order: match node.get("order").and_then(Node::text) {
-            Some("shuffled") => Order::Shuffled,
-            _ => Order::Declared,
-        },
-    }
-}
-
-pub(crate) fn answers(node: Option<&Node>) -> Answers {
-    let get = |key: &str| node.and_then(|node| node.get(key)).cloned();
-    Answers { sampling: get("sampling"), elicitation: get("elicitation"), roots: get("roots") }
 }

@@ -11,7 +11,7 @@ use crate::suite::snapshot::{Per, Snapshot};
 /// The longest name in bytes; a row, a server and an ending are still to come, and file systems end at 255.
 const LONGEST: usize = 80;
 
-/// Whether a step asks for a comparison, however badly.
+/// Returns true if a step asks for a comparison, even a malformed one.
 pub(crate) fn is_asked(step: &Node) -> bool {
     step.get("snapshot").is_some_and(|settings| settings.flag() != Some(false))
 }

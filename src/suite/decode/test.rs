@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::server::answers;
 use super::step::{step, steps as steps_of, steps_around, unsnapped_steps};
-use super::{duration, retries, rule, texts};
+use super::{retries, rule, texts};
 use crate::fault::{Fault, decode_named};
+use crate::source::settings::Setting;
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Node, did_you_mean, grammar};
-use crate::suite::model::{ForEach, Loop, Recovery, RecoveryLimit, Step, Test};
+use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// The faults of a suite by name.
 pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
@@ -50,15 +50,6 @@ pub(crate) fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Ve
     injected
 }
 
-/// Reads a `recovery:`.
-pub(crate) fn recovery(node: &Node) -> Option<Recovery> {
-    let limit = |key: &str| {
-        let calls = node.get(key).and_then(Node::whole).and_then(|calls| usize::try_from(calls).ok());
-        calls.map(RecoveryLimit::Calls).or_else(|| duration(node, key).map(RecoveryLimit::Time))
-    };
-    Some(Recovery { detected: limit("detected"), within: limit("within")?, span: node.span })
-}
-
 /// The steps after the faults have ended; the first ends them.
 fn verified(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
     let mut steps = unsnapped_steps(node, "verify", found);
@@ -95,12 +86,12 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
         rows: Vec::new(),
         for_each: for_each(node, found),
         output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
-        answers: answers(node.get("answers")),
+        answers: node.get("answers").and_then(Setting::read).unwrap_or_default(),
         judges: texts(node.get("judges")),
         probes: &[],
         retries: retries(node),
         inject: injected(node.get("inject"), faults, found),
-        recovery: node.get("recovery").and_then(recovery),
+        recovery: node.get("recovery").and_then(Setting::read),
         verify: verified(node, found),
     })
 }

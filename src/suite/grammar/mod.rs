@@ -9,13 +9,16 @@ mod step;
 mod test;
 
 use crate::source::grammar::{Key, Shape, key, required};
+use crate::source::settings::Setting;
+use crate::suite::model::{Answers, RunOptions};
 
 pub(crate) use self::raw::{CANCEL, HTTP, SEND};
 
 pub use self::rule::{NEED_KEYS, RULE_KEY};
+pub(crate) use self::server::RETRIES;
 pub use self::step::{STEP, STEP_KEYS};
+pub(crate) use self::test::INJECTED;
 pub use self::test::TEST_KEYS;
-pub(crate) use self::test::{INJECTED, RECOVERY};
 
 /// The keys of a suite file, but for its tests and blocks.
 pub static SUITE_KEYS: &[Key] = &[
@@ -33,10 +36,10 @@ pub static SUITE_KEYS: &[Key] = &[
         "The servers under test by name; every test runs once on each unless it names one.",
     )
     .choice("servers"),
-    key("run_options", Shape::Object(&server::RUN_OPTIONS), "How the cases are run."),
+    key("run_options", RunOptions::SHAPE, "How the cases are run."),
     key(
         "answers",
-        Shape::Object(&server::ANSWERS),
+        Answers::SHAPE,
         "The answers of the client when the server asks; without an answer, the client declines.",
     ),
     key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),

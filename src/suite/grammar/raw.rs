@@ -17,7 +17,7 @@ static HEADER_VALUE: Shape = Shape::Either(&[Shape::Text, Shape::Number, Shape::
 static HEADER: Shape =
     Shape::Either(&[Shape::Text, Shape::Number, Shape::Object(&BYTES), Shape::List(&HEADER_VALUE), Shape::Null]);
 
-/// How bytes are cut into separate writes.
+/// The cuts between separate writes.
 static CUTS: &[Key] = &[
     key("split", Shape::List(&Shape::Whole), "Writes the bytes in pieces, cut at these offsets.").choice("cuts"),
     key("every", Shape::Range(1, u64::MAX), "Writes the bytes in pieces of this size.").choice("cuts"),

@@ -1,7 +1,8 @@
 //! Servers, run options and answers.
 
-use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
-use crate::suite::model::MOST_PARALLEL;
+use crate::source::grammar::{Object, Shape, alternative, key};
+use crate::source::settings::Setting;
+use crate::suite::model::ClientCredentials;
 
 pub(crate) static SERVER: Object = Object {
     name: "a server",
@@ -74,7 +75,7 @@ pub(crate) static SERVER: Object = Object {
     ]],
 };
 
-/// How mcprove starts a server itself; a built-in one may take the place of a command for a while.
+/// Keys of servers that mcprove starts; a built-in one may take the place of a command for a while.
 const PROCESS: &[&str] = &["command", "builtin"];
 
 static AUTH: Object = Object {
@@ -86,7 +87,7 @@ static AUTH: Object = Object {
             .cure("write for example `auth: { bearer: \"{{ env.TOKEN }}\" }`"),
         alternative(
             "client_credentials",
-            Shape::Object(&CLIENT_CREDENTIALS),
+            ClientCredentials::SHAPE,
             "Fetches a token with the client credentials grant of OAuth, once, and again after the server refused one.",
         )
         .choice("token"),
@@ -106,24 +107,6 @@ static USER: Object = Object {
     ]],
 };
 
-static CLIENT_CREDENTIALS: Object = Object {
-    name: "client_credentials",
-    doc: "The parameters for an authorization server. Without `issuer` and `token_url` the tested server names it.",
-    keys: &[&[
-        key("issuer", Shape::Text, "The authorization server; its metadata have the token endpoint.")
-            .choice("endpoint"),
-        key("token_url", Shape::Text, "The token endpoint, if metadata do not name it.").choice("endpoint"),
-        required("client_id", Shape::Text, "The id of the client."),
-        required(
-            "client_secret",
-            Shape::Text,
-            "The secret of the client; it appears in no output, nor does the token.",
-        ),
-        key("scopes", Shape::List(&Shape::Text), "The scopes of the token; by default those that the server requires."),
-        key("resource", Shape::Text, "The resource that the token is for; by default the `url` of the server."),
-    ]],
-};
-
 static TLS: Object = Object {
     name: "tls",
     doc: "How the certificate of an `https` server is checked.",
@@ -138,57 +121,5 @@ const REVISIONS: &[&str] = &["auto", "2024-11-05", "2025-03-26", "2025-06-18", "
 
 static SCALAR: Shape = Shape::Either(&[Shape::Text, Shape::Number, Shape::Flag]);
 
-pub(crate) static RUN_OPTIONS: Object =
-    Object { name: "run_options", doc: "How the cases are run.", keys: &[RUN_OPTION_KEYS] };
-
-static RUN_OPTION_KEYS: &[Key] = &[
-    key(
-        "restart_policy",
-        Shape::Choice(&["per_suite", "per_test", "never"]),
-        "`per_suite` shares one session, `per_test` gives every case a fresh server, or a fresh session if the server has a `url` and no `command`, and `never` does not restart a crashed server.",
-    )
-    .default("per_suite"),
-    key(
-        "parallel",
-        Shape::Range(1, MOST_PARALLEL as u64),
-        "The number of cases that run at a time. By default hand-written cases run one after another, and as many generated ones as there are processors.",
-    ),
-    key("timeout", Shape::Timeout, "The time that a case may take.").default("30s"),
-    key("request_timeout", Shape::Timeout, "The time that one request may take; while a request with `progress` and without a `timeout` of its own reports \
-         progress, it begins anew.").default("10s"),
-    key("start_timeout", Shape::Timeout, "The time that a server may take to start and shake hands.").default("30s"),
-    key("retries", RETRIES, "The number of retries of a failed case; a case that passes then is flaky.").default("0"),
-    key(
-        "order",
-        Shape::Choice(&["declared", "shuffled"]),
-        "The order of the cases: as written, or shuffled with a seed, which the run prints and `--shuffle=SEED` repeats.",
-    )
-    .default("declared"),
-];
-
-/// How often something is retried.
+/// The number of retries.
 pub(crate) const RETRIES: Shape = Shape::Range(0, 1000);
-
-pub(crate) static ANSWERS: Object = Object {
-    name: "answers",
-    doc: "The answers of the client when the server asks.",
-    keys: &[&[
-        key(
-            "sampling",
-            ANSWER,
-            "The result of `sampling/createMessage`, or its text; a list has one answer per request.",
-        ),
-        key(
-            "elicitation",
-            ANSWER,
-            "The result of `elicitation/create`, or the content of an accepted form; a list has one answer per request.",
-        ),
-        key(
-            "roots",
-            Shape::List(&Shape::Any),
-            "The roots: folders, relative to the suite's file, URIs, or `{ uri, name }`.",
-        ),
-    ]],
-};
-
-const ANSWER: Shape = Shape::Any;

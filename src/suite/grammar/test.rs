@@ -1,9 +1,11 @@
 //! Tests.
 
 use crate::fault::UNNAMED;
-use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
+use crate::source::grammar::{Key, Shape, alternative, key, required};
+use crate::source::settings::Setting;
+use crate::suite::model::{Answers, Recovery};
 
-use super::server::{ANSWERS, RETRIES};
+use super::server::RETRIES;
 use super::step::STEP;
 
 /// The keys of a test, but for those of a rule, of a single step and of blocks.
@@ -34,7 +36,7 @@ pub static TEST_KEYS: &[Key] = &[
         Shape::Flag,
         "Checks the structured content of every call against the tool's declared schema.",
     ),
-    key("answers", Shape::Object(&ANSWERS), "The answers of the client in this test; it gets a session of its own."),
+    key("answers", Answers::SHAPE, "The answers of the client in this test; it gets a session of its own."),
     key(
         "judges",
         Shape::List(&Shape::Text),
@@ -48,7 +50,7 @@ pub static TEST_KEYS: &[Key] = &[
     ),
     key(
         "recovery",
-        Shape::Object(&RECOVERY),
+        Recovery::SHAPE,
         "How soon calls of tools must fail visibly after a fault, and be served again after the last one.",
     )
     .beside(&["inject"]),
@@ -63,23 +65,3 @@ pub static TEST_KEYS: &[Key] = &[
 /// The faults of an `inject:` list: names of `faults`, or faults of its own.
 pub(crate) const INJECTED: Shape =
     Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&UNNAMED)])));
-
-/// The grammar of `recovery:`.
-pub(crate) static RECOVERY: Object = Object {
-    name: "a recovery",
-    doc: "Calls of tools, as they were sent and answered.",
-    keys: &[&[
-        key(
-            "detected",
-            Shape::Either(&[Shape::Range(1, 1000), Shape::Time]),
-            "Of so many calls from the first struck one on, at least one must fail or get no answer; or one must within \
-             this time after the first struck one was sent, measured on the wire.",
-        ),
-        required(
-            "within",
-            Shape::Either(&[Shape::Range(1, 1000), Shape::Time]),
-            "Of so many calls after the last struck one, at least one must be served; or one must be served within this \
-             time after it, measured on the wire.",
-        ),
-    ]],
-};

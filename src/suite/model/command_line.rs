@@ -46,7 +46,7 @@ pub struct CommandLine {
     pub flags: String,
     /// The server's URL, or its program with arguments.
     pub target: String,
-    /// Whether the target is a program, which is written after `--`.
+    /// True if the target is a program, which is written after `--`.
     pub is_program: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Suite {
     pub asked: Option<CommandLine>,
     /// The command line that runs one of its blocks, or one that it does not have; `None` where all of it runs.
     pub ran_by: Option<CommandLine>,
-    /// Whether only tools are called that change nothing, whatever else the suite says.
+    /// True if only tools that change nothing are called, whatever else the suite says.
     pub read_only: bool,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
@@ -50,7 +50,7 @@ pub struct Suite {
     pub variables: Vec<(Located<String>, Node)>,
     /// The servers by name; a single `server:` is called `server`.
     pub servers: IndexMap<String, Server>,
-    /// How the cases are run.
+    /// The options of a run.
     pub options: RunOptions,
     /// The client's answers to requests of the server.
     pub answers: Answers,

@@ -5,15 +5,15 @@ use crate::source::{Located, Node, Span};
 /// The generated values of a property, and the number of rounds.
 #[derive(Debug, Clone)]
 pub struct Property {
-    /// Where it is written.
+    /// Its place in the suite.
     pub span: Span,
     /// The generators by the name that templates use.
     pub generate: Vec<(Located<String>, Generated)>,
-    /// How many rounds; `None` leaves it to what is generated.
+    /// The number of rounds; `None` leaves it to what is generated.
     pub cases: Option<u32>,
     /// The seed of all draws.
     pub seed: u64,
-    /// How bad it is where it does not hold, as one word.
+    /// The severity of a violation, as one word.
     pub severity: Option<String>,
     /// Why it matters.
     pub why: Option<String>,
@@ -23,7 +23,7 @@ pub struct Property {
     pub reference: Option<Node>,
 }
 
-/// Where the values of one name come from; nodes are unfilled.
+/// The source of the values of one name; nodes are unfilled.
 #[derive(Debug, Clone)]
 pub enum Generated {
     /// They fit this JSON Schema.
@@ -72,7 +72,7 @@ impl Property {
 }
 
 impl Generated {
-    /// Whether its values go through a list of payloads.
+    /// Returns true if its values go through a list of payloads.
     pub fn puts(&self) -> bool {
         matches!(self, Self::Arguments(arguments) if matches!(arguments.kind, ArgumentKind::Put { .. }))
     }

@@ -16,25 +16,25 @@ pub struct RawHttp {
     pub path: Option<Node>,
     /// Headers: text, bytes, a list of these, or nothing.
     pub headers: Vec<(Located<String>, Node)>,
-    /// Whether headers are sent that nobody wrote.
+    /// The headers that are sent by default.
     pub defaults: Defaults,
     /// The body.
     pub body: Option<Payload>,
     /// The whole request, instead of all of these.
     pub raw: Option<Payload>,
-    /// How it is cut into writes.
+    /// The cuts between writes.
     pub cuts: Cuts,
     /// The end of the message.
     pub then: Then,
-    /// How much of the response is read.
+    /// The part of the response that is read.
     pub read: Extent,
     /// Steps that run while it is read; with any, the response ends with them.
     pub during: Vec<Step>,
-    /// How long it is read after them.
+    /// The time for which it is read after them.
     pub linger: Duration,
 }
 
-/// Whether headers are sent that nobody wrote.
+/// The headers that are sent by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defaults {
     /// Those that make an ordinary request.
@@ -54,7 +54,7 @@ pub enum Then {
     Abort,
 }
 
-/// How much of a response is read.
+/// The part of a response that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// The body; of a stream of events up to the answer.
@@ -67,7 +67,7 @@ pub enum Extent {
     Events(usize),
 }
 
-/// How bytes are cut into separate writes.
+/// The cuts between separate writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cuts {
     /// Not at all.
@@ -155,11 +155,11 @@ pub struct RawSend {
     pub lines: Vec<Payload>,
     /// The end of each part.
     pub newline: String,
-    /// How the whole is cut into writes.
+    /// The cuts between writes.
     pub cuts: Cuts,
     /// The awaited answer.
     pub answers: Wanted,
-    /// How long to look where no answer is awaited.
+    /// The time to watch if no answer is awaited.
     pub watch: Duration,
 }
 
@@ -187,7 +187,7 @@ pub struct Cancel {
     pub when: CancelWhen,
     /// The reason to give, unfilled.
     pub reason: Option<Node>,
-    /// How long the server is watched.
+    /// The time for which the server is watched.
     pub watch: Duration,
 }
 

@@ -11,7 +11,7 @@ pub struct Rule {
     pub id: String,
     /// The page and section of the specification, such as `basic/transports#stdio`.
     pub section: String,
-    /// How binding it is.
+    /// Its level.
     pub level: Level,
     /// Why it is no more than advice, where the sentence has no SHOULD.
     pub advice: Option<String>,
@@ -21,11 +21,11 @@ pub struct Rule {
     pub over: Option<Carrier>,
     /// The sentence that demands it, word for word.
     pub quote: String,
-    /// Where the sentence stands, if not on the page of the section: another one, or an address.
+    /// The page of the sentence, if it is not that of the section: another one, or an address.
     pub source: Option<String>,
     /// Why it matters.
     pub why: String,
-    /// How a good server answers.
+    /// The answer of a correct server.
     pub good: String,
     /// Faults of the demo server that break this rule and no other.
     pub broken: Option<Node>,
@@ -33,12 +33,12 @@ pub struct Rule {
     pub also_broken: Vec<(String, Node)>,
     /// The settings that the demo server needs to show it.
     pub reference: Option<Node>,
-    /// Where it is written.
+    /// Its place in the suite.
     pub span: Span,
 }
 
 impl Rule {
-    /// Whether a word names the rule: its id, or its id after the newest revision in which it holds, as in
+    /// Returns true if a word names the rule: its id, or its id after the newest revision in which it holds, as in
     /// `2025-11-25/B2`.
     pub fn is_named(&self, word: &str) -> bool {
         let newest = self.revisions.last().map_or("", |revision| revision.as_str());
@@ -61,7 +61,7 @@ impl Rule {
     }
 }
 
-/// How binding a rule is.
+/// The level of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// A server that breaks it is wrong.

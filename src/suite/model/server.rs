@@ -4,19 +4,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Http;
-use crate::source::{Located, Node, Span};
+use crate::source::grammar::Shape;
+use crate::source::{Located, Node, Span, choice, settings};
+use crate::suite::grammar::RETRIES;
 use crate::wire::Revision;
 
-/// How to reach a server.
+/// A server under test.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Where it is written.
+    /// Its place in the suite.
     pub span: Span,
     /// The way to it.
     pub target: Target,
     /// Environment variables, unfilled.
     pub env: Vec<(Located<String>, Node)>,
-    /// Whether the whole environment is passed on.
+    /// True if the whole environment is passed on.
     pub inherit_env: bool,
     /// Names of variables whose values are secret: under `env`, or inherited.
     pub secrets: Vec<String>,
@@ -24,7 +26,7 @@ pub struct Server {
     pub cwd: Option<Node>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
-    /// Whether its data may be changed by generated cases.
+    /// True if generated cases may change its data.
     pub scratch: bool,
     /// The revisions to speak, each in a run of its own.
     pub protocol: Vec<Protocol>,
@@ -37,12 +39,12 @@ pub struct AddedSettings {
     pub args: Vec<Node>,
     /// Environment variables; one that the server has already gets the new value.
     pub env: Vec<(Located<String>, Node)>,
-    /// Whether the server must not start with them.
+    /// True if the server must not start with them.
     pub must_not_start: bool,
 }
 
 impl Server {
-    /// Whether it is started for a run, so that its start can be changed.
+    /// Returns true if it is started for a run, so that its start can be changed.
     pub fn is_started(&self) -> bool {
         match &self.target {
             Target::Url(http) => http.command.is_some(),
@@ -91,7 +93,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// The revision that is asked for; `None` if the server chooses.
-    pub fn fixed(self) -> Option<Revision> {
+    pub fn revision(self) -> Option<Revision> {
         if let Self::Fixed(revision) = self { Some(revision) } else { None }
     }
 
@@ -104,63 +106,75 @@ impl Protocol {
     }
 }
 
-/// When servers are started again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RestartPolicy {
-    /// One session for all cases; a crashed server is started again.
-    #[default]
-    PerSuite,
-    /// A fresh server for every case.
-    PerTest,
-    /// One session for all cases; after a crash the rest is errored.
-    Never,
+choice! {
+    /// When servers are started again.
+    #[derive(Default)]
+    pub enum RestartPolicy {
+        /// One session for all cases; a crashed server is started again.
+        #[default]
+        PerSuite = "per_suite",
+        /// A fresh server for every case.
+        PerTest = "per_test",
+        /// One session for all cases; after a crash the rest is errored.
+        Never = "never",
+    }
 }
 
-/// The order in which cases begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// As they are written.
-    #[default]
-    Declared,
-    /// As a seed says, within each server and revision.
-    Shuffled,
+choice! {
+    /// The order in which cases begin.
+    #[derive(Default)]
+    pub enum Order {
+        /// As they are written.
+        #[default]
+        Declared = "declared",
+        /// As a seed says, within each server and revision.
+        Shuffled = "shuffled",
+    }
 }
 
-/// How many cases run at a time at most, whatever is wished.
+/// The number of cases that run at a time at most.
 pub const MOST_PARALLEL: usize = 1024;
 
-/// How the cases are run; `None` leaves the choice to the command line and its defaults.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RunOptions {
-    /// When servers are started again.
-    pub restart_policy: RestartPolicy,
-    /// How many cases run at a time.
-    pub parallel: Option<usize>,
-    /// The time for a case.
-    pub timeout: Option<Duration>,
-    /// The time for a request.
-    pub request_timeout: Option<Duration>,
-    /// The time for a start.
-    pub start_timeout: Option<Duration>,
-    /// How often a failed case is tried again.
-    pub retries: u32,
-    /// The order of the cases.
-    pub order: Order,
+settings! {
+    /// The options of a run.
+    #[derive(Copy, Default)]
+    pub struct RunOptions as "run_options" {
+        /// `per_suite` shares one session, `per_test` gives every case a fresh server, or a fresh session if the server
+        /// has a `url` and no `command`, and `never` does not restart a crashed server.
+        pub restart_policy: RestartPolicy => default("per_suite"),
+        /// The number of cases that run at a time. By default hand-written cases run one after another, and as many
+        /// generated ones as there are processors.
+        pub parallel: Option<usize> => range(1, MOST_PARALLEL as u64),
+        /// The time that a case may take.
+        pub timeout: Option<Duration> => default("30s"),
+        /// The time that one request may take; while a request with `progress` and without a `timeout` of its own reports
+        /// progress, it begins anew.
+        pub request_timeout: Option<Duration> => default("10s"),
+        /// The time that a server may take to start and shake hands.
+        pub start_timeout: Option<Duration> => default("30s"),
+        /// The number of retries of a failed case; a case that passes then is flaky.
+        pub retries: u32 => shape(RETRIES) default("0"),
+        /// The order of the cases: as written, or shuffled with a seed, which the run prints and `--shuffle=SEED`
+        /// repeats.
+        pub order: Order => default("declared"),
+    }
 }
 
-/// The client's answers to requests of the server.
-#[derive(Debug, Clone, Default)]
-pub struct Answers {
-    /// To `sampling/createMessage`, taken in turn.
-    pub sampling: Option<Node>,
-    /// To `elicitation/create`, taken in turn.
-    pub elicitation: Option<Node>,
-    /// To `roots/list`.
-    pub roots: Option<Node>,
+settings! {
+    /// The answers of the client when the server asks.
+    #[derive(Default)]
+    pub struct Answers as "answers" {
+        /// The result of `sampling/createMessage`, or its text; a list has one answer per request.
+        pub sampling: Option<Node>,
+        /// The result of `elicitation/create`, or the content of an accepted form; a list has one answer per request.
+        pub elicitation: Option<Node>,
+        /// The roots: folders, relative to the suite's file, URIs, or `{ uri, name }`.
+        pub roots: Option<Node> => shape(Shape::List(&Shape::Any)),
+    }
 }
 
 impl Answers {
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.sampling.is_none() && self.elicitation.is_none() && self.roots.is_none()
     }

@@ -11,7 +11,7 @@ use crate::wire::ListKind;
 /// One exchange.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Where it is written.
+    /// Its place in the suite.
     pub span: Span,
     /// Its name in reports.
     pub name: Option<String>,
@@ -21,7 +21,7 @@ pub struct Step {
     pub needs: Vec<StepNeed>,
     /// The expectations.
     pub expect: Vec<Expectation>,
-    /// Whether `expect` or `snapshot` is written at all.
+    /// True if `expect` or `snapshot` is written at all.
     pub expects: bool,
     /// Names for values of the answer.
     pub capture: Vec<Capture>,
@@ -29,11 +29,11 @@ pub struct Step {
     pub snapshot: Option<Snapshot>,
     /// The time that the request may take.
     pub timeout: Option<Duration>,
-    /// Whether an answer is to come in time.
+    /// The answer that is awaited.
     pub awaits: Awaited,
-    /// Whether injected faults end before it.
+    /// True if injected faults end before it.
     pub heals: bool,
-    /// Whether progress is asked for.
+    /// True if progress is requested.
     pub progress: bool,
     /// Takes the request back while it is under way.
     pub cancel: Option<Cancel>,
@@ -52,18 +52,18 @@ pub enum Awaited {
 impl Step {
     /// The expectations that some answer can break; the others judge nothing.
     pub fn breakable(&self) -> impl Iterator<Item = &Expectation> {
-        let guaranteed = self.guaranteed();
+        let guaranteed = self.guaranteed_values();
         self.expect.iter().filter(move |one| !one.always_holds(&guaranteed))
     }
 
     /// The expectations that no answer can break.
     pub fn unbreakable(&self) -> impl Iterator<Item = &Expectation> {
-        let guaranteed = self.guaranteed();
+        let guaranteed = self.guaranteed_values();
         self.expect.iter().filter(move |one| one.always_holds(&guaranteed))
     }
 
     /// The values that every answer has that is judged at all.
-    fn guaranteed(&self) -> Vec<GuaranteedValue> {
+    fn guaranteed_values(&self) -> Vec<GuaranteedValue> {
         let expects_result = self.expect.iter().any(Expectation::expects_result);
         match (&self.action, &self.cancel) {
             (_, Some(_)) => of_cancelled().into(),
@@ -109,9 +109,9 @@ pub struct StepNeed {
 pub struct Capture {
     /// The name.
     pub name: Located<String>,
-    /// Where the value is.
+    /// The path of the value.
     pub path: ValuePath,
-    /// Whether it appears in no output.
+    /// True if it appears in no output.
     pub is_secret: bool,
 }
 

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fault::Fault;
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
 use crate::source::template::Names;
-use crate::source::{Located, Span};
+use crate::source::{Located, Node, Span, settings};
 
 use super::{Answers, Need, Property, Rule, Step};
 
@@ -14,13 +16,13 @@ use super::{Answers, Need, Property, Rule, Step};
 pub struct Test {
     /// Its name; may hold templates of its row or loop.
     pub name: Located<String>,
-    /// Where it is written.
+    /// Its place in the suite.
     pub span: Span,
     /// Words to select it by.
     pub tags: Vec<String>,
     /// Why it is not run.
     pub skip: Option<String>,
-    /// Whether only tests so marked run.
+    /// The place of `only: true`; with any, only tests with this mark run.
     pub only: Option<Span>,
     /// The one server on which it runs.
     pub server: Option<Located<String>>,
@@ -36,7 +38,7 @@ pub struct Test {
     pub preconditions: Vec<Step>,
     /// The codes of what all frames are searched for, instead of steps.
     pub scans: Vec<Located<String>>,
-    /// Whether its session begins with a handshake.
+    /// The beginning of its session.
     pub handshake: Handshake,
     /// Its steps.
     pub steps: Vec<Step>,
@@ -46,7 +48,7 @@ pub struct Test {
     pub rows: Vec<Row>,
     /// The loop over the server's lists.
     pub for_each: Option<ForEach>,
-    /// Whether its calls are checked against declared schemas.
+    /// The place of `output_schema: true`, which checks its calls against declared schemas.
     pub output_schema: Option<Span>,
     /// Its own answers; empty for the suite's.
     pub answers: Answers,
@@ -54,32 +56,34 @@ pub struct Test {
     pub judges: Vec<Located<String>>,
     /// The probes of the block that added it.
     pub probes: &'static [&'static str],
-    /// How often it is tried again.
+    /// The number of retries.
     pub retries: Option<u32>,
     /// The faults that strike its messages.
     pub inject: Vec<Fault>,
-    /// How soon the server must recover from them.
+    /// The limits for the recovery from them.
     pub recovery: Option<Recovery>,
     /// Steps after the faults have ended.
     pub verify: Vec<Step>,
 }
 
 impl Test {
-    /// Whether it says something only of servers that offer this or that.
+    /// Returns true if it judges only servers that offer something.
     pub fn is_particular(&self) -> bool {
         self.rule.is_some() || self.property.is_some() || !self.needs.is_empty()
     }
 }
 
-/// How soon a server must recover from injected faults.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recovery {
-    /// How soon from the first struck call on one must fail.
-    pub detected: Option<RecoveryLimit>,
-    /// How soon after the last struck call one must be served.
-    pub within: RecoveryLimit,
-    /// Where it is written.
-    pub span: Span,
+settings! {
+    /// Calls of tools, as they were sent and answered.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Recovery as "a recovery", at span {
+        /// Of so many calls from the first struck one on, at least one must fail or get no answer; or one must within
+        /// this time after the first struck one was sent, measured on the wire.
+        pub detected: Option<RecoveryLimit>,
+        /// Of so many calls after the last struck one, at least one must be served; or one must be served within this
+        /// time after it, measured on the wire.
+        pub within: RecoveryLimit => required(),
+    }
 }
 
 /// The limit of a recovery.
@@ -91,7 +95,15 @@ pub enum RecoveryLimit {
     Time(Duration),
 }
 
-/// Whether a session begins with a handshake.
+impl Setting for RecoveryLimit {
+    const SHAPE: Shape = Shape::Either(&[Shape::Range(1, 1000), Shape::Time]);
+
+    fn read(node: &Node) -> Option<Self> {
+        usize::read(node).map(Self::Calls).or_else(|| Duration::read(node).map(Self::Time))
+    }
+}
+
+/// The beginning of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Handshake {
     /// It does.

@@ -19,7 +19,7 @@ impl ToolSelection {
         Self::Named(names.into_iter().map(NamePattern::new).collect())
     }
 
-    /// Whether a tool is selected.
+    /// Returns true if a tool is selected.
     pub fn selects(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
@@ -60,7 +60,7 @@ impl NamePattern {
         Self { glob: glob.map(|glob| glob.compile_matcher()), name }
     }
 
-    /// Whether a name matches.
+    /// Returns true if a name matches.
     pub fn is_match(&self, name: &str) -> bool {
         self.glob.as_ref().map_or(self.name.value == name, |glob| glob.is_match(name))
     }

@@ -1,6 +1,7 @@
 //! A server over HTTP, as a suite writes it.
 
-use crate::source::{Located, Node};
+use crate::source::grammar::Shape;
+use crate::source::{Located, Node, settings};
 
 /// A server over HTTP; every text is unfilled.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ pub struct HttpCredentials {
 }
 
 impl HttpCredentials {
-    /// Whether nothing says who asks.
+    /// Returns true if there are no credentials.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty() && self.auth.is_none()
     }
@@ -65,21 +66,22 @@ pub enum Auth {
     ClientCredentials(Box<ClientCredentials>),
 }
 
-/// The credentials with which a client requests a token; every text is unfilled.
-#[derive(Debug, Clone)]
-pub struct ClientCredentials {
-    /// The authorization server.
-    pub issuer: Option<Node>,
-    /// Where tokens are given.
-    pub token_url: Option<Node>,
-    /// Who asks.
-    pub client_id: Node,
-    /// The secret.
-    pub client_secret: Node,
-    /// The scopes of the token.
-    pub scopes: Vec<Node>,
-    /// The resource of the token.
-    pub resource: Option<Node>,
+settings! {
+    /// The parameters for an authorization server. Without `issuer` and `token_url` the tested server names it.
+    pub struct ClientCredentials as "client_credentials" {
+        /// The authorization server; its metadata have the token endpoint.
+        pub issuer: Option<Node> => shape(Shape::Text) choice("endpoint"),
+        /// The token endpoint, if metadata do not name it.
+        pub token_url: Option<Node> => shape(Shape::Text) choice("endpoint"),
+        /// The id of the client.
+        pub client_id: Node => shape(Shape::Text) required(),
+        /// The secret of the client; it appears in no output, nor does the token.
+        pub client_secret: Node => shape(Shape::Text) required(),
+        /// The scopes of the token; by default those that the server requires.
+        pub scopes: Vec<Node> => shape(Shape::List(&Shape::Text)),
+        /// The resource that the token is for; by default the `url` of the server.
+        pub resource: Option<Node> => shape(Shape::Text),
+    }
 }
 
 /// Which transport over HTTP.

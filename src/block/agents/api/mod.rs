@@ -16,11 +16,12 @@ use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::price::{PRICE, Price};
+use super::price::Price;
 use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::settings::Setting;
 use crate::source::template::{Names, fill, is_template, text_of};
 use crate::source::{Diagnostic, Node, beginning, duration_text, visible_line};
 use crate::transport::http::{TrustedRoots, bare_client};
@@ -75,7 +76,7 @@ static MODEL: Object = Object {
     doc: "One of several models, with a price of its own.",
     keys: &[&[
         required("name", Shape::Text, "The provider's name for it."),
-        key("price", Shape::Object(&PRICE), "What its tokens cost."),
+        key("price", Price::SHAPE, "What its tokens cost."),
     ]],
 };
 
@@ -197,7 +198,7 @@ impl ApiProvider {
         let named = written.filter(|written| written.text().is_some()).into_iter().chain(several);
         let models = named.filter_map(|named| {
             let model = named.text().or_else(|| named.get("name")?.text())?;
-            Some(PricedModel { api: of_model(model.to_owned()), price: Price::read(named) })
+            Some(PricedModel { api: of_model(model.to_owned()), price: named.get("price").and_then(Price::read) })
         });
         models.collect()
     }
