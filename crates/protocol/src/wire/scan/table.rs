@@ -87,6 +87,9 @@ scans! {
         "answer a request twice";
     AnswerWithoutId, "answer-without-id", CORRELATION, V2024_11_05, "basic#error-responses", "basic#error-responses",
         "answer a request that can be read without its id";
+    // The beginning.
+    EarlyMessage, "early-message", NOTICE, V2024_11_05, "basic/lifecycle#initialization", "",
+        "send anything but pings and log messages before it answers `initialize`";
     // Requests of the server.
     ServerRequest, "server-request", ENVELOPE, V2026_07_28, "", "basic/patterns#multi-round-trip-requests",
         "send a request";

@@ -1,6 +1,7 @@
 //! The rules, by subject. Each looks at one message and at what is remembered; none looks at another.
 
 mod content;
+mod early;
 pub(crate) mod framing;
 mod notifications;
 mod requests;
@@ -41,6 +42,7 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, jso
 
 fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
     framing::judge_envelope(look, json);
+    early::judge(look, memory, json);
     match classify(json) {
         RpcMessage::Invalid(_) => {}
         RpcMessage::Request { method, .. } | RpcMessage::Notification { method, .. } if method.starts_with(NOTICE) => {

@@ -28,6 +28,12 @@ const ENDED: [&str; 7] =
 const RESULT: [&str; 3] = [OPEN[0], OPEN[1], r#">{%,"id":4,"method":"tasks/result","params":{"taskId":"t"}}"#];
 
 pub(crate) const PAIRS: &[Dialog] = &[
+    pair(
+        "early-message",
+        &[OPEN[0]],
+        &[r#"<{%,"id":"a","method":"ping"}"#, OPEN[1], r#"<{%,"method":"notifications/tools/list_changed"}"#],
+        &[r#"<{%,"method":"notifications/tools/list_changed"}"#, OPEN[1]],
+    ),
     pair("stray-output", &PING, &PONG, &["<Listening on stdio"]),
     pair("stray-output", &PING, &["<", "<  ", PONG[0]], &["<42", PONG[0]]),
     pair("malformed-envelope", &PING, &PONG, &[r#"<{"id":7,"result":{}}"#]),
