@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{duration, flag, retries, texts};
 use crate::source::template::is_template;
-use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
+use crate::source::{Diagnostic, MistakeKind, Node, Span, Value, did_you_mean};
 use crate::suite::model::{
     Answers, Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser, Order, Protocol, RestartPolicy,
     RunOptions, Server, Target,
@@ -39,6 +39,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
                 format!("`env` has no variable `{}` to keep secret", secret.value),
                 secret.span,
             )
+            .of_kind(MistakeKind::UnknownName)
             .with_help(did_you_mean(&secret.value, env.iter().map(|(name, _)| name.value.as_str()))),
         );
     }
