@@ -33,7 +33,7 @@ pub(crate) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: title.to_owned(),
-        tool: title.strip_prefix("tools/call ").map(str::to_owned),
+        tool: Exchange::tool_of(title, &reply.params),
         sent: beginning_of_json(reply.params.get("arguments").unwrap_or(&reply.params), SHOWN),
         received: beginning_of_json(&*reply.message, SHOWN),
         frame: reply.frame,

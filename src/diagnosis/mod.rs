@@ -87,7 +87,7 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
             FailureClass::ConnectionRefused
         }
         HttpFailure::Reset(_) => FailureClass::ConnectionLost,
-        HttpFailure::Tls(_) => FailureClass::TlsError,
+        HttpFailure::Tls(_) | HttpFailure::UntrustedCertificate(_) => FailureClass::TlsError,
         HttpFailure::Status(_) | HttpFailure::SessionLost(_) | HttpFailure::Redirect(_) => FailureClass::HttpStatus,
         HttpFailure::AuthRequired(_) | HttpFailure::TokenRefused(_) | HttpFailure::NoToken(_) => {
             FailureClass::AuthRequired
@@ -115,26 +115,25 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
     Finding { help: http_help(failure).map(str::to_owned), ..finding }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "most failures have no remedy in a suite")]
 fn http_help(failure: &HttpFailure) -> Option<&'static str> {
-    if let HttpFailure::ConnectionRefused { .. } = failure {
-        return Some("start the server first, or write its `command` beside the `url` and mcprove starts it");
-    }
-    if let HttpFailure::AuthRequired(_) = failure {
-        return Some("give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`");
-    }
-    if let HttpFailure::NotHttp(_) = failure {
-        return Some("see what listens there; the address of a server that speaks TLS begins with `https://`");
-    }
-    if let HttpFailure::TokenRefused(_) = failure {
-        return Some("see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants");
-    }
-    if let HttpFailure::NoToken(_) = failure {
-        return Some(
-            "check `auth: { client_credentials }`; its `token_url` is the address that tokens are fetched from",
-        );
-    }
-    let is_self_signed = matches!(failure, HttpFailure::Tls(sentence) if sentence.contains("self-signed"));
-    is_self_signed.then_some("name the certificate that signed it with `tls: { ca: ./root.pem }`")
+    Some(match failure {
+        HttpFailure::ConnectionRefused { .. } => {
+            "start the server first, or write its `command` beside the `url` and mcprove starts it"
+        }
+        HttpFailure::AuthRequired(_) => "give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`",
+        HttpFailure::NotHttp(_) => {
+            "see what listens there; the address of a server that speaks TLS begins with `https://`"
+        }
+        HttpFailure::TokenRefused(_) => {
+            "see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants"
+        }
+        HttpFailure::NoToken(_) => {
+            "check `auth: { client_credentials }`; its `token_url` is the address that tokens are fetched from"
+        }
+        HttpFailure::UntrustedCertificate(_) => "name the certificate that signed it with `tls: { ca: ./root.pem }`",
+        _ => return None,
+    })
 }
 
 fn of_connect(error: &ConnectError) -> Finding {

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Finding, Reason, RequirementLevel, RuleInfo};
 
@@ -192,6 +193,18 @@ pub struct Exchange {
     pub answer_frame: Option<u32>,
     /// From request to answer, in microseconds.
     pub elapsed_us: u64,
+}
+
+impl Exchange {
+    /// The title of a call of a tool.
+    pub fn call_title(tool: &str) -> String {
+        format!("tools/call {tool}")
+    }
+
+    /// The tool that a request with this title and these parameters calls; `None` for any other request.
+    pub fn tool_of(title: &str, params: &Value) -> Option<String> {
+        params["name"].as_str().filter(|tool| Self::call_title(tool) == title).map(str::to_owned)
+    }
 }
 
 /// The part of a case or suite that a step belongs to.

@@ -83,6 +83,16 @@ pub struct LeftOut {
     pub id: String,
     /// Why, as a sentence without a final period.
     pub reason: String,
+    /// Whether a flag of the user is the reason, so that the user knows which ones they are.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub on_purpose: bool,
+}
+
+impl LeftOut {
+    /// Something that takes no part for a reason that the user did not give.
+    pub fn new(id: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { id: id.into(), reason: reason.into(), on_purpose: false }
+    }
 }
 
 /// The verdict on a mutant.

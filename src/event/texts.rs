@@ -74,7 +74,7 @@ impl Proof {
     /// Names of tools are the server's words; all of them change in the same way, so those that were equal stay so.
     pub fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
         let live = self.live.iter_mut().flat_map(|control| &mut control.left_out);
-        for LeftOut { id, reason } in self.control.left_out.iter_mut().chain(live).chain(&mut self.left_out) {
+        for LeftOut { id, reason, .. } in self.control.left_out.iter_mut().chain(live).chain(&mut self.left_out) {
             *id = change(id);
             *reason = change(reason);
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::parsed_message::ParsedMessage;
 use crate::source::template::{self, Names, fill, has_template, text_of};
-use crate::source::{Diagnostic, Node};
+use crate::source::{Diagnostic, MistakeKind, Node};
 
 /// The names that templates can use.
 const NAMES: [&str; 13] = [
@@ -46,7 +46,7 @@ impl Written {
         let known: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
         let mut mistakes = Vec::new();
         template::check(node, &known, &mut mistakes);
-        for mistake in mistakes.iter_mut().filter(|mistake| mistake.code == "unknown-name") {
+        for mistake in mistakes.iter_mut().filter(|mistake| mistake.kind == MistakeKind::UnknownName) {
             mistake.help = Some(format!("the names are `{}`", NAMES.join("`, `")));
         }
         let is_sound = mistakes.is_empty();

@@ -26,7 +26,7 @@ impl BaselineRun {
     fn add(&mut self, id: &str, reason: Option<String>) {
         self.control.cases += 1;
         match reason {
-            Some(reason) => self.control.left_out.push(LeftOut { id: id.to_owned(), reason }),
+            Some(reason) => self.control.left_out.push(LeftOut::new(id, reason)),
             None => drop(self.green.insert(id.to_owned())),
         }
         self.control.green = self.green.len();

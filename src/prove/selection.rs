@@ -54,7 +54,9 @@ impl<'a> MutantSelection<'a> {
                     let takes = takes.map(|takes| format!("{takes}; `--live` tries it on the real server"));
                     variant.unplanted.clone().or(takes)
                 };
-                selection.left_out.extend(reason.map(|reason| LeftOut { id: variant.id.clone(), reason }));
+                let left_out =
+                    reason.map(|reason| LeftOut { on_purpose: !is_asked_for, ..LeftOut::new(&variant.id, reason) });
+                selection.left_out.extend(left_out);
             }
         }
         selection
@@ -70,7 +72,7 @@ impl MutantSelection<'_> {
             if is_unserved && self.left_out.iter().all(|one| one.id != job.variant.id) {
                 let why = trial.result.reason.as_deref().unwrap_or("the server serves nobody");
                 let reason = format!("no changed start came to a verdict: {why}");
-                self.left_out.push(LeftOut { id: job.variant.id.clone(), reason });
+                self.left_out.push(LeftOut::new(&job.variant.id, reason));
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Which failures have one cause: what is mended once is shown once, with the first place and the number of the others.
 
-use crate::event::{CaseResult, Code, FailureClass, Finding, Outcome};
+use serde_json::Value;
+
+use crate::event::{CaseResult, Code, FailureClass, Finding, Outcome, Reason, RefusedCall};
+use crate::suite::builtin_name;
 
 /// The common traits of failures that have one cause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,12 +62,25 @@ pub(crate) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
 /// Why a case was not judged; what the server answered differs from call to call, and most reasons from tool to tool
 /// by its name only.
 fn of_reason(result: &CaseResult) -> Cause {
-    let reason = result.reason.as_ref().map(ToString::to_string).unwrap_or_default();
-    let says = reason.split('{').next().unwrap_or_default();
     let is_general = result.outcome == Outcome::Inconclusive;
-    let says = if is_general { without_names(&without_repeats(says)) } else { says.to_owned() };
+    let says = result.reason.as_ref().map(without_data).unwrap_or_default();
+    let says = if is_general { without_names(&without_repeats(&says)) } else { says };
     let (outcome, is_flaky) = (result.outcome, result.is_flaky());
     Cause { outcome, is_flaky, code: None, class: None, expectation: None, says, is_general }
+}
+
+/// A reason without the data of an answer, which differ from call to call; the words of a server stay.
+fn without_data(reason: &Reason) -> String {
+    let is_data = |answer: &str| serde_json::from_str::<Value>(answer).is_ok() || answer.starts_with('{');
+    let words = |answer: &str| if is_data(answer) { String::new() } else { answer.to_owned() };
+    match reason {
+        Reason::ValidCallRefused(call) => {
+            let call = RefusedCall { answer: words(&call.answer), ..call.clone() };
+            Reason::ValidCallRefused(call).to_string()
+        }
+        Reason::NothingServed(answer) => Reason::NothingServed(words(answer)).to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
@@ -78,7 +94,7 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
         return false;
     }
     if let Some(quote) = &finding.quote {
-        return quote.file.starts_with("<builtin:");
+        return builtin_name(&quote.file).is_some();
     }
     is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
 }
@@ -99,6 +115,7 @@ fn without_names(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CallPurpose;
     use crate::report::tests::fixture::{failed, passed};
     use crate::source::Quote;
 
@@ -128,6 +145,22 @@ mod tests {
             |tool: &str, why: &str| without_names(&without_repeats(&format!("`{tool}` failed: {tool}: {why}")));
         assert_eq!(reason("get_user", "it is closed"), reason("find", "it is closed"));
         assert_ne!(reason("get_user", "it is closed"), reason("get_user", "it is late"));
+    }
+
+    #[test]
+    fn the_data_of_an_answer_makes_no_other_cause() {
+        let refused = |answer: &str| {
+            let (call, help, purpose) = ("tools/call add".to_owned(), "with".to_owned(), CallPurpose::Check);
+            without_data(&Reason::ValidCallRefused(RefusedCall { call, answer: answer.to_owned(), help, purpose }))
+        };
+        for (one, other, is_same) in [
+            (r#"{"code":-32602}"#, r#"{"code":-32603}"#, true),
+            (r#"{"cut":"#, r#"{"code":1}"#, true),
+            ("it is closed", "it is late", false),
+            ("it is closed", r#"{"code":1}"#, false),
+        ] {
+            assert_eq!(refused(one) == refused(other), is_same, "{one} | {other}");
+        }
     }
 
     #[test]

@@ -72,10 +72,19 @@ pub fn text(name: &str) -> Option<&'static str> {
     BUILTIN.iter().chain(PACKS).chain(RULE_BOOKS).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
+/// The file in which messages place what a built-in suite says.
+pub(crate) fn builtin_file(name: &str) -> String {
+    format!("<builtin:{name}>")
+}
+
+/// The name of the built-in suite whose file this is; `None` for a file of the user.
+pub fn builtin_name(file: &str) -> Option<&str> {
+    file.strip_prefix("<builtin:")?.strip_suffix('>')
+}
+
 /// Returns true if a file is part of the program, and not one of the user with the same name.
 pub fn is_builtin(file: &SourceFile) -> bool {
-    let name = file.name.strip_prefix("<builtin:").and_then(|name| name.strip_suffix('>'));
-    name.and_then(text).is_some_and(|known| known == file.text)
+    builtin_name(&file.name).and_then(text).is_some_and(|known| known == file.text)
 }
 
 /// The names of all built-in suites.

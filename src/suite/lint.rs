@@ -8,7 +8,7 @@ use super::model::{Action, Capture, Need, Payload, Server, Step, Suite, Target, 
 use super::rows::{MOST_ROWS, too_many_rows};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
-use crate::source::{Diagnostic, Node, Span, did_you_mean};
+use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean};
 use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
@@ -56,6 +56,7 @@ fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
 /// The mistake of a suite that names no server.
 pub(crate) fn missing_server(suite: &Suite) -> Diagnostic {
     Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
+        .of_kind(MistakeKind::MissingServer)
         .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
 }
 
@@ -334,6 +335,7 @@ fn expression_names(
         let all = known.iter().map(String::as_str).chain(members.iter().copied()).chain(PROVIDED);
         found.push(
             Diagnostic::error("unknown-name", format!("there is no name `{}`", name.value), name.span)
+                .of_kind(MistakeKind::UnknownName)
                 .with_help(did_you_mean(&name.value, all)),
         );
     }

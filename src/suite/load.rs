@@ -14,7 +14,9 @@ use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
 use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
-use crate::source::{self, Diagnostic, Located, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean};
+use crate::source::{
+    self, Diagnostic, Located, MistakeKind, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean,
+};
 
 /// The source of files: the disk, or a test's memory.
 pub trait Files {
@@ -87,24 +89,18 @@ pub fn load<S: SuiteSettings>(
 }
 
 /// Mistakes that another mistake brings: what a misspelt key would have said is missing elsewhere.
-const CONSEQUENCES: &[(&str, &[&str])] = &[
-    ("missing-server", &["server", "servers"]),
-    ("unknown-name", &["variables", "capture", "rows", "for_each", "each", "generate"]),
+const CONSEQUENCES: &[(MistakeKind, &[&str])] = &[
+    (MistakeKind::MissingServer, &["server", "servers"]),
+    (MistakeKind::UnknownName, &["variables", "capture", "rows", "for_each", "each", "generate"]),
 ];
 
 /// The mistakes, one for each cause.
 fn without_consequences(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let helps = found.iter().filter(|one| one.code == "unknown-key").filter_map(|one| one.help.clone());
-    let helps: Vec<String> = helps.collect();
-    let is_meant = |key: &&str| {
-        let written = format!("`{key}`");
-        // Help that lists all keys means none of them.
-        let is_one = |help: &&String| help.starts_with("write ") || help.starts_with("did you mean ");
-        helps.iter().filter(is_one).any(|help| help.contains(&written))
-    };
+    let meant = |one: &Diagnostic| if let MistakeKind::UnknownKey(meant) = &one.kind { meant.clone() } else { None };
+    let meant: BTreeSet<String> = found.iter().filter_map(meant).collect();
     found.retain(|one| {
-        let keys = CONSEQUENCES.iter().find(|(code, _)| *code == one.code).map_or(&[][..], |(_, keys)| *keys);
-        !keys.iter().any(&is_meant)
+        let keys = CONSEQUENCES.iter().find(|(kind, _)| *kind == one.kind).map_or(&[][..], |(_, keys)| *keys);
+        !keys.iter().any(|key| meant.contains(*key))
     });
     found
 }
@@ -187,7 +183,7 @@ impl<S> Loader<'_, S> {
                 );
                 return None;
             };
-            let path = PathBuf::from(format!("<{}>", entry.value));
+            let path = PathBuf::from(builtin::builtin_file(name));
             return if self.done.contains(&path) { None } else { self.text(&path, folder, text.to_owned()) };
         }
         let path = normalize_path(&folder.join(&entry.value));
@@ -330,7 +326,7 @@ impl<S> BlockReader for Reader<'_, '_, S> {
     fn rule_books(&mut self) -> Vec<Test> {
         let mut tests = Vec::new();
         for (name, text) in builtin::rule_books() {
-            let path = PathBuf::from(format!("<builtin:{name}>"));
+            let path = PathBuf::from(builtin::builtin_file(name));
             let book = self.loader.text(&path, self.folder, (*text).to_owned());
             tests.extend(book.into_iter().flat_map(|book| book.suite.tests));
         }
@@ -358,7 +354,7 @@ fn block<S>(kind: &BlockKind<S>, span: Span, test: Option<Span>, settings: S) ->
 /// Adds an example to the report that a block is of a wrong type.
 fn say_example(example: &str, node: &Node, found: &mut [Diagnostic]) {
     let is_meant = |one: &&mut Diagnostic| {
-        one.code == "wrong-type" && one.label.as_ref().is_some_and(|label| label.span == node.span)
+        one.kind == MistakeKind::WrongType && one.label.as_ref().is_some_and(|label| label.span == node.span)
     };
     if let Some(wrong) = found.iter_mut().find(is_meant) {
         wrong.help = Some(format!("write for example `{example}`"));

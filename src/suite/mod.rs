@@ -20,7 +20,7 @@ mod unused_overrides;
 pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteGrammar, SuiteSettings};
 #[cfg(test)]
 pub(crate) use self::builtin::rule_books;
-pub use self::builtin::{builtin_names, is_builtin, pack_names, text as builtin_text};
+pub use self::builtin::{builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};
 pub(crate) use self::decode::{
     NamedFaults, duration, injected, level, selected_tools, skip_reason, steps, test, texts, tool_selection,
 };

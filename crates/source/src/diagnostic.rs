@@ -14,6 +14,24 @@ pub enum Severity {
 /// A place and what is to be said about it.
 pub type Label = Located<String>;
 
+/// The kind of a mistake, as far as other code asks for it; everything else about it is for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum MistakeKind {
+    /// Nothing depends on it.
+    #[default]
+    Other,
+    /// A key that is none, with the key that was meant as far as that is clear.
+    UnknownKey(Option<String>),
+    /// A key that is missing.
+    MissingKey,
+    /// A value of another type.
+    WrongType,
+    /// A name that nothing has.
+    UnknownName,
+    /// No server.
+    MissingServer,
+}
+
 /// One mistake in a suite, a registry, a filter or an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
@@ -29,6 +47,8 @@ pub struct Diagnostic {
     pub other: Option<Label>,
     /// The remedy, ready to type where possible.
     pub help: Option<String>,
+    /// The kind, for code that looks at mistakes.
+    pub kind: MistakeKind,
 }
 
 impl Diagnostic {
@@ -44,7 +64,19 @@ impl Diagnostic {
 
     /// An error for which no text is to blame.
     pub fn without_place(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, message: message.into(), label: None, other: None, help: None }
+        let (severity, kind) = (Severity::Error, MistakeKind::Other);
+        Self { code, severity, message: message.into(), label: None, other: None, help: None, kind }
+    }
+
+    /// The same of a kind.
+    #[must_use]
+    pub fn of_kind(self, kind: MistakeKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Whether it is about a key that is none, at this place.
+    pub fn is_unknown_key_at(&self, place: Span) -> bool {
+        matches!(self.kind, MistakeKind::UnknownKey(_)) && self.label.as_ref().is_some_and(|label| label.span == place)
     }
 
     /// Lets the program go on.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::scalar::plain;
 use super::synonyms::synonym;
-use super::{Diagnostic, Located, Node, Value, did_you_mean, nearest, parse_duration};
+use super::{Diagnostic, Located, MistakeKind, Node, Value, did_you_mean, nearest, parse_duration};
 
 /// The shape of a value.
 #[derive(Debug, Clone, Copy)]
@@ -356,16 +356,25 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
                 visit(value, key.shape_in(node), Some(key), found);
                 written.push(Entry { key, name, value });
             }
-            None => found.push(
-                Diagnostic::error("unknown-key", format!("{} has no key `{}`", object.noun(), name.value), name.span)
-                    .with_help(help_for_nested(name, value, node, object).or_else(|| meant(&name.value, object))),
-            ),
+            None => {
+                let nested = help_for_nested(name, value, node, object);
+                found.push(
+                    Diagnostic::error(
+                        "unknown-key",
+                        format!("{} has no key `{}`", object.noun(), name.value),
+                        name.span,
+                    )
+                    .of_kind(MistakeKind::UnknownKey(meant(&name.value, object).filter(|_| nested.is_none())))
+                    .with_help(nested.or_else(|| meant_help(&name.value, object))),
+                );
+            }
         }
     }
     let missing = object.all_keys().filter(|key| key.need == Need::Required && node.get(key.name).is_none());
     for key in missing.filter(|key| !is_misspelt(key, node, object)) {
         found.push(
             Diagnostic::error("missing-key", format!("{} needs the key `{}`", object.noun(), key.name), node.span)
+                .of_kind(MistakeKind::MissingKey)
                 .with_help(key.cure.map_or_else(|| format!("`{}`: {}", key.name, key.doc), str::to_owned)),
         );
     }
@@ -380,7 +389,8 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
     match alternative.filter(|_| !written.iter().any(has_alternative)) {
         Some(first) => {
             let message = format!("{} needs {}", object.noun(), one_of(&object.alternatives()));
-            found.push(Diagnostic::error("missing-key", message, node.span).with_help(first.cure.map(str::to_owned)));
+            let missing = Diagnostic::error("missing-key", message, node.span).of_kind(MistakeKind::MissingKey);
+            found.push(missing.with_help(first.cure.map(str::to_owned)));
         }
         None => report_useless(node, &written, object, found),
     }
@@ -502,12 +512,11 @@ fn out_of_range(node: &Node, shape: &Shape, key: Option<&Key>) -> Diagnostic {
         .with_help(help)
 }
 
-/// A key is there under another name, which was reported; help that lists all keys omits it.
+/// A key is there under another name, which was reported.
 fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
-    let meant_so = [format!("write `{}`", key.name), format!("did you mean `{}`?", key.name)];
     let is_known = |name: &str| object.all_keys().any(|key| key.name == name);
     let mut unknown = node.entries().iter().filter(|(name, _)| !is_known(&name.value));
-    unknown.any(|(typed, _)| meant(&typed.value, object).is_some_and(|help| meant_so.contains(&help)))
+    unknown.any(|(typed, _)| meant(&typed.value, object).is_some_and(|meant| meant == key.name))
 }
 
 /// The spelling of a key that belongs inside the mapping of another key beside it, such as `then` inside `send`.
@@ -529,6 +538,12 @@ fn help_for_nested(typed: &Located<String>, value: &Node, node: &Node, object: &
 
 /// The key that may be meant: what another tool calls it, or what is spelt alike.
 fn meant(typed: &str, object: &Object) -> Option<String> {
+    let offered: Vec<&str> = object.all_keys().map(|key| key.name).collect();
+    synonym(typed, &offered).or_else(|| nearest(typed, offered)).map(str::to_owned)
+}
+
+/// Help that names the key that may be meant, or all keys.
+fn meant_help(typed: &str, object: &Object) -> Option<String> {
     let offered: Vec<&str> = object.all_keys().map(|key| key.name).collect();
     let synonym = synonym(typed, &offered).map(|write| format!("write `{write}`"));
     synonym.or_else(|| did_you_mean(typed, offered))
@@ -564,7 +579,9 @@ fn wrong_type(node: &Node, shape: &Shape, key: Option<&Key>) -> Diagnostic {
         (Shape::NonEmpty(inner), _) => wrong_type(node, inner, key).help,
         _ => key.and_then(|key| key.cure).map(str::to_owned),
     };
-    Diagnostic::error("wrong-type", format!("expected {}, found {found}", shape.words()), node.span).with_help(help)
+    Diagnostic::error("wrong-type", format!("expected {}, found {found}", shape.words()), node.span)
+        .of_kind(MistakeKind::WrongType)
+        .with_help(help)
 }
 
 /// The pattern of a duration.

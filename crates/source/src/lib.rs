@@ -29,7 +29,7 @@ pub mod yaml_writer;
 
 use std::sync::Arc;
 
-pub use self::diagnostic::{Diagnostic, Label, Severity};
+pub use self::diagnostic::{Diagnostic, Label, MistakeKind, Severity};
 pub use self::difference::{Side, difference};
 pub use self::duration::{duration_text, parse_duration};
 pub use self::ends::{Ends, beginning_of_json};

@@ -51,7 +51,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, CheckContext, Offer};
 use crate::source::grammar::{Object, Shape, alternative, check, key, required};
 use crate::source::settings::Setting;
-use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
+use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, did_you_mean};
 use crate::suite::{BlockReader, INJECTED, Recovery, Suite, SuiteSettings, injected, skip_reason, texts};
 
 pub(crate) static KIND: Kind = Kind {
@@ -446,7 +446,11 @@ impl SuiteSettings for Agents {
             if let Some(from) = from.filter(|from| agent.servers_of(suite).iter().all(|server| *server == from.value)) {
                 let message = "`from` takes the only server of the agent, so no other tool is left";
                 let help = "name a server whose tools the model must leave alone";
-                found.push(Diagnostic::error("missing-server", message, from.span).with_help(help.to_owned()));
+                found.push(
+                    Diagnostic::error("missing-server", message, from.span)
+                        .of_kind(MistakeKind::MissingServer)
+                        .with_help(help.to_owned()),
+                );
             }
         }
         keep_first_of_equal(found, before);

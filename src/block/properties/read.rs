@@ -5,7 +5,7 @@ use super::keys::ARGUMENTS;
 use crate::schema::KEYWORDS;
 use crate::source::grammar::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
-use crate::source::{Diagnostic, Located, Node, did_you_mean};
+use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
 use crate::suite::grammar::RULE_KEY;
 use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test};
 
@@ -31,10 +31,7 @@ pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test>
 fn point_to_tests(node: &Node, found: &mut [Diagnostic]) {
     let of_tests = || TEST_KEYS.iter().chain(RULE_KEY).map(|key| key.name);
     for (name, _) in node.entries().iter().filter(|(name, _)| of_tests().any(|key| key == name.value)) {
-        let mut unknown = found
-            .iter_mut()
-            .filter(|one| one.code == "unknown-key" && one.label.as_ref().is_some_and(|label| label.span == name.span));
-        if let Some(unknown) = unknown.next() {
+        if let Some(unknown) = found.iter_mut().find(|one| one.is_unknown_key_at(name.span)) {
             unknown.help = Some("put it on a test under `tests:`".to_owned());
         }
     }
@@ -83,7 +80,7 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     let unknown: Vec<_> = entries.iter().filter(|(key, _)| !is_of_arguments(&key.value)).collect();
     if unknown.is_empty() {
         let wrong = grammar::check(schema, &Shape::Object(&ARGUMENTS));
-        found.extend(wrong.into_iter().filter(|one| one.code == "missing-key"));
+        found.extend(wrong.into_iter().filter(|one| one.kind == MistakeKind::MissingKey));
     }
     for (key, _) in unknown {
         let message = format!("`{}` is not a keyword of JSON Schema", key.value);

@@ -216,7 +216,8 @@ impl ReplaySearch<'_> {
             is_answered |= exchange.messages().iter().any(|message| belongs_to(message, &canary));
             has_ids |= exchange.response.events.iter().any(|event| event.id.is_some());
             if let Some(event_id) = event_id_before_end(&exchange, &canary) {
-                let exchange = shown(&title, &sent, &exchange, &canary);
+                let tool = Exchange::tool_of(&title, &body["params"]);
+                let exchange = Exchange { tool, ..shown(&title, &sent, &exchange, &canary) };
                 return Ok(ResumableStream { canary, event_id, exchange });
             }
         }
@@ -337,7 +338,7 @@ fn shown(title: &str, sent: &str, exchange: &RawExchange, canary: &str) -> Excha
     Exchange {
         phase: Phase::Steps,
         title: title.to_owned(),
-        tool: title.strip_prefix("tools/call ").map(str::to_owned),
+        tool: None,
         sent: beginning(sent, SHOWN),
         received: last.map(|message| beginning_of_json(message, SHOWN)).unwrap_or_default(),
         frame: exchange.frame,

@@ -107,7 +107,7 @@ fn mutant(variant: &str, at: usize, verdict: Verdict) -> MutantResult {
 }
 
 fn scored(told: &[(&str, &str)], left_out: &[&str]) -> Score {
-    let left_out: Vec<LeftOut> = left_out.iter().map(|id| LeftOut { id: (*id).into(), reason: "r".into() }).collect();
+    let left_out: Vec<LeftOut> = left_out.iter().map(|id| LeftOut::new(*id, "r")).collect();
     let settings = [("stdio".to_owned(), "2025-11-25".to_owned())].into();
     proven(
         &registry(),

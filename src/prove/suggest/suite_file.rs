@@ -11,7 +11,7 @@ use crate::event::{Missing, MutantResult, Proof};
 use crate::plan::{Plan, SuitePlan};
 use crate::source::yaml_writer as yaml;
 use crate::source::{parse_duration, visible_line};
-use crate::suite::{Order, RestartPolicy, RunOptions, Suite, normalize_path};
+use crate::suite::{Order, RestartPolicy, RunOptions, Suite, builtin_name, normalize_path};
 
 /// How many mutants are named above a test.
 const NAMED: usize = 6;
@@ -242,7 +242,7 @@ fn options(own: &RunOptions, start_timeout: Option<Duration>) -> Map<String, Val
 
 /// The proven suite as the new one names it.
 fn include(suite: &str, file: &Path, here: &Path) -> String {
-    if let Some(name) = suite.strip_prefix("<builtin:").and_then(|name| name.strip_suffix('>')) {
+    if let Some(name) = builtin_name(suite) {
         return format!("builtin:{name}");
     }
     let (suite, file) = (Path::new(suite), normalize_path(file));

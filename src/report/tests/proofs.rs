@@ -180,7 +180,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
         without_claims: None,
         families: std::iter::once(tool).chain(other).collect(),
     };
-    let left_out = |id: &str, reason: &str| LeftOut { id: id.into(), reason: reason.into() };
+    let left_out = |id: &str, reason: &str| LeftOut::new(id, reason);
     let case = format!("examples/users.yml::{HOSTILE}@users/auto");
     Proof {
         control: Control {
@@ -352,7 +352,7 @@ fn no_server_gives_orders_through_a_proof() {
         }
     };
     let mut hostile = proof_of(COMMANDS.iter().enumerate().map(of).collect());
-    let left_out = COMMANDS.iter().map(|text| LeftOut { id: (*text).into(), reason: (*text).into() });
+    let left_out = COMMANDS.iter().map(|text| LeftOut::new(*text, *text));
     hostile.control.left_out = left_out.clone().collect();
     hostile.left_out = left_out.collect();
     let end = RunFinished { proof: Some(Box::new(hostile)), interrupted: false, ..fixture::finished() };

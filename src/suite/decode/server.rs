@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{flag, texts};
 use crate::source::settings::Setting;
 use crate::source::template::is_template;
-use crate::source::{Diagnostic, Node, Span, Value, did_you_mean};
+use crate::source::{Diagnostic, MistakeKind, Node, Span, Value, did_you_mean};
 use crate::suite::model::{Auth, Http, HttpCredentials, HttpFlavour, HttpUser, Protocol, Server, Target};
 use crate::wire::{Revision, address};
 
@@ -37,6 +37,7 @@ fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Ser
                 format!("`env` has no variable `{}` to keep secret", secret.value),
                 secret.span,
             )
+            .of_kind(MistakeKind::UnknownName)
             .with_help(did_you_mean(&secret.value, env.iter().map(|(name, _)| name.value.as_str()))),
         );
     }

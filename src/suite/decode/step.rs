@@ -77,9 +77,7 @@ pub(crate) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
 }
 
 fn has_unknown_key(node: &Node, found: &[Diagnostic]) -> bool {
-    let is_reported = |span: Span| {
-        found.iter().any(|one| one.code == "unknown-key" && one.label.as_ref().is_some_and(|label| label.span == span))
-    };
+    let is_reported = |span: Span| found.iter().any(|one| one.is_unknown_key_at(span));
     node.entries().iter().any(|(name, _)| is_reported(name.span))
 }
 

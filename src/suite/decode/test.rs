@@ -7,7 +7,7 @@ use super::{retries, rule, texts};
 use crate::fault::{Fault, decode_named};
 use crate::source::settings::Setting;
 use crate::source::template::expression_problem;
-use crate::source::{Diagnostic, Node, did_you_mean, grammar};
+use crate::source::{Diagnostic, MistakeKind, Node, did_you_mean, grammar};
 use crate::suite::model::{ForEach, Loop, Step, Test};
 
 /// The faults of a suite by name.
@@ -45,7 +45,8 @@ pub(crate) fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Ve
         }
         let message = format!("there is no fault `{name}`");
         let help = did_you_mean(name, faults.keys().map(String::as_str)).unwrap_or_else(|| NAME_IT.to_owned());
-        found.push(Diagnostic::error("unknown-name", message, node.span).with_help(help));
+        let unknown = Diagnostic::error("unknown-name", message, node.span).of_kind(MistakeKind::UnknownName);
+        found.push(unknown.with_help(help));
     }
     injected
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use minijinja::ErrorKind;
 use regex::Regex;
 
-use super::super::{Diagnostic, Node, Span, Value, did_you_mean, nearest};
+use super::super::{Diagnostic, MistakeKind, Node, Span, Value, did_you_mean, nearest};
 use super::growth::without_constant_products;
 use super::{Names, TemplateError, environment, fill_text, is_builtin, is_plain_path, is_template, whole_expression};
 
@@ -52,6 +52,7 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
             for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
                 found.push(
                     Diagnostic::error("unknown-name", format!("there is no name `{name}`"), span)
+                        .of_kind(MistakeKind::UnknownName)
                         .with_help(name_help(name, known)),
                 );
             }
@@ -154,6 +155,7 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
     for name in unknown.iter().filter(|name| !known.contains(*name) && !is_builtin(environment, name)) {
         found.push(
             Diagnostic::error("unknown-name", format!("there is no name `{name}`"), span)
+                .of_kind(MistakeKind::UnknownName)
                 .with_help(did_you_mean(name, known.iter().map(String::as_str))),
         );
     }

@@ -19,28 +19,28 @@ const NAMES: usize = 12;
 
 /// Who can kill, and which cases take no part.
 pub(crate) fn control(proof: &Proof, style: &Style) -> String {
-    let Control { cases, green, left_out } = &proof.control;
-    let cases = layout::plural(*cases, "recorded case");
+    let Control { cases: recorded, green, left_out } = &proof.control;
+    let recorded = layout::plural(*recorded, "recorded case");
     let passed = "passed, in the run and again from its recording";
     let told = match green {
-        0 if proof.has_green_case() => format!("none of {cases} {passed}"),
-        0 => format!("none of {cases} {passed}, so nothing can notice a mutant; first make the suite pass"),
+        0 if proof.has_green_case() => format!("none of {recorded} {passed}"),
+        0 => format!("none of {recorded} {passed}, so nothing can notice a mutant; first make the suite pass"),
         green if proof.live.is_some() => {
-            format!("{green} of {cases} {passed}; no other can notice a mutant there")
+            format!("{green} of {recorded} {passed}; no other can notice a mutant there")
         }
-        green => format!("{green} of {cases} {passed}; no other can notice a mutant"),
+        green => format!("{green} of {recorded} {passed}; no other can notice a mutant"),
     };
     let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
     let there = if proof.live.is_some() { " in the replay" } else { "" };
-    told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count) + there, style)
+    told + &cases(left_out, |count| layout::plural(count, "case") + take_or_takes(count) + there, style)
 }
 
 /// Who passes in front of the real servers, and which cases do not.
 pub(crate) fn live(control: Option<&Control>, style: &Style) -> String {
-    let Some(Control { cases, green, left_out }) = control else { return String::new() };
-    let told = format!("{green} of {} passed again in front of the real servers", layout::plural(*cases, "case"));
+    let Some(Control { cases: all, green, left_out }) = control else { return String::new() };
+    let told = format!("{green} of {} passed again in front of the real servers", layout::plural(*all, "case"));
     let told = layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  ");
-    told + &grouped(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
+    told + &cases(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
 }
 
 /// How many variants cannot be planted; nothing if all can.
@@ -55,7 +55,7 @@ pub(crate) fn left_out(left_out: &[LeftOut], more: &str, style: &Style) -> Strin
 
 /// The variants that cannot be planted, with the reasons.
 pub(crate) fn variants(variants: &[LeftOut], style: &Style) -> String {
-    left_out(variants, "", style) + &names(variants.iter().map(|one| (one.reason.clone(), one.id.as_str())), style)
+    left_out(variants, "", style) + &by_reason(variants.iter(), style)
 }
 
 /// The mutants that are neither killed nor survivors.
@@ -96,7 +96,10 @@ pub(crate) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             | Verdict::CannotOccur
             | Verdict::LiveOnly => plain(mutant),
         };
-        text += &names(found.iter().map(|mutant| (reason(mutant), mutant.id.as_str())), style);
+        text += &by_reason(
+            found.iter().map(|mutant| LeftOut::new(&mutant.id, reason(mutant))).collect::<Vec<_>>().iter(),
+            style,
+        );
     }
     text
 }
@@ -108,15 +111,15 @@ fn undecided_in_part(proof: &Proof, style: &Style) -> String {
         let undecided = operator.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Undecided);
         undecided.map(|mutant| {
             let at = format!("{} at {}", operator.id, subject_text(&mutant.subject));
-            (mutant.reason.clone().unwrap_or_default(), at)
+            LeftOut::new(at, mutant.reason.clone().unwrap_or_default())
         })
     });
-    let named: Vec<(String, String)> = named.collect();
+    let named: Vec<LeftOut> = named.collect();
     if named.is_empty() {
         return String::new();
     }
     let told = format!("{} undecided at some tools, prompts or resources only", named.len());
-    item("?", &told, 3, style) + &names(named.iter().map(|(reason, at)| (reason.clone(), at.as_str())), style)
+    item("?", &told, 3, style) + &by_reason(named.iter(), style)
 }
 
 /// The tools, prompts and resources that no case uses.
@@ -154,16 +157,13 @@ pub(crate) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
     blocks.into_iter().find(|block| !planned.contains(block))
 }
 
-/// Names by reason, below an item.
-fn names<'a>(found: impl Iterator<Item = (String, &'a str)>, style: &Style) -> String {
-    let mut groups: IndexMap<String, Vec<&str>> = IndexMap::new();
-    found.for_each(|(reason, name)| groups.entry(reason).or_default().push(name));
-    let line = |(reason, names): (&String, &Vec<&str>)| {
+/// The names by reason, below an item; those that a flag leaves out are only counted.
+fn by_reason<'a>(found: impl Iterator<Item = &'a LeftOut>, style: &Style) -> String {
+    let groups = grouped(found);
+    let line = |(reason, names): (&&str, &Vec<&LeftOut>)| {
         let joint = if reason.is_empty() { "" } else { ": " };
-        let named = if is_on_purpose(reason) { names.len().to_string() } else { listed(names) };
-        below(&format!("{reason}{joint}{named}"), 4, style)
+        below(&format!("{reason}{joint}{}", listed_unless_chosen(names).unwrap_or(names.len().to_string())), 4, style)
     };
-    groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
     let text: String = groups.iter().take(REASONS).map(line).collect();
     match groups.len().saturating_sub(REASONS) {
         0 => text,
@@ -171,16 +171,12 @@ fn names<'a>(found: impl Iterator<Item = (String, &'a str)>, style: &Style) -> S
     }
 }
 
-/// The mutants that are left out by reason, the most frequent first.
-fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style) -> String {
-    let mut groups: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for LeftOut { id, reason } in left_out {
-        groups.entry(reason).or_default().push(id);
-    }
-    groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
-    let line = |(reason, ids): (&&str, &Vec<&str>)| {
-        let named = if is_on_purpose(reason) { String::new() } else { format!(": {}", listed(ids)) };
-        item("-", &format!("{}: {reason}{named}", counted(ids.len())), 4, style)
+/// The cases that are left out, an item for each reason.
+fn cases(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style) -> String {
+    let groups = grouped(left_out.iter());
+    let line = |(reason, cases): (&&str, &Vec<&LeftOut>)| {
+        let named = listed_unless_chosen(cases).map(|names| format!(": {names}")).unwrap_or_default();
+        item("-", &format!("{}: {reason}{named}", counted(cases.len())), 4, style)
     };
     let text: String = groups.iter().take(REASONS).map(line).collect();
     match groups.len().saturating_sub(REASONS) {
@@ -189,9 +185,18 @@ fn grouped(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Styl
     }
 }
 
-/// Whether a flag of the user is the reason, so that the user knows the names.
-fn is_on_purpose(reason: &str) -> bool {
-    reason.starts_with("`--")
+/// What is left out by reason, the most frequent first.
+fn grouped<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> IndexMap<&'a str, Vec<&'a LeftOut>> {
+    let mut groups: IndexMap<&str, Vec<&LeftOut>> = IndexMap::new();
+    left_out.for_each(|one| groups.entry(&one.reason).or_default().push(one));
+    groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
+    groups
+}
+
+/// The names; `None` where the user left them out and knows them.
+fn listed_unless_chosen(left_out: &[&LeftOut]) -> Option<String> {
+    let names: Vec<&str> = left_out.iter().map(|one| one.id.as_str()).collect();
+    (!left_out.iter().any(|one| one.on_purpose)).then(|| listed(&names))
 }
 
 fn listed(names: &[&str]) -> String {

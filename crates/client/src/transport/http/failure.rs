@@ -37,6 +37,9 @@ pub enum HttpFailure {
     Reset(ConnectionBreak),
     /// The secure connection could not be made; the sentence says why.
     Tls(String),
+    /// The secure connection could not be made, since no authority that is trusted signed the certificate; the sentence
+    /// says more.
+    UntrustedCertificate(String),
     /// A status without a message of the protocol.
     Status(HttpRefusal),
     /// The server wants credentials, or refuses those it got.
@@ -185,7 +188,10 @@ impl HttpFailure {
             Self::StreamEnded { status } => {
                 format!("the response to `{method}` (HTTP {status}) ended without an answer in it")
             }
-            Self::Tls(sentence) | Self::Redirect(sentence) | Self::Endpoint(sentence) => sentence.clone(),
+            Self::Tls(sentence)
+            | Self::UntrustedCertificate(sentence)
+            | Self::Redirect(sentence)
+            | Self::Endpoint(sentence) => sentence.clone(),
             Self::NotHttp(reason) => format!("the response to `{method}` is not HTTP: {reason}"),
         }
     }
@@ -254,7 +260,7 @@ pub(crate) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Conne
     let chain = chain_of(error);
     let said = |words: &str| chain.iter().any(|cause| cause.to_string().contains(words));
     if let Some(error) = chain.iter().find_map(|cause| tls_error_in(*cause)) {
-        return HttpFailure::Tls(tls_sentence(&error, host));
+        return tls_failure(&error, host);
     }
     if said("message head is too large") {
         return HttpFailure::TooLarge("its headers are too long");
@@ -310,26 +316,25 @@ pub(crate) fn tls_error_in(cause: &(dyn Error + 'static)) -> Option<rustls::Erro
     own.or_else(|| tls_error_in(io_error(cause)?.get_ref()?))
 }
 
-/// Describes the problem of a secure connection to a host, as a sentence.
+/// The problem of a secure connection to a host.
 #[expect(clippy::wildcard_enum_match_arm, reason = "both enums are open, and the rest speaks for itself")]
-pub(crate) fn tls_sentence(error: &rustls::Error, host: &str) -> String {
+pub(crate) fn tls_failure(error: &rustls::Error, host: &str) -> HttpFailure {
     use CertificateError as Bad;
     let rustls::Error::InvalidCertificate(reason) = error else {
-        return match error {
+        return HttpFailure::Tls(match error {
             rustls::Error::InvalidMessage(_) => {
                 format!("`{host}` does not speak TLS; the URL may need `http://` instead of `https://`")
             }
             _ => format!("no secure connection to `{host}`: {error}"),
-        };
+        });
     };
     let certificate = format!("the certificate of `{host}`");
-    match reason {
+    let untrusted = |why: &str| HttpFailure::UntrustedCertificate(format!("{certificate} is self-signed{why}"));
+    HttpFailure::Tls(match reason {
         Bad::Expired | Bad::ExpiredContext { .. } => format!("{certificate} has expired"),
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => format!("{certificate} is not valid yet"),
         Bad::Revoked => format!("{certificate} was revoked"),
-        Bad::UnknownIssuer => {
-            format!("{certificate} is self-signed, or signed by an authority that this machine does not trust")
-        }
+        Bad::UnknownIssuer => return untrusted(", or signed by an authority that this machine does not trust"),
         Bad::NotValidForName => format!("{certificate} is for another host"),
         Bad::NotValidForNameContext { presented, .. } if presented.is_empty() => {
             format!("{certificate} names no host")
@@ -341,8 +346,8 @@ pub(crate) fn tls_sentence(error: &rustls::Error, host: &str) -> String {
         }
         // How rustls says that an authority's certificate stands where a server's should.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            format!("{certificate} is self-signed: it is the certificate of an authority")
+            return untrusted(": it is the certificate of an authority");
         }
         other => format!("{certificate} is not accepted: {other}"),
-    }
+    })
 }

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
-use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_sentence};
+use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_failure};
 use super::response::{RawResponse, ReadUntil};
 use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots};
 use crate::transport::pieces;
@@ -214,7 +214,7 @@ impl Endpoint {
         stream: TcpStream,
         host: &str,
     ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, HttpFailure> {
-        let said = |error: &rustls::Error| HttpFailure::Tls(tls_sentence(error, host));
+        let said = |error: &rustls::Error| tls_failure(error, host);
         let config = config(&self.address.tls).map_err(|error| said(&error))?;
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
             .map_err(|_| HttpFailure::Tls(format!("`{host}` is not a host name that a certificate can have")))?;
