@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::fault::{ClientMessage, ReplyContent, ServerEnd, ServerReply};
 use crate::transport::http::{BodyKind, Posted, classify_body};
-
 use crate::transport::{
     ConnectionBreak, Delivery, HttpFailure, Incoming, MessageRole, OutgoingMessage, Scheduled, ServerExit,
     TransportKind,
@@ -17,9 +16,9 @@ use crate::wire::HttpHead;
 #[derive(Clone, Copy)]
 pub struct RequestContext {
     pub frame: u32,
-    /// Whether it is a request.
+    /// It is a request.
     pub expects_an_answer: bool,
-    /// Whether it belongs to a session that has an id, over HTTP.
+    /// It belongs to a session that has an id, over HTTP.
     pub in_session: bool,
 }
 
@@ -63,43 +62,43 @@ impl<'a> ReplyEncoder<'a> {
         self.transport.is_over_http()
     }
 
-    /// What comes for one reply.
-    pub fn played(&self, reply: &ServerReply) -> Vec<Scheduled> {
-        let played = |incoming: Incoming| Scheduled { after: reply.after, incoming };
+    /// The items for one reply.
+    pub fn encode(&self, reply: &ServerReply) -> Vec<Scheduled> {
+        let scheduled = |incoming: Incoming| Scheduled { after: reply.after, incoming };
         let bytes = match &reply.content {
-            ReplyContent::Stderr(line) => return vec![played(Incoming::Stderr(line.clone()))],
-            ReplyContent::Ended(ended) => return self.ended(*ended).into_iter().map(played).collect(),
-            ReplyContent::Torn(line) if !self.is_http() => return vec![played(Incoming::TornLine(line.clone()))],
+            ReplyContent::Stderr(line) => return vec![scheduled(Incoming::Stderr(line.clone()))],
+            ReplyContent::Ended(ended) => return self.encode_end(*ended).into_iter().map(scheduled).collect(),
+            ReplyContent::Torn(line) if !self.is_http() => return vec![scheduled(Incoming::TornLine(line.clone()))],
             ReplyContent::Torn(bytes) => {
                 let http = reply.http.clone().unwrap_or_else(event_stream);
                 let place =
                     if is_event_stream(&http) { ConnectionBreak::InEvent } else { ConnectionBreak::AfterHeaders };
-                return vec![played(self.undelivered(HttpFailure::Reset(place), Some((http, bytes.clone()))))];
+                return vec![scheduled(self.fail(HttpFailure::Reset(place), Some((http, bytes.clone()))))];
             }
             ReplyContent::Message(message) => self.with_ids(message.clone()).to_string().into_bytes(),
             ReplyContent::Bytes(bytes) => bytes.clone(),
             ReplyContent::Stalled => return Vec::new(),
         };
         if self.is_http() {
-            return vec![played(self.over_http(bytes, reply.http.as_ref()))];
+            return vec![scheduled(self.over_http(bytes, reply.http.as_ref()))];
         }
-        // What stands in one line was read as one; what a fault made of it may be several.
-        bytes.split(|byte| *byte == b'\n').map(|line| played(Incoming::Line(line.to_vec()))).collect()
+        // A fault may have made several lines of one.
+        bytes.split(|byte| *byte == b'\n').map(|line| scheduled(Incoming::Line(line.to_vec()))).collect()
     }
 
-    /// What a request gets of a server that is gone.
-    pub fn gone(&self) -> Vec<Scheduled> {
+    /// The items for a request to a server that is gone.
+    pub fn refuse(&self) -> Vec<Scheduled> {
         if !self.is_http() || self.context.frame == 0 {
             return Vec::new();
         }
         let failure = HttpFailure::ConnectionRefused { address: "the recorded server".to_owned() };
-        vec![Scheduled::at_once(self.undelivered(failure, None))]
+        vec![Scheduled::at_once(self.fail(failure, None))]
     }
 
-    fn ended(&self, ended: ServerEnd) -> Vec<Incoming> {
+    fn encode_end(&self, ended: ServerEnd) -> Vec<Incoming> {
         if self.is_http() {
             let failure = HttpFailure::Reset(ConnectionBreak::BeforeHeaders);
-            return if self.context.frame == 0 { Vec::new() } else { vec![self.undelivered(failure, None)] };
+            return if self.context.frame == 0 { Vec::new() } else { vec![self.fail(failure, None)] };
         }
         let exit = match ended {
             ServerEnd::Closed => None,
@@ -109,7 +108,7 @@ impl<'a> ReplyEncoder<'a> {
         [Some(Incoming::Closed), exit.map(Incoming::Exited)].into_iter().flatten().collect()
     }
 
-    fn undelivered(&self, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) -> Incoming {
+    fn fail(&self, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) -> Incoming {
         Incoming::Undelivered { frame: self.context.frame, failure: Box::new(failure), shown }
     }
 
@@ -130,7 +129,7 @@ impl<'a> ReplyEncoder<'a> {
             Ok(BodyKind::Message | BodyKind::Nothing) => {
                 Incoming::Message { bytes, http, delivery: Delivery::Body(self.context.frame) }
             }
-            Err(failure) => self.undelivered(failure, Some((http, bytes))),
+            Err(failure) => self.fail(failure, Some((http, bytes))),
         }
     }
 

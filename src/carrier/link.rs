@@ -2,15 +2,14 @@
 //! [`FaultPlayer`] is one, as suites and plans have it; the mutants of live proofs are another.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::encoder::{ReplyEncoder, RequestContext};
 use crate::fault::{
-    AnswerLoss, Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, ReplyContent,
-    RequestHead, ServerReply,
+    AnswerLoss, AnsweredRequest, Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest,
+    PendingRequest, PendingRequests, ReplyContent, RequestHead, ServerReply, set_headers,
 };
 use crate::transport::relay::{Interceptor, Passed, intercept};
 use crate::transport::{
@@ -26,17 +25,16 @@ const SIGKILL: i32 = 9;
 pub fn on_link(link: Link, faults: Arc<FaultPlayer>) -> Link {
     let is_http = link.transport.is_over_http();
     let scope = faults.conversation();
-    play_on_link(link, PlayedFaults { faults, scope, is_http, calls: Vec::new() })
+    play_on_link(link, SessionFaults { faults, scope, is_http, calls: Vec::new() })
 }
 
-/// The link with somebody in its middle who decides what becomes of every message.
-pub fn play_on_link(link: Link, player: impl LinkPlayer) -> Link {
+/// The link with a player in its middle, which decides on every message.
+pub fn play_on_link<E: Send + 'static>(link: Link, player: impl LinkPlayer<E>) -> Link {
     let transport = link.transport;
     let faults = LinkFaults {
         player,
         transport,
-        pending: Vec::new(),
-        dropped: Vec::new(),
+        pending: PendingRequests::default(),
         has_session_id: false,
         unread_until: None,
         is_killed: false,
@@ -45,25 +43,22 @@ pub fn play_on_link(link: Link, player: impl LinkPlayer) -> Link {
     intercept(link, faults)
 }
 
-/// Decides what becomes of the messages on a link.
-pub trait LinkPlayer: Send + 'static {
-    /// A message of the client, as the player remembers it.
-    type Exchange: Send;
-
+/// Decides on the messages of a link; `E` is a message of the client as the player remembers it.
+pub trait LinkPlayer<E>: Send + 'static {
     /// Takes in a message of the client.
-    fn begin(&mut self, said: SaidMessage<'_>) -> BegunExchange<Self::Exchange>;
+    fn begin(&mut self, said: SaidMessage<'_>) -> BegunExchange<E>;
 
     /// The message as the server receives it.
-    fn hear(&mut self, exchange: &Self::Exchange, bytes: &[u8]) -> HeardMessage;
+    fn hear(&mut self, exchange: &mut E, bytes: &[u8]) -> HeardMessage;
 
-    /// What the client gets for an answer, or for none: nothing is answered, or was delivered.
-    fn answer(&mut self, exchange: &Self::Exchange, answer: Option<ServerReply>) -> ChangedMessage;
+    /// The messages to the client instead of an answer; it is `None` if none was expected or delivered.
+    fn answer(&mut self, exchange: &mut E, answer: Option<ServerReply>) -> ChangedMessage;
 
-    /// What the client gets for a message that the server sends by itself, during an exchange if that is known.
-    fn sent(&mut self, exchange: Option<&Self::Exchange>, reply: ServerReply) -> ChangedMessage;
+    /// The messages to the client instead of one that the server sends by itself, during an exchange if that is known.
+    fn change_sent(&mut self, exchange: Option<&mut E>, reply: ServerReply) -> ChangedMessage;
 
     /// The messages that were held back for the answer, which will not come.
-    fn release(&mut self, exchange: &Self::Exchange) -> Vec<ServerReply> {
+    fn release(&mut self, exchange: &mut E) -> Vec<ServerReply> {
         let _ = exchange;
         Vec::new()
     }
@@ -101,7 +96,7 @@ pub struct BegunExchange<E> {
 }
 
 /// The faults of a suite or a plan on one link.
-struct PlayedFaults {
+struct SessionFaults {
     faults: Arc<FaultPlayer>,
     scope: String,
     is_http: bool,
@@ -109,9 +104,7 @@ struct PlayedFaults {
     calls: Vec<(u32, usize)>,
 }
 
-impl LinkPlayer for PlayedFaults {
-    type Exchange = LiveExchange;
-
+impl LinkPlayer<LiveExchange> for SessionFaults {
     fn begin(&mut self, said: SaidMessage<'_>) -> BegunExchange<LiveExchange> {
         let head = self.is_http.then(|| RequestHead {
             verb: "POST".to_owned(),
@@ -124,8 +117,8 @@ impl LinkPlayer for PlayedFaults {
             query: Map::new(),
         });
         let request = LiveRequest::new(said.bytes, self.scope.clone(), head).of_case(said.owner);
-        let exchange = self.faults.match_request(request, true);
-        self.calls.extend(exchange.request.call().map(|call| (said.frame, call)));
+        let exchange = self.faults.match_request(request);
+        self.calls.extend(exchange.request.call.map(|call| (said.frame, call)));
         BegunExchange {
             id: exchange.request.id(),
             progress_token: exchange.request.progress_token().cloned(),
@@ -135,16 +128,16 @@ impl LinkPlayer for PlayedFaults {
         }
     }
 
-    fn hear(&mut self, exchange: &LiveExchange, bytes: &[u8]) -> HeardMessage {
+    fn hear(&mut self, exchange: &mut LiveExchange, bytes: &[u8]) -> HeardMessage {
         self.faults.hear(exchange, bytes)
     }
 
-    fn answer(&mut self, exchange: &LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
+    fn answer(&mut self, exchange: &mut LiveExchange, answer: Option<ServerReply>) -> ChangedMessage {
         self.faults.answer(exchange, answer)
     }
 
-    fn sent(&mut self, exchange: Option<&LiveExchange>, reply: ServerReply) -> ChangedMessage {
-        self.faults.sent(exchange, &self.scope, reply)
+    fn change_sent(&mut self, exchange: Option<&mut LiveExchange>, reply: ServerReply) -> ChangedMessage {
+        self.faults.change_sent(exchange.map(|exchange| &*exchange), &self.scope, reply)
     }
 
     fn give_up(&mut self, frame: u32) {
@@ -155,67 +148,73 @@ impl LinkPlayer for PlayedFaults {
 }
 
 /// The faults on one link.
-struct LinkFaults<P: LinkPlayer> {
+struct LinkFaults<P, E> {
     player: P,
     transport: TransportKind,
-    pending: Vec<PendingRequest<P::Exchange>>,
-    /// The ids of requests that the server hears twice: one answer of each is dropped.
-    dropped: Vec<Value>,
+    pending: PendingRequests<PendingMessage<E>>,
     has_session_id: bool,
     /// The client reads nothing before this.
     unread_until: Option<Instant>,
-    /// Whether the server was killed.
+    /// The server was killed.
     is_killed: bool,
-    /// Whether a fault ended the server, as far as the client can see.
+    /// A fault ended the server, as far as the client can see.
     is_over: bool,
 }
 
 /// A request without an answer.
-struct PendingRequest<E> {
+struct PendingMessage<E> {
+    /// The id that its client gave it.
     id: Value,
-    progress_token: Option<Value>,
     exchange: E,
     context: RequestContext,
-    /// Whether only half of it arrived: the server cannot know its id.
-    is_garbled: bool,
 }
 
-impl<P: LinkPlayer> LinkFaults<P> {
-    fn sent(&mut self, message: OutgoingMessage) -> Passed {
+impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
+    fn send(&mut self, message: OutgoingMessage) -> Passed {
         let context = RequestContext::of(&message, self.has_session_id);
         let OutgoingMessage { bytes, owner, headers, frame, .. } = &message;
-        let begun = self.player.begin(SaidMessage { bytes, owner, headers, frame: *frame });
-        let BegunExchange { exchange, id, progress_token, cancels } = begun;
-        let mut back = cancels.map(|id| self.released(|pending| pending.id == id)).unwrap_or_default();
-        let heard = self.player.hear(&exchange, &message.bytes);
-        let is_heard = heard.bytes.is_some();
-        let is_garbled = heard.arrival == Some(Arrival::Truncate);
-        if heard.arrival == Some(Arrival::Twice) {
-            self.dropped.extend(id.clone());
-        }
-        let is_killed = heard.is_killed;
-        let onward = self.onward(message, heard);
+        let mut begun = self.player.begin(SaidMessage { bytes, owner, headers, frame: *frame });
+        let mut back = self.release_cancelled(&begun);
+        let heard = self.player.hear(&mut begun.exchange, &message.bytes);
+        let HeardMessage { is_killed, arrival, .. } = heard;
+        begun.id = begun.id.filter(|_| heard.bytes.is_some());
+        let onward = self.forward(message, heard);
         if is_killed {
-            back.extend(self.killed());
+            back.extend(self.kill());
         }
-        if let Some(id) = id.filter(|_| is_heard) {
-            self.pending.push(PendingRequest { id, progress_token, exchange, context, is_garbled });
-            return Passed { onward, back };
-        }
-        let changed = self.player.answer(&exchange, None);
-        back.extend(self.encoded(changed, context));
+        back.extend(self.await_answer(begun, arrival, context));
         Passed { onward, back }
     }
 
+    /// Waits for the answer of a request; a message without an id has none.
+    fn await_answer(
+        &mut self,
+        begun: BegunExchange<E>,
+        arrival: Option<Arrival>,
+        context: RequestContext,
+    ) -> Vec<Scheduled> {
+        let BegunExchange { mut exchange, id, progress_token, .. } = begun;
+        let Some(id) = id else {
+            let changed = self.player.answer(&mut exchange, None);
+            return self.encode(changed, context);
+        };
+        // The server cannot read the id of half a message.
+        let known_id = Some(id.clone()).filter(|_| arrival != Some(Arrival::Truncate));
+        let exchange = PendingMessage { id, exchange, context };
+        self.pending.add(PendingRequest { id: known_id, progress_token, exchange }, arrival);
+        Vec::new()
+    }
+
     /// The items for the server in the place of a message, in order.
-    fn onward(&mut self, message: OutgoingMessage, heard: HeardMessage) -> Vec<Outgoing> {
+    fn forward(&mut self, message: OutgoingMessage, heard: HeardMessage) -> Vec<Outgoing> {
         let mut onward = Vec::new();
         let disrupt = |disruption| Outgoing::Disruption(disruption);
         onward.extend(heard.pause.map(|time| disrupt(Disruption::Pause(time))));
         onward.extend(heard.unread.map(|time| disrupt(Disruption::Unread(time))));
         self.unread_until = self.unread_until.max(heard.unread.map(|time| Instant::now() + time));
         if let Some(bytes) = heard.bytes {
-            let headers = changed_headers(&message.headers, heard.headers);
+            let mut headers = message.headers.clone();
+            set_headers(&heard.headers, &mut headers);
             let is_given_up = self.transport.is_over_http() && message.era == Era::Stateless;
             let form = match heard.arrival {
                 Some(Arrival::Pieces) => MessageForm::Pieces,
@@ -239,7 +238,7 @@ impl<P: LinkPlayer> LinkFaults<P> {
     }
 
     /// Notes that the server is killed: one that is no process ends here, as a process would.
-    fn killed(&mut self) -> Vec<Scheduled> {
+    fn kill(&mut self) -> Vec<Scheduled> {
         self.is_killed = true;
         if self.transport != TransportKind::Memory {
             return Vec::new();
@@ -249,119 +248,94 @@ impl<P: LinkPlayer> LinkFaults<P> {
     }
 
     /// Takes in a raw message, which may be several.
-    fn raw(&mut self, pieces: Vec<Vec<u8>>, owner: String) -> Passed {
+    fn send_raw(&mut self, pieces: Vec<Vec<u8>>, owner: String) -> Passed {
         let bytes = pieces.concat();
         let (mut is_heard, mut back) = (true, Vec::new());
         for line in messages_in(&bytes) {
-            let begun = self.player.begin(SaidMessage { bytes: line, owner: &owner, headers: &[], frame: 0 });
-            let BegunExchange { exchange, id, progress_token, cancels } = begun;
-            back.extend(cancels.map(|id| self.released(|pending| pending.id == id)).unwrap_or_default());
-            let is_line_heard = self.player.hear(&exchange, line).bytes.is_some();
+            let mut begun = self.player.begin(SaidMessage { bytes: line, owner: &owner, headers: &[], frame: 0 });
+            back.extend(self.release_cancelled(&begun));
+            let is_line_heard = self.player.hear(&mut begun.exchange, line).bytes.is_some();
             is_heard &= is_line_heard;
-            if let Some(id) = id.filter(|_| is_line_heard) {
-                let context = RequestContext::RAW;
-                self.pending.push(PendingRequest { id, progress_token, exchange, context, is_garbled: false });
-                continue;
-            }
-            let changed = self.player.answer(&exchange, None);
-            back.extend(self.encoded(changed, RequestContext::RAW));
+            begun.id = begun.id.filter(|_| is_line_heard);
+            back.extend(self.await_answer(begun, None, RequestContext::RAW));
         }
         let onward = if is_heard { vec![Outgoing::Raw { pieces, owner }] } else { Vec::new() };
         Passed { onward, back }
     }
 
     /// The messages that were held back for the answers to some requests.
-    fn released(&mut self, of: impl Fn(&PendingRequest<P::Exchange>) -> bool) -> Vec<Scheduled> {
+    fn release(&mut self, is_meant: impl Fn(&PendingMessage<E>) -> bool) -> Vec<Scheduled> {
         let mut released = Vec::new();
-        for pending in self.pending.iter().filter(|pending| of(pending)) {
+        for pending in self.pending.iter_mut().filter(|pending| is_meant(pending)) {
             let encoder = ReplyEncoder::new(self.transport, &[], pending.context);
-            released.extend(self.player.release(&pending.exchange).iter().flat_map(|reply| encoder.played(reply)));
+            released.extend(self.player.release(&mut pending.exchange).iter().flat_map(|reply| encoder.encode(reply)));
         }
         released
     }
 
+    fn release_cancelled(&mut self, begun: &BegunExchange<E>) -> Vec<Scheduled> {
+        begun.cancels.as_ref().map(|id| self.release(|pending| pending.id == *id)).unwrap_or_default()
+    }
+
     /// The items that follow from a message of the server.
-    fn received(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Passed {
+    fn receive(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Passed {
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
-        let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else {
-            return Passed::back(vec![Scheduled::at_once(original)]);
-        };
-        let mut original = original;
-        if let Some(id) = self.garbled(&json) {
-            json["id"] = id;
-            original = with_bytes(original, json.to_string().into_bytes());
-        }
-        let reply = |json: Value| ServerReply {
-            after: Duration::ZERO,
-            content: ReplyContent::Message(json),
-            http: http.cloned(),
-        };
-        if let RpcMessage::Response { id: Some(id) } = classify(&json) {
-            let id = id.to_json();
-            if let Some(at) = self.dropped.iter().position(|dropped| *dropped == id)
-                && !self.pending.iter().any(|pending| pending.id == id)
-            {
-                self.dropped.remove(at);
-                return Passed::default();
+        let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else { return pass(original) };
+        if json.is_object() && json.get("method").is_none() {
+            match self.pending.take_answered(json.get("id").filter(|id| !id.is_null())) {
+                AnsweredRequest::First(pending) => {
+                    let mut original = original;
+                    if json.get("id") != Some(&pending.id) {
+                        json["id"] = pending.id.clone();
+                        original = with_bytes(original, json.to_string().into_bytes());
+                    }
+                    return self.receive_answer(pending, json, http, original);
+                }
+                AnsweredRequest::Again => return Passed::default(),
+                AnsweredRequest::Unknown => {}
             }
-            let Some(at) = self.pending.iter().position(|pending| pending.id == id) else {
-                return Passed::back(vec![Scheduled::at_once(original)]);
-            };
-            let pending = self.pending.remove(at);
-            let changed = self.player.answer(&pending.exchange, Some(reply(json)));
-            if changed.loss == Some(AnswerLoss::Killed) {
-                return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: self.killed() };
-            }
-            let is_changed = changed.is_changed;
-            let back =
-                if is_changed { self.encoded(changed, pending.context) } else { vec![Scheduled::at_once(original)] };
-            return Passed::back(back);
         }
-        let during = self.during(&json);
-        let exchange = during.map(|at| &self.pending[at].exchange);
-        let context = during.map_or(RequestContext::RAW, |at| self.pending[at].context);
-        let changed = self.player.sent(exchange, reply(json));
-        Passed::back(if changed.is_changed {
-            self.encoded(changed, context)
-        } else {
-            vec![Scheduled::at_once(original)]
-        })
+        if let RpcMessage::Response { id: Some(_) } = classify(&json) {
+            return pass(original);
+        }
+        let during = self.pending.during_or_last(&json);
+        let context = during.as_ref().map_or(RequestContext::RAW, |pending| pending.context);
+        let reply = ServerReply::now(ReplyContent::Message(json), http.cloned());
+        let changed = self.player.change_sent(during.map(|pending| &mut pending.exchange), reply);
+        if changed.is_changed { Passed::back(self.encode(changed, context)) } else { pass(original) }
     }
 
-    /// The id of the request that an answer without an id is for: one of which half arrived.
-    fn garbled(&self, json: &Value) -> Option<Value> {
-        let is_for_none = json.get("method").is_none() && json.get("id").is_none_or(Value::is_null);
-        let garbled = self.pending.iter().find(|pending| is_for_none && pending.is_garbled);
-        garbled.filter(|_| json.is_object()).map(|pending| pending.id.clone())
-    }
-
-    /// The request during which the server sends a message: the one that its token names, else the last one without an
-    /// answer.
-    fn during(&self, json: &Value) -> Option<usize> {
-        let token = json["params"].get("progressToken");
-        let named = token
-            .and_then(|token| self.pending.iter().position(|pending| pending.progress_token.as_ref() == Some(token)));
-        named.or(self.pending.len().checked_sub(1))
+    fn receive_answer(
+        &mut self,
+        mut pending: PendingMessage<E>,
+        json: Value,
+        http: Option<&Arc<HttpHead>>,
+        original: Incoming,
+    ) -> Passed {
+        let reply = ServerReply::now(ReplyContent::Message(json), http.cloned());
+        let changed = self.player.answer(&mut pending.exchange, Some(reply));
+        if changed.loss == Some(AnswerLoss::Killed) {
+            return Passed { onward: vec![Outgoing::Disruption(Disruption::Kill)], back: self.kill() };
+        }
+        if changed.is_changed { Passed::back(self.encode(changed, pending.context)) } else { pass(original) }
     }
 
     /// A response that is no answer: faults may keep it from the client.
-    fn undelivered(&mut self, frame: u32, original: Incoming) -> Passed {
-        let Some(at) = self.pending.iter().position(|pending| pending.context.frame == frame) else {
-            return Passed::back(vec![Scheduled::at_once(original)]);
-        };
-        let mut back = self.released(|pending| pending.context.frame == frame);
-        let pending = self.pending.remove(at);
-        let changed = self.player.answer(&pending.exchange, None);
+    fn receive_undelivered(&mut self, frame: u32, original: Incoming) -> Passed {
+        let mut back = self.release(|pending| pending.context.frame == frame);
+        let pending = self.pending.take(|request| request.exchange.context.frame == frame);
+        let Some(mut pending) = pending else { return pass(original) };
+        let changed = self.player.answer(&mut pending.exchange, None);
         back.extend(changed.loss.is_none().then(|| Scheduled::at_once(original)));
         Passed::back(back)
     }
 
     /// The items that come over the transport.
-    fn encoded(&mut self, changed: ChangedMessage, context: RequestContext) -> Vec<Scheduled> {
+    fn encode(&mut self, changed: ChangedMessage, context: RequestContext) -> Vec<Scheduled> {
         if changed.loss.is_some() {
             return Vec::new();
         }
-        self.is_over |= changed.ends();
+        self.is_over |= changed.end().is_some();
         let http = changed.own.iter().find_map(|reply| reply.http.clone());
         let delay = changed.delay();
         let line =
@@ -369,8 +343,12 @@ impl<P: LinkPlayer> LinkFaults<P> {
         let replies = changed.before.into_iter().map(line).collect::<Vec<_>>().into_iter();
         let replies = replies.chain(changed.own).chain(changed.after.into_iter().map(line).collect::<Vec<_>>());
         let encoder = ReplyEncoder::new(self.transport, &[], context);
-        replies.flat_map(|reply| encoder.played(&reply)).collect()
+        replies.flat_map(|reply| encoder.encode(&reply)).collect()
     }
+}
+
+fn pass(incoming: Incoming) -> Passed {
+    Passed::back(vec![Scheduled::at_once(incoming)])
 }
 
 /// The notification that a request is cancelled; nothing for what is no request.
@@ -392,26 +370,16 @@ fn with_bytes(incoming: Incoming, bytes: Vec<u8>) -> Incoming {
     Incoming::Line(bytes)
 }
 
-/// The headers of a message with those that the server hears instead.
-fn changed_headers(headers: &[(String, String)], changes: Vec<(String, Option<String>)>) -> Vec<(String, String)> {
-    let mut headers = headers.to_vec();
-    for (name, value) in changes {
-        headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
-        headers.extend(value.map(|value| (name, value)));
-    }
-    headers
-}
-
-impl<P: LinkPlayer> Interceptor for LinkFaults<P> {
+impl<E: Send + 'static, P: LinkPlayer<E>> Interceptor for LinkFaults<P, E> {
     fn on_sent(&mut self, outgoing: Outgoing) -> Passed {
         match outgoing {
             Outgoing::Message(message) if self.is_over => {
                 let context = RequestContext::of(&message, self.has_session_id);
-                Passed { onward: Vec::new(), back: ReplyEncoder::new(self.transport, &[], context).gone() }
+                Passed { onward: Vec::new(), back: ReplyEncoder::new(self.transport, &[], context).refuse() }
             }
-            Outgoing::Message(message) => self.sent(message),
+            Outgoing::Message(message) => self.send(message),
             Outgoing::Raw { .. } if self.is_over => Passed::default(),
-            Outgoing::Raw { pieces, owner } => self.raw(pieces, owner),
+            Outgoing::Raw { pieces, owner } => self.send_raw(pieces, owner),
             Outgoing::End | Outgoing::Abandon { .. } | Outgoing::Disruption(_) => {
                 if let Outgoing::Abandon { frame } = outgoing {
                     self.player.give_up(frame);
@@ -424,24 +392,22 @@ impl<P: LinkPlayer> Interceptor for LinkFaults<P> {
     fn on_received(&mut self, incoming: Incoming) -> Passed {
         let mut passed = match &incoming {
             _ if self.is_over => Passed::default(),
-            // What it still said does not come.
+            // A killed server says nothing more.
             Incoming::Line(_) | Incoming::TornLine(_) | Incoming::Message { .. } if self.is_killed => Passed::default(),
-            Incoming::Line(bytes) => self.received(&bytes.clone(), None, incoming),
+            Incoming::Line(bytes) => self.receive(&bytes.clone(), None, incoming),
             Incoming::Message { bytes, http, .. } => {
                 let (bytes, http) = (bytes.clone(), Arc::clone(http));
-                self.received(&bytes, Some(&http), incoming)
+                self.receive(&bytes, Some(&http), incoming)
             }
-            Incoming::Undelivered { frame, .. } if !self.is_killed => self.undelivered(*frame, incoming),
-            Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => {
-                Passed::back(vec![Scheduled::at_once(incoming)])
-            }
+            Incoming::Undelivered { frame, .. } if !self.is_killed => self.receive_undelivered(*frame, incoming),
+            Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => pass(incoming),
             Incoming::Undelivered { .. }
             | Incoming::TornLine(_)
             | Incoming::EndlessLine
             | Incoming::Closed
             | Incoming::Lost(_)
             | Incoming::Exited(_) => {
-                let released = self.released(|_| true);
+                let released = self.release(|_| true);
                 Passed::back(released.into_iter().chain([Scheduled::at_once(incoming)]).collect())
             }
         };

@@ -34,15 +34,15 @@ pub(crate) struct WindowedBreaker {
 
 #[derive(Debug, Default)]
 struct Window {
-    /// Whether each of the last calls was good.
+    /// The last calls: good or not.
     last: VecDeque<bool>,
-    /// How many calls were skipped since it opened; `None` while it is closed.
+    /// The number of calls that were skipped since it opened; `None` while it is closed.
     skipped: Option<u32>,
 }
 
-/// How many calls a window holds, and how many it needs before it can open.
+/// The number of calls that a window holds, and needs before it can open.
 const WINDOW: usize = 10;
-/// How many calls are skipped before one is tried.
+/// The number of calls that are skipped before one is tried.
 const REST: u32 = 5;
 
 impl Breaker {
@@ -54,7 +54,7 @@ impl Breaker {
         }
     }
 
-    /// Whether this call of a tool is skipped.
+    /// This call of a tool is skipped.
     pub(crate) fn skips(&mut self, tool: usize) -> bool {
         match self {
             Self::None => false,
@@ -73,7 +73,7 @@ impl Breaker {
 }
 
 impl CumulativeBreaker {
-    /// Whether a tool is not called any more.
+    /// The tool is not called any more.
     pub(crate) fn is_open(&self, tool: usize) -> bool {
         let counts = self.tools[tool];
         counts.all >= 4 && counts.good * 2 < counts.all

@@ -133,7 +133,7 @@ impl SimulatedCall {
         matches!(self.content, Some(ReplyKind::Right | ReplyKind::Wrong))
     }
 
-    /// Whether the client has an answer before the deadline, and no reason to doubt it.
+    /// The client has an answer before the deadline, and no reason to doubt it.
     fn is_good(self) -> bool {
         self.is_answered() && self.elapsed_ms <= DEADLINE_MS
     }
@@ -149,7 +149,7 @@ impl SeedTally {
     }
 
     /// Tasks that failed.
-    pub(crate) fn failed(&self) -> u64 {
+    pub(crate) fn failed_tasks(&self) -> u64 {
         self.failed_safely + self.failed_silently
     }
 

@@ -18,7 +18,7 @@ use crate::fault::{FaultDrawKey, burst_chance, draw, greatest_burst_share};
 pub struct FaultModel {
     /// The share of attempts that are answered with an error, which the client sees.
     pub errors: f64,
-    /// How errors belong together.
+    /// The correlation of errors.
     pub correlation: Correlation,
     /// The share of attempts with an answer that is wrong, which the client does not see; drawn for each by itself.
     pub wrong: f64,
@@ -26,7 +26,7 @@ pub struct FaultModel {
     pub slow: f64,
 }
 
-/// How errors belong together; their share is the same in each case.
+/// The correlation of errors; their share is the same in each case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correlation {
     /// Every attempt fails by itself.
@@ -46,7 +46,7 @@ pub(crate) struct SimulatedAttempt {
     pub(crate) slot: usize,
     /// The index in [`SERVERS`].
     pub(crate) server: usize,
-    /// How often the call was made before.
+    /// The number of attempts before it.
     pub(crate) number: usize,
 }
 
@@ -83,9 +83,9 @@ pub(crate) struct SeedFaults<'a> {
     draws: &'a SeedDraws,
     model: FaultModel,
     pub(crate) fan_out: usize,
-    /// Whether errors strike a place in the sequence of calls, or a server; empty if they are independent.
+    /// The places in the sequence of calls, or the servers, that errors strike; empty if they are independent.
     struck: Vec<bool>,
-    /// Whether a server is slow.
+    /// The servers that are slow.
     slow: Vec<bool>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> SeedFaults<'a> {
         Reply { content, latency_ms: LATENCIES_MS[tool_of(attempt.slot)] + delay }
     }
 
-    /// How many calls would be answered with an error if each were made once.
+    /// The number of calls that would be answered with an error if each were made once.
     pub(crate) fn first_errors(&self) -> u64 {
         let calls = (0..TASKS)
             .flat_map(|task| (0..self.fan_out).map(move |slot| SimulatedAttempt { task, slot, server: 0, number: 0 }));
@@ -237,7 +237,7 @@ fn server_chains(draws: &[f64], share: f64, length: u32) -> Vec<bool> {
     draws.chunks(TASKS).flat_map(|draws| chain(draws, share, length)).collect()
 }
 
-/// Whether each of a sequence is within a burst.
+/// For each of a sequence: it is within a burst.
 fn chain(draws: &[f64], share: f64, length: u32) -> Vec<bool> {
     let mut before = None;
     let mut next = |drawn: &f64| {

@@ -43,7 +43,7 @@ impl SeedTotals {
     /// Adds the tasks of a seed.
     pub(crate) fn add(&mut self, tally: &SeedTally) {
         self.tally.add(tally);
-        self.failed_tasks.add(tally.failed());
+        self.failed_tasks.add(tally.failed_tasks());
     }
 
     pub(crate) fn row(&self, pattern: &'static NamedPatterns) -> PatternRow {

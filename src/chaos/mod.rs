@@ -21,10 +21,10 @@ mod table;
 
 pub use self::faults::{Correlation, FaultModel};
 pub use self::figures::{PatternFigures, PatternRow};
-pub use self::paired::{PairedTables, paired};
+pub use self::paired::{PairedTables, play_paired};
 pub use self::pattern::{BreakerKind, NAMED, NamedPatterns, Patterns, RetryPolicy};
 pub use self::plot::{PlotAxis, plot};
-pub use self::published::{PublishedRow, published};
+pub use self::published::{PublishedRow, play_published};
 pub use self::sweep::{Sweep, SweepCell, SweepGrid, sweep};
 pub use self::sweep_table::{sweep_json, sweep_text};
 pub use self::table::{json, text};
@@ -44,7 +44,7 @@ const LATENCIES_MS: [f64; TOOLS.len()] = [20.0, 35.0, 30.0, 15.0, 25.0];
 /// The servers that offer each of the tools.
 const SERVERS: [&str; 2] = ["primary", "replica"];
 
-/// Whether a task can do without the call at that place: the last quarter of its calls.
+/// A task can do without the call at that place: the last quarter of its calls.
 fn is_dispensable(slot: usize, fan_out: usize) -> bool {
     slot >= fan_out - fan_out / 4
 }

@@ -20,7 +20,7 @@ const ERRORS: FaultModel =
 pub(crate) const MIXED: FaultModel = FaultModel { wrong: 0.01, slow: 0.02, ..ERRORS };
 
 /// Every pattern under the same faults, with the seeds from 0 to `seeds`.
-pub fn paired(seeds: u32) -> PairedTables {
+pub fn play_paired(seeds: u32) -> PairedTables {
     let mut errors = [SeedTotals::default(); NAMED.len()];
     let mut mixed = errors;
     for seed in 0..seeds {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::chaos::PatternFigures;
 
-    static TABLES: LazyLock<PairedTables> = LazyLock::new(|| paired(40));
+    static TABLES: LazyLock<PairedTables> = LazyLock::new(|| play_paired(40));
 
     fn figures(rows: &[PatternRow], name: &str) -> PatternFigures {
         rows.iter().find(|row| row.pattern.name == name).unwrap().figures
@@ -92,8 +92,8 @@ mod tests {
 
     #[test]
     fn more_seeds_continue_what_fewer_began() {
-        assert_eq!(paired(3), paired(3));
-        assert_ne!(paired(3), paired(4));
-        assert_eq!(paired(0).errors[0].figures.blast_radius.high.to_bits(), 1.0_f64.to_bits());
+        assert_eq!(play_paired(3), play_paired(3));
+        assert_ne!(play_paired(3), play_paired(4));
+        assert_eq!(play_paired(0).errors[0].figures.blast_radius.high.to_bits(), 1.0_f64.to_bits());
     }
 }

@@ -3,19 +3,19 @@
 /// The patterns that a client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patterns {
-    /// Whether calls that fail are made again, at once.
+    /// The retries of calls that fail, at once.
     pub retries: RetryPolicy,
-    /// Whether calls that a task can do without may fail.
+    /// Calls that a task can do without may fail.
     pub degrades: bool,
-    /// Whether tools that fail too often are not called.
+    /// The breaker of tools that fail too often.
     pub breaker: BreakerKind,
-    /// Whether calls go to the replica while the recent latency of the primary server would miss the deadline.
+    /// Calls go to the replica while the recent latency of the primary server would miss the deadline.
     pub routes: bool,
-    /// Whether every call goes to both servers at once, and the first answer that is no error counts.
+    /// Every call goes to both servers at once, and the first answer that is no error counts.
     pub hedges: bool,
 }
 
-/// How often a failed call is made again.
+/// The number of retries of a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryPolicy {
     /// Up to that many times; 0 is never.
@@ -128,7 +128,7 @@ impl RetryPolicy {
 
 impl NamedPatterns {
     /// The patterns of that name in [`NAMED`].
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn by_name(name: &str) -> Option<&'static Self> {
         NAMED.iter().find(|named| named.name == name)
     }
 }

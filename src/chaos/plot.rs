@@ -36,7 +36,7 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 45.0;
 const HEADER: f64 = 30.0;
 const LEGEND: f64 = 150.0;
-/// How far the lines of two patterns are moved apart, so that one interval does not hide another.
+/// The distance between the lines of two patterns, so that one interval does not hide another.
 const SHIFT: f64 = 3.0;
 /// The steps of the vertical axis.
 const STEPS: u32 = 5;
@@ -155,12 +155,12 @@ fn stroke(pattern: usize) -> Stroke {
     Stroke { color: COLORS[pattern % COLORS.len()], dashes: DASHES[pattern % DASHES.len()] }
 }
 
-/// Where the value of an index stands on the horizontal axis; the values are at even distances.
+/// The place of an index on the horizontal axis; the values are at even distances.
 fn place_of(index: usize, count: usize) -> f64 {
     (size(index) + 0.5) * WIDTH / size(count)
 }
 
-/// Where a share stands on the vertical axis.
+/// The place of a share on the vertical axis.
 fn height_of(share: f64, top: f64) -> f64 {
     HEIGHT * (1.0 - share / top)
 }

@@ -42,12 +42,12 @@ const ROWS: [(&str, Patterns); 7] = [
 ];
 
 /// The published table, and each of its patterns alone; `seed` is 42 there.
-pub fn published(seed: u32) -> Vec<PublishedRow> {
-    ROWS.iter().map(|(name, patterns)| run(name, *patterns, seed)).collect()
+pub fn play_published(seed: u32) -> Vec<PublishedRow> {
+    ROWS.iter().map(|(name, patterns)| play_row(name, *patterns, seed)).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn run(name: &'static str, patterns: Patterns, seed: u32) -> PublishedRow {
+fn play_row(name: &'static str, patterns: Patterns, seed: u32) -> PublishedRow {
     let mut random = Mt::new_with_key([seed]);
     let mut breaker = CumulativeBreaker::default();
     let (mut calls, mut good, mut failed_tasks, mut attempts) = (0_usize, 0_usize, 0_usize, 0_usize);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_row_is_the_published_one() {
-        let rows = published(42);
+        let rows = play_published(42);
         let figures = |row: &PublishedRow| (row.tcaf, row.tcsr, row.eta, row.failed_tasks, row.attempts);
         let expected = [
             (8.0, 0.98375, 0.98375, 24, 1600),

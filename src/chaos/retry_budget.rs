@@ -20,7 +20,7 @@ impl Default for RetryBudget {
 }
 
 impl RetryBudget {
-    /// Whether a failed call may be made again.
+    /// A failed call may be made again.
     pub(crate) fn allows_retry(&self) -> bool {
         self.tenths * 2 > FULL
     }

@@ -14,7 +14,7 @@ struct Observation {
     task: usize,
 }
 
-/// How many tasks an observation counts as recent; afterwards the server is tried again.
+/// The number of tasks for which an observation is recent; afterwards the server is tried again.
 const RECENT_TASKS: usize = 10;
 
 impl Router {

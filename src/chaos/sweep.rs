@@ -9,7 +9,7 @@ use crate::reliability::{ClusterCounts, Interval};
 /// The values that a sweep crosses, and what is the same in each of its cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepGrid {
-    /// How errors belong together.
+    /// The correlation of errors.
     pub correlations: Vec<Correlation>,
     /// Shares of attempts that are answered with an error.
     pub error_rates: Vec<f64>,
@@ -37,7 +37,7 @@ pub struct Sweep {
 /// The figures for one correlation, error rate and fan-out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepCell {
-    /// How errors belong together.
+    /// The correlation of errors.
     pub correlation: Correlation,
     /// The share of attempts that were to be answered with an error.
     pub error_rate: f64,
@@ -76,7 +76,7 @@ impl SweepGrid {
 }
 
 impl SweepCell {
-    /// Whether a pattern fails more tasks than the first one, and the intervals do not overlap.
+    /// A pattern fails more tasks than the first one, and the intervals do not overlap.
     pub fn is_worse(&self, row: &PatternRow) -> bool {
         row.figures.blast_radius.low > self.rows[0].figures.blast_radius.high
     }
@@ -133,14 +133,14 @@ mod tests {
             correlations: vec![correlation],
             error_rates: vec![0.01, 0.02, 0.05, 0.1],
             fan_outs: vec![2, 4, 8, 16],
-            patterns: names.iter().map(|name| NamedPatterns::named(name).unwrap()).collect(),
+            patterns: names.iter().map(|name| NamedPatterns::by_name(name).unwrap()).collect(),
             wrong: 0.0,
             slow: 0.0,
             seeds,
         })
     }
 
-    /// How far a figure is from where it should be, as a multiple of the distance to the end of its interval.
+    /// The distance of a figure from the expected one, as a multiple of the distance to the end of its interval.
     fn distance(interval: Interval, expected: f64) -> f64 {
         let end = if expected < interval.share { interval.low } else { interval.high };
         (expected - interval.share) / (end - interval.share)

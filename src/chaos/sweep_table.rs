@@ -58,7 +58,7 @@ fn write_line(text: &mut String, name: &str, columns: impl Iterator<Item = Strin
     let _ = writeln!(text, "{line}");
 }
 
-/// Where patterns fail more tasks than none, the worst place of each.
+/// The worst cell of each pattern that fails more tasks than none.
 fn worse_text(sweep: &Sweep) -> String {
     let Some(first) = sweep.grid.patterns.first() else { return String::new() };
     let mut text = String::new();

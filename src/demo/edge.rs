@@ -37,7 +37,7 @@ where
     let (near, far) = duplex(PIPE);
     let (server_reader, server_writer) = split(far);
     let serving = converse(settings, fault, server_reader, server_writer);
-    let mut relaying = pin!(streams::run(relay, (reader, writer), split(near)));
+    let mut relaying = pin!(streams::relay_streams(relay, (reader, writer), split(near)));
     tokio::select! {
         served = serving => served?,
         end = &mut relaying => return result_of(end),
@@ -69,7 +69,7 @@ where
     let place = RequestPlace { is_endpoint: request.uri().path() == PATH, reset: None };
     tokio::select! {
         response = http::answer(relay, request, place, next) => response,
-        _ = relay.stopped() => {
+        _ = relay.wait_for_stop() => {
             fault.crash();
             pending().await
         }

@@ -5,7 +5,7 @@ use std::slice;
 use serde_json::{Map, Value};
 
 use super::draw::{FaultDrawKey, burst_chance, draw};
-use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
+use super::exchange::{ExchangeHistory, MessageExchange, ServerReply};
 use super::parsed_message::{MessageKind, ParsedMessage};
 use super::path_condition::{NamedCondition, PathConditions, fits};
 use super::schema_check;
@@ -31,7 +31,7 @@ pub struct Match {
     pub(crate) tool: Vec<ToolKind>,
     /// In the entry of the tool.
     pub(crate) declares: PathConditions,
-    /// Whether the capability that the method belongs to is declared.
+    /// The capability of the method is declared.
     pub(crate) declared: Option<bool>,
     pub(crate) occurrence: Option<Occurrence>,
     pub(crate) after: Option<Box<RelatedExchange>>,
@@ -73,11 +73,11 @@ pub(crate) struct RelatedExchange {
     pub(crate) is: Match,
 }
 
-/// How large a share of what matches is struck, and what the draws depend on.
+/// The share of matching exchanges that is struck, and the key of the draws.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chance {
     pub(crate) share: f64,
-    /// How many in a row are struck, on average; `None` if each is drawn by itself.
+    /// The average number that is struck in a row; `None` if each is drawn by itself.
     pub(crate) burst: Option<f64>,
     pub(crate) fault: String,
     pub(crate) server: String,
@@ -99,7 +99,7 @@ impl MessageCondition {
             let is = |tool: &str| self.tools.iter().any(|known| fits(known, tool));
             self.tools.is_empty() || parsed.tool().is_some_and(is)
         };
-        // The cheap conditions first: most messages are told apart by their method.
+        // The cheap conditions first: the method alone rules most messages out.
         is_named()
             && is_tool()
             && kind_fits
@@ -123,7 +123,7 @@ impl MessageCondition {
             && self.query.iter().all(|parameter| parameter.holds(&head.query))
     }
 
-    /// Whether it can be told without a message.
+    /// It can be decided without a message.
     pub(crate) fn is_about_transport_alone(&self) -> bool {
         self.methods.is_empty()
             && self.tools.is_empty()
@@ -134,7 +134,7 @@ impl MessageCondition {
             && self.over != Some(Carrier::Http)
     }
 
-    /// Whether it is about bytes or about what carries them, rather than about messages.
+    /// It is about bytes or their carrier, rather than about messages.
     fn is_raw(&self) -> bool {
         let is_raw = |kind: &KindCondition| {
             !matches!(kind, KindCondition::Request | KindCondition::Notification | KindCondition::Response)
@@ -144,7 +144,6 @@ impl MessageCondition {
 }
 
 impl MatchTurn {
-    /// Whether it is the turn of the one with that number.
     pub(crate) fn comes(self, number: u64) -> bool {
         self.nth.is_none_or(|nth| nth == number) && self.from.is_none_or(|from| from <= number)
     }
@@ -155,20 +154,25 @@ impl MatchTurn {
 }
 
 impl Match {
-    /// Whether the exchange at that index is one of those that are meant.
+    /// Matches the exchange at that index, and if only some of those that match are struck, it is one of them.
     pub fn holds(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
-        let is_counted = !self.turn.is_any() || self.burst().is_some();
-        self.matches(at, history) && (!is_counted || self.is_turn(self.number(at, history)))
-    }
-
-    /// Whether the one with that number is within a burst.
-    fn is_in_burst(&self, number: u64) -> bool {
-        let Some((chance, length)) = self.burst() else { return true };
-        let mut is_in = None;
-        for number in 1..=number {
-            is_in = Some(chance.next_of_burst(length, is_in, number));
+        if !self.matches(at, history) {
+            return false;
         }
-        is_in.unwrap_or_default()
+        if self.turn.is_any() && self.burst().is_none() {
+            return true;
+        }
+        let this = &history.exchanges[at];
+        let is_counted = |other: &MessageExchange| {
+            self.counts_whole_server() || (other.owner == this.owner && other.session == this.session)
+        };
+        let mut counter = MatchCounter::default();
+        for (index, _) in history.exchanges[..at].iter().enumerate().filter(|(_, other)| is_counted(other)) {
+            if self.matches(index, history) {
+                counter.count(self);
+            }
+        }
+        counter.count(self).is_some()
     }
 
     fn matches(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
@@ -177,30 +181,48 @@ impl Match {
             return false;
         }
         let parsed = ParsedMessage::of(exchange);
-        let status = exchange.replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
-        let carrier = if status.is_some() { Carrier::Http } else { Carrier::Stream };
+        let carrier = if status_of(&exchange.replies).is_some() { Carrier::Http } else { Carrier::Stream };
         self.is_asked(&parsed, carrier)
             && self.is_met_by(&exchange.replies, parsed.answer(&exchange.replies))
-            && self.fits_history(&parsed, at, history)
-            && self.is_drawn(&parsed, exchange.occurrence)
+            && self.fits_context(&parsed, at, history, exchange.occurrence)
     }
 
-    /// Whether what is known of the server and what was asked before are as wanted.
-    pub(crate) fn fits_history(&self, parsed: &ParsedMessage<'_>, at: usize, history: &ExchangeHistory<'_>) -> bool {
-        self.is_declared(parsed, history) && self.is_tool(parsed, history) && self.is_among_others(at, history)
+    /// Judges the offer of the server, the exchanges beside this one and the draw; `occurrence` is how often the same
+    /// was asked before.
+    pub(crate) fn fits_context(
+        &self,
+        parsed: &ParsedMessage<'_>,
+        at: usize,
+        history: &ExchangeHistory<'_>,
+        occurrence: u32,
+    ) -> bool {
+        self.is_declared(parsed, history)
+            && self.is_tool(parsed, history)
+            && self.is_among_others(at, history)
+            && self.is_drawn(parsed, occurrence)
     }
 
-    /// Whether an exchange of that owner, and the first or a later one that asks this, is meant.
+    /// The counts of `nth`, `from` and bursts are those of the server instead of one session.
+    pub(crate) fn counts_whole_server(&self) -> bool {
+        self.turn.of_server || self.burst().is_some()
+    }
+
+    /// Matches the owner, and the first or a later one of equal requests.
     pub(crate) fn is_of(&self, exchange: &MessageExchange) -> bool {
-        self.is_owner(exchange) && self.is_occurrence(exchange)
+        let is_owner = match self.by {
+            Some(ExchangeOwner::Cases) => !exchange.owner.is_empty(),
+            Some(ExchangeOwner::Discovery) => exchange.owner.is_empty(),
+            Some(ExchangeOwner::Any) | None => true,
+        };
+        is_owner && self.occurrence.is_none_or(|wanted| (wanted == Occurrence::First) == (exchange.occurrence == 0))
     }
 
-    /// Whether it depends on how often the same was asked.
+    /// It depends on the number of equal requests.
     pub(crate) fn counts_the_same(&self) -> bool {
         self.chance.is_some() || self.occurrence.is_some()
     }
 
-    /// Whether other exchanges of the session decide.
+    /// It depends on earlier exchanges.
     pub(crate) fn looks_back(&self) -> bool {
         self.after.is_some() || self.unless_after.is_some()
     }
@@ -213,33 +235,19 @@ impl Match {
         }
     }
 
-    /// Whether it is about this message, which the server sent by itself.
+    /// Matches a message that the server sent by itself.
     pub(crate) fn means(&self, reply: &ServerReply) -> bool {
-        let ReplyContent::Message(message) = &reply.content else { return false };
+        let Some(message) = reply.sent_message() else { return false };
         message["method"].as_str().is_some_and(|method| self.is_about_sent(method))
             && self.is_answered(slice::from_ref(reply), Some(0))
     }
 
-    fn is_turn(&self, number: u64) -> bool {
-        self.turn.comes(number) && self.is_in_burst(number)
-    }
-
-    /// How many have matched by then, this one among them.
-    fn number(&self, at: usize, history: &ExchangeHistory<'_>) -> u64 {
-        let this = &history.exchanges[at];
-        let earlier = history.exchanges[..at]
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| self.turn.of_server || (other.owner == this.owner && other.session == this.session));
-        1 + earlier.filter(|(index, _)| self.matches(*index, history)).count() as u64
-    }
-
-    /// Whether a message of the client is one of those that are meant, whatever comes of it.
+    /// Matches a message of the client; the answer does not count.
     pub(crate) fn is_asked(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
         self.message.holds(parsed, carrier) && !self.unless.as_ref().is_some_and(|unless| unless.holds(parsed, carrier))
     }
 
-    /// Whether it is about a message with that method which the server sends during what came, if that is known.
+    /// Matches a message with that method, which the server sends during a request, if that is known.
     pub(crate) fn is_sent(&self, method: &str, during: Option<&(ParsedMessage<'_>, Carrier)>) -> bool {
         self.is_about_sent(method)
             && match during {
@@ -252,43 +260,25 @@ impl Match {
         self.sends.iter().any(|pattern| fits(pattern, method))
     }
 
-    /// Whether it depends on what comes.
     pub(crate) fn depends_on_answer(&self) -> bool {
         !(self.answered.is_empty() && self.answer.is_empty() && self.status.is_empty())
     }
 
-    /// Whether it depends on nothing of the answer but its status.
+    /// It depends on nothing of the answer but its status.
     pub(crate) fn depends_on_status_alone(&self) -> bool {
         self.answered.is_empty() && self.answer.is_empty() && self.turn.is_any()
     }
 
-    fn is_owner(&self, exchange: &MessageExchange) -> bool {
-        match self.by {
-            Some(ExchangeOwner::Cases) => !exchange.owner.is_empty(),
-            Some(ExchangeOwner::Discovery) => exchange.owner.is_empty(),
-            Some(ExchangeOwner::Any) | None => true,
-        }
-    }
-
-    fn is_occurrence(&self, exchange: &MessageExchange) -> bool {
-        match self.occurrence {
-            Some(Occurrence::First) => exchange.occurrence == 0,
-            Some(Occurrence::Later) => exchange.occurrence > 0,
-            None => true,
-        }
-    }
-
-    /// Whether replies are as wanted; `answer` is the one that answers the request.
+    /// Matches the replies; `answer` is the index of the response.
     pub(crate) fn is_answered(&self, replies: &[ServerReply], answer: Option<usize>) -> bool {
-        let status = replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status);
+        let status = status_of(replies);
         if !self.status.is_empty() && !status.is_some_and(|status| self.status.contains(&status)) {
             return false;
         }
         if self.answered.is_empty() && self.answer.is_empty() {
             return true;
         }
-        let answer = answer.map(|at| &replies[at].content);
-        let answer = if let Some(ReplyContent::Message(message)) = answer { Some(message) } else { None };
+        let answer = answer.and_then(|at| replies[at].message());
         let says_no = answer.is_none() && status.is_some_and(|status| status >= 400);
         let is_answered = |answered: &AnswerCondition| match (answered, answer) {
             (AnswerCondition::Nothing, answer) => answer.is_none() && !says_no,
@@ -298,14 +288,11 @@ impl Match {
             (AnswerCondition::Error, Some(answer)) => answer.get("error").is_some(),
             (AnswerCondition::Failed, Some(answer)) => has_failed(answer),
             (AnswerCondition::Refused, Some(answer)) => answer.get("error").is_some() || has_failed(answer),
-            (AnswerCondition::Served, Some(answer)) => is_served(answer),
+            (AnswerCondition::Served, Some(answer)) => is_success(answer),
         };
         // Notifications come beside the answer, and are looked for in all of what came.
         let anywhere = |place: &DottedPath, value: &mut dyn FnMut(&Value) -> bool| {
-            let mut messages = replies.iter().filter_map(|reply| {
-                let ReplyContent::Message(message) = &reply.content else { return None };
-                message.get("method").is_some().then_some(message)
-            });
+            let mut messages = replies.iter().filter_map(ServerReply::sent_message);
             if place.is_of_notification() {
                 return messages.any(|message| place.any(message, value));
             }
@@ -353,7 +340,7 @@ impl Match {
                 .is_none_or(|other| (at + 1..history.exchanges.len()).any(|index| other.holds(index, at, history)))
     }
 
-    /// Whether the draw hits; `occurrence` is how often the same was asked before.
+    /// The draw hits; `occurrence` is the number of equal requests before.
     pub(crate) fn is_drawn(&self, parsed: &ParsedMessage<'_>, occurrence: u32) -> bool {
         let Some(chance) = self.chance.as_ref().filter(|chance| chance.burst.is_none()) else { return true };
         let key = FaultDrawKey {
@@ -394,7 +381,7 @@ impl Match {
         }
     }
 
-    /// Whether a call of a tool can match, as far as the tool's declaration tells.
+    /// A call of the tool can match, as far as the tool's declaration tells.
     pub fn can_match(&self, tool: &Tool, catalog: &Catalog) -> bool {
         let takes_refusal = !self.answered.is_empty()
             && self.answered.iter().all(|answered| {
@@ -406,7 +393,7 @@ impl Match {
             && (!takes_refusal || !self.arguments.is_empty() || schema_check::can_be(tool, ArgumentFit::Invalid))
     }
 
-    /// Whether the condition asks for no values of the answer and for no other exchange.
+    /// The condition needs no values of the answer and no other exchange.
     pub(crate) fn is_certain(&self) -> bool {
         self.answer.is_empty()
             && self.after.is_none()
@@ -415,6 +402,26 @@ impl Match {
             && self.chance.is_none()
             && self.occurrence.is_none()
             && self.turn.is_any()
+    }
+}
+
+/// Counts the exchanges that match, and follows the bursts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MatchCounter {
+    count: u64,
+    /// Tells if the last one was within a burst.
+    burst: Option<bool>,
+}
+
+impl MatchCounter {
+    /// Counts one more; returns its number if it is struck.
+    pub(crate) fn count(&mut self, on: &Match) -> Option<u64> {
+        self.count += 1;
+        let is_turn = on.turn.comes(self.count);
+        let Some((chance, length)) = on.burst() else { return is_turn.then_some(self.count) };
+        let is_in = chance.next_of_burst(length, self.burst, self.count);
+        self.burst = Some(is_in);
+        (is_turn && is_in).then_some(self.count)
     }
 }
 
@@ -432,7 +439,7 @@ impl RelatedExchange {
 }
 
 impl Chance {
-    /// Whether the next one is within a burst that is `length` long on average, given whether the one before it was.
+    /// The next one is within a burst that is `length` long on average; `before` tells it of the one before.
     pub(crate) fn next_of_burst(&self, length: f64, before: Option<bool>, number: u64) -> bool {
         let key = FaultDrawKey {
             fault: &self.fault,
@@ -446,17 +453,22 @@ impl Chance {
     }
 }
 
-/// Whether an answer is a result that reports a failure.
+/// The status of the response, over HTTP.
+fn status_of(replies: &[ServerReply]) -> Option<u16> {
+    replies.iter().find_map(|reply| reply.http.as_ref()).map(|http| http.status)
+}
+
+/// A result that reports a failure.
 fn has_failed(answer: &Value) -> bool {
     answer["result"]["isError"] == Value::Bool(true)
 }
 
-/// Whether an answer is a result that reports no failure.
-fn is_served(answer: &Value) -> bool {
+/// A result that reports no failure in the words of the protocol.
+fn is_success(answer: &Value) -> bool {
     answer.get("result").is_some() && answer.get("error").is_none() && !has_failed(answer)
 }
 
-/// Whether two exchanges ask the same.
+/// The requests are equal, except for `_meta`.
 pub(crate) fn same_question(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
     let (Value::Object(this), Value::Object(that)) = (&*one.params, &*other.params) else {
         return one.method == other.method && one.params == other.params;
@@ -478,5 +490,35 @@ fn capability(method: &str) -> Option<&'static str> {
         "completion" => Some("completions"),
         "logging" => Some("logging"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_counted() {
+        let turn = |nth, from| MatchTurn { nth, from, of_server: false };
+        for (turn, expected) in [
+            (turn(None, None), vec![1, 2, 3, 4]),
+            (turn(Some(2), None), vec![2]),
+            (turn(None, Some(3)), vec![3, 4]),
+            (turn(Some(5), None), vec![]),
+        ] {
+            let on = Match { turn, ..Match::default() };
+            let mut counter = MatchCounter::default();
+            let struck: Vec<u64> = (0..4).filter_map(|_| counter.count(&on)).collect();
+            assert_eq!(struck, expected, "{turn:?}");
+        }
+    }
+
+    #[test]
+    fn a_burst_of_everything_has_no_end() {
+        let chance = Chance { share: 1.0, burst: Some(4.0), fault: String::new(), server: String::new(), seed: 0 };
+        let on = Match { chance: Some(chance), ..Match::default() };
+        let mut counter = MatchCounter::default();
+        assert!((1..100).all(|number| counter.count(&on) == Some(number)));
+        assert!(on.counts_whole_server());
     }
 }

@@ -10,7 +10,7 @@ use super::effect::{Copies, FaultEffect};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
 use super::hearing::{ConnectionFault, Hearing};
-use super::path_reader::{PathReader, listed, lower_case};
+use super::path_reader::{PathReader, items_of, lower_case};
 use super::preset::decode_named;
 use super::words::{
     AnswerCondition, AnswerSource, ArgumentFit, Arrival, Carrier, CountScope, ExchangeOwner, IdEdit, KillMoment,
@@ -138,7 +138,7 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
     })
 }
 
-/// Whether a template may name `earlier`.
+/// A template may name `earlier`.
 fn mentions_earlier(node: &Node) -> bool {
     match &node.value {
         Value::Text(text) => text.contains("earlier"),
@@ -166,11 +166,11 @@ impl FaultReader<'_> {
         Match {
             message: self.message(node),
             unless: node.get("unless").map(|unless| self.message(unless)),
-            sends: listed(node.get("sends")).filter_map(Node::text).map(str::to_owned).collect(),
+            sends: items_of(node.get("sends")).filter_map(Node::text).map(str::to_owned).collect(),
             by: word(node, "by", ExchangeOwner::from_word),
             answered: words(node, "answered", AnswerCondition::from_word),
             answer: self.paths().conditions(node.get("has"), node.get("lacks")),
-            status: listed(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
+            status: items_of(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
             arguments: words(node, "arguments", ArgumentFit::from_word),
             tool: words(node, "tool", ToolKind::from_word),
             declares: self.paths().conditions(node.get("declares"), None),
@@ -191,15 +191,15 @@ impl FaultReader<'_> {
     fn message(&mut self, node: &Node) -> MessageCondition {
         MessageCondition {
             methods: self.methods(node.get("method")),
-            tools: listed(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect(),
+            tools: items_of(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect(),
             kinds: words(node, "kind", KindCondition::from_word),
             over: word(node, "over", Carrier::from_word),
             fields: self.paths().conditions(node.get("with"), node.get("without")),
-            verbs: listed(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
+            verbs: items_of(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
             path: node.get("path").and_then(Node::text).map(str::to_owned),
-            headers: self.paths().named(node.get("header"), str::to_ascii_lowercase),
+            headers: self.paths().names(node.get("header"), str::to_ascii_lowercase),
             no_headers: lower_case(node.get("no_header")),
-            query: self.paths().named(node.get("query"), str::to_owned),
+            query: self.paths().names(node.get("query"), str::to_owned),
         }
     }
 
@@ -229,16 +229,16 @@ impl FaultReader<'_> {
         }
     }
 
-    fn written(&mut self, node: &Node) -> Option<Written> {
-        Written::read(node, self.found)
+    fn read_written(&mut self, node: &Node) -> Option<Written> {
+        Written::decode(node, self.found)
     }
 
     fn written_pairs(&mut self, node: &Node) -> Vec<(DottedPath, Written)> {
-        self.paths().pairs(node, |paths, node| Written::read(node, paths.found))
+        self.paths().pairs(node, |paths, node| Written::decode(node, paths.found))
     }
 
     fn written_items(&mut self, node: Option<&Node>) -> Vec<Written> {
-        node.map(Node::items).unwrap_or_default().iter().filter_map(|item| self.written(item)).collect()
+        node.map(Node::items).unwrap_or_default().iter().filter_map(|item| self.read_written(item)).collect()
     }
 
     fn headers(&mut self, node: &Node) -> Vec<(String, Option<Written>)> {
@@ -249,12 +249,12 @@ impl FaultReader<'_> {
     /// The value of a header or an id; nothing takes it away.
     fn header(&mut self, node: &Node) -> Option<Written> {
         node.text()?;
-        self.written(node)
+        self.read_written(node)
     }
 
     fn methods(&mut self, node: Option<&Node>) -> Vec<String> {
         let mut methods = Vec::new();
-        for name in listed(node).filter_map(Node::located_text) {
+        for name in items_of(node).filter_map(Node::located_text) {
             let is_known = METHODS.contains(&name.value.as_str()) || name.value.contains('*');
             if !is_known && nearest(&name.value, METHODS).is_some() {
                 self.found.push(
@@ -331,11 +331,11 @@ impl FaultReader<'_> {
         keys.filter_map(|key| Some((key.name, node.get(key.name)?)))
             .collect::<Vec<_>>()
             .into_iter()
-            .filter_map(|(name, value)| self.named(name, value))
+            .filter_map(|(name, value)| self.effect(name, value))
             .collect()
     }
 
-    fn named(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
+    fn effect(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
         if let Some(edit) = ValueEdit::from_word(name) {
             return Some(FaultEffect::Edit(edit, self.paths().places(Some(value))));
         }
@@ -373,10 +373,10 @@ impl FaultReader<'_> {
             "misshape" => FaultEffect::Misshape(text.and_then(SchemaBreach::from_word)?),
             "give" => FaultEffect::Give(text.and_then(AnswerSource::from_word)?),
             "mix" => FaultEffect::Mix(text.and_then(AnswerSource::from_word)?),
-            "result" => FaultEffect::Result(self.written(value)?),
-            "error" => FaultEffect::Error(self.written(value)?),
-            "message" => FaultEffect::Message(self.written(value)?),
-            "text" => FaultEffect::Text(self.written(value)?),
+            "result" => FaultEffect::Result(self.read_written(value)?),
+            "error" => FaultEffect::Error(self.read_written(value)?),
+            "message" => FaultEffect::Message(self.read_written(value)?),
+            "text" => FaultEffect::Text(self.read_written(value)?),
             "failure" => FaultEffect::Failure(text?.to_owned()),
             "delay" => FaultEffect::Delay(parse_duration(text?)?),
             "bandwidth" => FaultEffect::Bandwidth(value.whole().and_then(Bandwidth::new)?),
@@ -437,5 +437,5 @@ fn word<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Option<T> {
 }
 
 fn words<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
-    listed(node.get(key)).filter_map(Node::text).filter_map(read).collect()
+    items_of(node.get(key)).filter_map(Node::text).filter_map(read).collect()
 }

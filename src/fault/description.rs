@@ -8,12 +8,12 @@ use super::exchange::{ReplyContent, ServerEnd, ServerReply};
 use crate::source::duration_text;
 use crate::wire::HttpHead;
 
-/// How many differences are told.
+/// The most differences of one message.
 const MAX_LINES: usize = 8;
 
-/// How many characters of a value are shown.
+/// The most characters of a value.
 const MAX_VALUE_CHARS: usize = 60;
-/// How much is shown of what two texts have in common before they differ.
+/// The characters that two texts have in common, as context of their first difference.
 const CHARS_BEFORE_DIFFERENCE: usize = 20;
 
 /// Every difference between what came and what comes instead, one line each.
@@ -48,7 +48,7 @@ pub(crate) fn of_values(before: &Value, after: &Value) -> Vec<String> {
 fn uneven(before: &[ServerReply], after: &[ServerReply], whole: &[ServerReply], found: &mut Vec<String>) {
     let gone: Vec<&ServerReply> = before.iter().filter(|reply| !after.contains(reply)).collect();
     let come: Vec<&ServerReply> = after.iter().filter(|reply| !before.contains(reply)).collect();
-    let is_answer = |reply: &&&ServerReply| matches!(&reply.content, ReplyContent::Message(message) if message.get("method").is_none());
+    let is_answer = |reply: &&&ServerReply| reply.response().is_some();
     let (old, new) = (gone.iter().find(is_answer), come.iter().find(is_answer));
     let paired = if let (Some(old), Some(new)) = (old, new) {
         pair(old, new, found);
@@ -100,7 +100,7 @@ fn heads(before: &HttpHead, after: &HttpHead, found: &mut Vec<String>) {
     }
     for (name, value) in &after.headers {
         if before.header(name) != Some(value) {
-            found.push(format!("header `{name}`: {} → {}", before.header(name).unwrap_or("none"), cut(value)));
+            found.push(format!("header `{name}`: {} → {}", before.header(name).unwrap_or("none"), shorten(value)));
         }
     }
 }
@@ -109,7 +109,7 @@ fn heads(before: &HttpHead, after: &HttpHead, found: &mut Vec<String>) {
 fn noun(reply: &ServerReply) -> String {
     match &reply.content {
         ReplyContent::Message(message) => match message["method"].as_str() {
-            Some(method) => format!("`{}`", cut(method)),
+            Some(method) => format!("`{}`", shorten(method)),
             None => "the answer".to_owned(),
         },
         ReplyContent::Bytes(bytes) => format!("the line {}", text(bytes)),
@@ -124,7 +124,7 @@ fn noun(reply: &ServerReply) -> String {
 fn event(reply: &ServerReply) -> String {
     match &reply.content {
         ReplyContent::Message(message) if message.get("method").is_none() => {
-            let shown = cut(&message.to_string());
+            let shown = shorten(&message.to_string());
             if message.get("id").is_some() { format!("comes {shown}") } else { format!("{shown} comes") }
         }
         ReplyContent::Message(_) | ReplyContent::Bytes(_) | ReplyContent::Torn(_) | ReplyContent::Stderr(_) => {
@@ -138,7 +138,7 @@ fn event(reply: &ServerReply) -> String {
 }
 
 fn text(bytes: &[u8]) -> String {
-    cut(&format!("{:?}", String::from_utf8_lossy(bytes)))
+    shorten(&format!("{:?}", String::from_utf8_lossy(bytes)))
 }
 
 fn difference(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
@@ -149,11 +149,11 @@ fn difference(path: &str, before: &Value, after: &Value, found: &mut Vec<String>
             for (name, value) in one {
                 match other.get(name) {
                     Some(new) => difference(&inner(name), value, new, found),
-                    None => found.push(format!("{}: {} → gone", inner(name), shown(value))),
+                    None => found.push(format!("{}: {} → gone", inner(name), value_text(value))),
                 }
             }
             for (name, value) in other.iter().filter(|(name, _)| !one.contains_key(*name)) {
-                found.push(format!("{}: none → {}", inner(name), shown(value)));
+                found.push(format!("{}: none → {}", inner(name), value_text(value)));
             }
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
@@ -175,11 +175,11 @@ fn difference(path: &str, before: &Value, after: &Value, found: &mut Vec<String>
 fn replacement(before: &Value, after: &Value) -> String {
     let is_cut = |value: &Value| value.to_string().chars().nth(MAX_VALUE_CHARS).is_some();
     let texts = before.as_str().zip(after.as_str()).filter(|_| is_cut(before) || is_cut(after));
-    let Some((before, after)) = texts else { return format!("{} → {}", shown(before), shown(after)) };
+    let Some((before, after)) = texts else { return format!("{} → {}", value_text(before), value_text(after)) };
     let alike = before.chars().zip(after.chars()).take_while(|(one, other)| one == other).count();
     let from = |text: &str| match alike.saturating_sub(CHARS_BEFORE_DIFFERENCE) {
-        0 => shown(&text.into()),
-        left_out => shown(&format!("…{}", text.chars().skip(left_out).collect::<String>()).into()),
+        0 => value_text(&text.into()),
+        left_out => value_text(&format!("…{}", text.chars().skip(left_out).collect::<String>()).into()),
     };
     format!("{} → {}", from(before), from(after))
 }
@@ -188,11 +188,11 @@ fn items(count: usize) -> String {
     format!("{count} {}", if count == 1 { "item" } else { "items" })
 }
 
-fn shown(value: &Value) -> String {
-    cut(&value.to_string())
+fn value_text(value: &Value) -> String {
+    shorten(&value.to_string())
 }
 
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     // Texts may be long, and their end does not matter.
     match text.char_indices().nth(MAX_VALUE_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -20,7 +20,7 @@ pub struct FaultDrawKey<'a> {
     pub tool: &'a str,
     /// The parameters that were sent; the order of members and `_meta` make no difference.
     pub arguments: &'a Value,
-    /// How often the same was asked before.
+    /// The number of equal requests before.
     pub occurrence: u32,
 }
 

@@ -15,7 +15,7 @@ pub struct MessageExchange {
     pub owner: String,
     /// The session within the case, counted from zero.
     pub session: u32,
-    /// How often the same was asked before in that session, by the same owner.
+    /// The number of equal requests before it in that session, by the same owner.
     pub occurrence: u32,
     /// The request.
     pub sent: ClientMessage,
@@ -43,7 +43,7 @@ pub enum ClientMessage {
 /// One thing that came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerReply {
-    /// How long after the message of the client.
+    /// The time since the message of the client.
     pub after: Duration,
     /// Its kind.
     pub content: ReplyContent,
@@ -53,13 +53,33 @@ pub struct ServerReply {
 }
 
 impl ServerReply {
-    /// The bytes of one message, or of what is none, as they come.
+    /// Content that comes now.
+    pub fn now(content: ReplyContent, http: Option<Arc<HttpHead>>) -> Self {
+        Self { after: Duration::ZERO, content, http }
+    }
+
+    /// Bytes that come now: a message if they are JSON.
     pub fn at_once(bytes: &[u8], http: Option<Arc<HttpHead>>) -> Self {
         let content = match serde_json::from_slice(bytes) {
             Ok(message) => ReplyContent::Message(message),
             Err(_) => ReplyContent::Bytes(bytes.to_vec()),
         };
-        Self { after: Duration::ZERO, content, http }
+        Self::now(content, http)
+    }
+
+    /// The message; `None` for anything else that came.
+    pub fn message(&self) -> Option<&Value> {
+        self.content.message()
+    }
+
+    /// A notification or a request of the server.
+    pub fn sent_message(&self) -> Option<&Value> {
+        self.message().filter(|message| message.get("method").is_some())
+    }
+
+    /// A response.
+    pub fn response(&self) -> Option<&Value> {
+        self.message().filter(|message| message.get("method").is_none())
     }
 }
 
@@ -87,9 +107,23 @@ impl ReplyContent {
     pub(crate) fn of(value: Value) -> Self {
         if let Value::String(text) = value { Self::Bytes(text.into_bytes()) } else { Self::Message(value) }
     }
+
+    /// The message; `None` for anything else.
+    pub fn message(&self) -> Option<&Value> {
+        if let Self::Message(message) = self { Some(message) } else { None }
+    }
+
+    /// The bytes on the wire; `None` for content that is no message.
+    pub fn bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Message(message) => Some(message.to_string().into_bytes()),
+            Self::Bytes(bytes) | Self::Torn(bytes) => Some(bytes),
+            Self::Stderr(_) | Self::Stalled | Self::Ended(_) => None,
+        }
+    }
 }
 
-/// How a server went.
+/// The end of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerEnd {
@@ -139,7 +173,12 @@ pub struct ExchangeHistory<'a> {
 }
 
 impl MessageExchange {
-    /// The method, where one was asked; a raw message has one too, if it is JSON.
+    /// An exchange that begins; of discovery, and the first one of its kind, unless its fields are set.
+    pub fn new(sent: ClientMessage) -> Self {
+        Self { owner: String::new(), session: 0, occurrence: 0, sent, replies: Vec::new() }
+    }
+
+    /// The method; `None` for raw messages.
     pub fn method(&self) -> Option<&str> {
         match &self.sent {
             ClientMessage::Message { method, .. } => Some(method),
@@ -160,16 +199,9 @@ impl MessageExchange {
         if self.method() == Some("tools/call") { self.params()["name"].as_str() } else { None }
     }
 
-    /// The response to the request, as an index into the replies.
-    pub fn answer(&self) -> Option<usize> {
+    /// The response to the request.
+    pub fn answer(&self) -> Option<&Value> {
         let ClientMessage::Message { id: Some(id), .. } = &self.sent else { return None };
-        self.replies.iter().position(|reply| match &reply.content {
-            ReplyContent::Message(message) => message.get("method").is_none() && message.get("id") == Some(id),
-            ReplyContent::Bytes(_)
-            | ReplyContent::Torn(_)
-            | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled
-            | ReplyContent::Ended(_) => false,
-        })
+        self.replies.iter().filter_map(ServerReply::response).find(|message| message.get("id") == Some(id))
     }
 }

@@ -13,19 +13,17 @@ use crate::transport::Bandwidth;
 /// Changes to the message that the server receives.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Hearing {
-    /// How it arrives; once and whole without it.
+    /// The way in which it arrives; once and whole without it.
     pub(crate) arrival: Option<Arrival>,
     pub(crate) set: Vec<(DottedPath, Written)>,
     pub(crate) add: Vec<(DottedPath, Written)>,
     pub(crate) remove: Vec<DottedPath>,
     /// By name in small letters; nothing takes a header away.
     pub(crate) headers: Vec<(String, Option<Written>)>,
-    /// How fast it arrives.
     pub(crate) bandwidth: Option<Bandwidth>,
 }
 
 impl Hearing {
-    /// Whether it changes messages.
     pub(crate) fn is_about_messages(&self) -> bool {
         !(self.set.is_empty() && self.add.is_empty() && self.remove.is_empty())
     }
@@ -67,8 +65,8 @@ impl Arrival {
 pub(crate) struct ConnectionFault {
     /// When the process is killed.
     pub(crate) kill: Option<KillMoment>,
-    /// How long the process stands still from the message on.
+    /// The time for which the process stands still from the message on.
     pub(crate) pause: Option<Duration>,
-    /// How long the client reads nothing after the message.
+    /// The time for which the client reads nothing after the message.
     pub(crate) unread: Option<Duration>,
 }

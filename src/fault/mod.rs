@@ -4,6 +4,7 @@
 //! replies into those of a server that is wrong in one way. Mutants change recorded exchanges; a [`FaultPlayer`] changes the
 //! messages of a live server, one by one. Pure: nothing here reads a clock or talks to anybody. Start reading in [`Fault`].
 
+mod changed_message;
 mod condition;
 mod decode;
 mod description;
@@ -12,32 +13,40 @@ mod effect;
 mod exchange;
 mod grammar;
 mod hearing;
+mod live_request;
 mod parsed_message;
 mod path_condition;
 mod path_reader;
+mod pending;
 mod place;
 mod player;
+mod player_memory;
 mod preset;
 mod schema_check;
+mod strike;
 #[cfg(test)]
 mod tests;
 mod words;
 mod written;
 
+pub use self::changed_message::{AnswerLoss, ChangedMessage, HeardMessage};
 pub use self::condition::{Match, MatchedSubjects};
 pub use self::decode::{decode, decode_all, decode_match, load};
 pub use self::draw::{FaultDrawKey, burst_chance, draw, greatest_burst_share};
+pub use self::effect::set_headers;
 pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 pub use self::grammar::{FAULT, MATCH, WHOLE};
+pub use self::live_request::LiveRequest;
 pub use self::parsed_message::{MessageKind, RequestHead};
+pub use self::pending::{AnsweredRequest, PendingRequest, PendingRequests};
 pub use self::place::FaultPlace;
-pub use self::player::{
-    AnswerLoss, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, PassedCall, Strike,
-};
+pub use self::player::{FaultPlayer, LiveExchange};
+pub use self::player_memory::{PassedCall, Strike};
 pub use self::preset::{NAMED, UNNAMED, decode_named, types};
+pub use self::strike::{AppliedFault, NotApplied};
 pub use self::words::Arrival;
 
-use self::effect::{EffectContext, FaultEffect};
+use self::effect::FaultEffect;
 use self::hearing::{ConnectionFault, Hearing};
 use self::written::Written;
 use crate::source::manual as sections;
@@ -63,60 +72,17 @@ pub struct Fault {
     /// Messages before the answer, and after it.
     before: Vec<Written>,
     after: Vec<Written>,
-    /// Whether a template may name earlier requests and answers.
+    /// A template may name earlier requests and answers.
     recalls: bool,
 }
 
-/// The changed replies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AppliedFault {
-    /// Everything that comes now, in order.
-    pub replies: Vec<ServerReply>,
-}
-
-impl AppliedFault {
-    /// The changes of messages and times, one line each, against what was recorded.
-    pub fn changes(&self, exchange: &MessageExchange) -> Vec<String> {
-        description::describe(&exchange.replies, &self.replies)
-    }
-}
-
-/// Why a fault that matches changed nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotApplied {
-    /// The replies are the recorded ones, byte by byte and at the same time.
-    NoChange,
-    /// There is nothing to make it from; the reason is half a sentence.
-    NoMaterial(String),
-}
-
 impl Fault {
-    /// Whether the exchange at that index is one of those that the fault is about.
-    pub fn strikes(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
-        self.on.holds(at, history)
-    }
-
-    /// The replies of the exchange at that index under the fault, whether it strikes there or not.
-    pub fn apply(&self, at: usize, history: &ExchangeHistory<'_>) -> Result<AppliedFault, NotApplied> {
-        self.applied(&self.answers, at, history)
-    }
-
-    /// The same with the fault at one place of the answer.
-    pub fn apply_at(
-        &self,
-        place: &FaultPlace,
-        at: usize,
-        history: &ExchangeHistory<'_>,
-    ) -> Result<AppliedFault, NotApplied> {
-        self.applied(place.effects(self), at, history)
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether every message is one that a correct server may send, as far as the protocol goes.
+    /// Every message is one that a correct server may send, as far as the protocol goes.
     pub fn keeps_protocol(&self) -> bool {
         let is_whole = !matches!(self.hears.arrival, Some(Arrival::Truncate | Arrival::Torn));
         is_whole
@@ -125,12 +91,12 @@ impl Fault {
             && self.answers.iter().all(FaultEffect::keeps_protocol)
     }
 
-    /// Whether the server hears the message twice.
+    /// The server receives the message twice.
     pub fn is_heard_twice(&self) -> bool {
         self.hears.arrival == Some(Arrival::Twice)
     }
 
-    /// Whether it needs the process of a server that this program starts.
+    /// It needs the process of a server that this program starts.
     pub fn needs_process(&self) -> bool {
         self.connection.kill.is_some() || self.connection.pause.is_some()
     }
@@ -164,52 +130,5 @@ impl Fault {
             (chance.seed, chance.server) = (seed, server.to_owned());
         }
         self
-    }
-
-    fn applied(
-        &self,
-        effects: &[FaultEffect],
-        at: usize,
-        history: &ExchangeHistory<'_>,
-    ) -> Result<AppliedFault, NotApplied> {
-        let Some(exchange) = history.exchanges.get(at) else { return Err(NotApplied::NoChange) };
-        let replies = if self.on.sends.is_empty() {
-            self.changed(effects, EffectContext::new(at, history))?
-        } else {
-            self.applied_to_sent(effects, at, history)?
-        };
-        if replies == exchange.replies {
-            return Err(NotApplied::NoChange);
-        }
-        Ok(AppliedFault { replies })
-    }
-
-    /// The replies, with each message changed that the server sends by itself and that is meant.
-    fn applied_to_sent(
-        &self,
-        effects: &[FaultEffect],
-        at: usize,
-        history: &ExchangeHistory<'_>,
-    ) -> Result<Vec<ServerReply>, NotApplied> {
-        let mut replies = Vec::new();
-        for reply in &history.exchanges[at].replies {
-            if !self.on.means(reply) {
-                replies.push(reply.clone());
-                continue;
-            }
-            let whole = EffectContext::new(at, history);
-            let names = whole.names().clone();
-            let sent = EffectContext::on_its_way(at, history, whole.parsed, vec![reply.clone()], names);
-            replies.extend(self.changed(effects, sent)?);
-        }
-        Ok(replies)
-    }
-
-    fn changed(&self, effects: &[FaultEffect], mut work: EffectContext<'_>) -> Result<Vec<ServerReply>, NotApplied> {
-        for effect in effects {
-            effect.act(&mut work).map_err(NotApplied::NoMaterial)?;
-        }
-        work.surround(&self.before, &self.after);
-        Ok(work.replies)
     }
 }

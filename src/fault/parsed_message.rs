@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::exchange::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
+use super::exchange::{ClientMessage, MessageExchange, ServerReply};
 use super::words::KindCondition;
 
 /// The request of one exchange.
@@ -14,7 +14,7 @@ pub(crate) struct ParsedMessage<'a> {
     pub(crate) method: Option<Cow<'a, str>>,
     pub(crate) params: Cow<'a, Value>,
     pub(crate) kind: MessageKind,
-    /// Whether a raw step wrote it.
+    /// A raw step wrote it.
     pub(crate) is_raw: bool,
     /// The request of HTTP that carried it, where it is known.
     pub(crate) head: Option<Cow<'a, RequestHead>>,
@@ -59,7 +59,7 @@ pub struct RequestHead {
 }
 
 impl MessageKind {
-    /// Whether a correct server may answer it on a stream.
+    /// A correct server may answer it on a stream.
     pub fn has_answer(self) -> bool {
         match self {
             Self::Request | Self::Batch | Self::Malformed | Self::Unparsable => true,
@@ -90,7 +90,6 @@ fn is_id(id: &Value) -> bool {
 }
 
 impl KindCondition {
-    /// Whether a message is of the kind.
     pub(crate) fn is(self, parsed: &ParsedMessage<'_>) -> bool {
         let kind = match self {
             Self::Raw => return parsed.is_raw,
@@ -125,7 +124,7 @@ impl<'a> ParsedMessage<'a> {
 
     /// A message that is nothing but bytes.
     pub(crate) fn raw(bytes: &[u8]) -> Self {
-        let (head, body) = parted(bytes);
+        let (head, body) = split_http(bytes);
         let nothing = Self {
             id: None,
             method: None,
@@ -200,7 +199,7 @@ impl<'a> ParsedMessage<'a> {
         if self.method.as_deref() == Some("tools/call") { self.params["name"].as_str() } else { None }
     }
 
-    /// Whether the request says that it is of the era without sessions.
+    /// The request says that it is of the era without sessions.
     pub(crate) fn is_stateless(&self) -> bool {
         self.params["_meta"].get("io.modelcontextprotocol/protocolVersion").is_some()
     }
@@ -208,20 +207,18 @@ impl<'a> ParsedMessage<'a> {
     /// The response among replies, as an index.
     pub(crate) fn answer(&self, replies: &[ServerReply]) -> Option<usize> {
         replies.iter().position(|reply| {
-            let ReplyContent::Message(message) = &reply.content else { return false };
-            let is_response = message.get("method").is_none();
-            match (&self.id, message.get("id")) {
-                (Some(id), Some(found)) => is_response && **id == *found,
+            reply.response().is_some_and(|message| match (&self.id, message.get("id")) {
+                (Some(id), Some(found)) => **id == *found,
                 // A request that could not be read is answered without an id.
-                (None, None | Some(Value::Null)) => is_response && self.is_raw && message.get("error").is_some(),
+                (None, None | Some(Value::Null)) => self.is_raw && message.get("error").is_some(),
                 (None, Some(_)) | (Some(_), None) => false,
-            }
+            })
         })
     }
 }
 
 /// The head, and the body, where bytes are a request of HTTP; else all of them are the body.
-pub(crate) fn parted(bytes: &[u8]) -> (Option<RequestHead>, &[u8]) {
+pub(crate) fn split_http(bytes: &[u8]) -> (Option<RequestHead>, &[u8]) {
     let whole = (None, bytes);
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return whole };
     let Ok(head) = std::str::from_utf8(&bytes[..end]) else { return whole };

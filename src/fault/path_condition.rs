@@ -16,7 +16,6 @@ pub(crate) enum WantedValue {
 }
 
 impl WantedValue {
-    /// Whether a value is the wanted one.
     pub(crate) fn fits(&self, value: &Value) -> bool {
         match self {
             Self::Is(wanted) => wanted == value,
@@ -56,20 +55,18 @@ pub(crate) struct PathConditions {
 }
 
 impl PathConditions {
-    /// Whether a value is such.
     pub(crate) fn hold(&self, value: &Value) -> bool {
         self.with.iter().all(|wanted| wanted.place.any(value, &mut |found| wanted.is_wanted(found)))
             && !self.without.iter().any(|place| place.any(value, &mut |_| true))
     }
 
-    /// Whether a message of the client is such.
+    /// The same for a message of the client.
     pub(crate) fn hold_of(&self, parsed: &ParsedMessage<'_>) -> bool {
         let member = |name: &str| parsed.member(name);
         self.with.iter().all(|wanted| wanted.place.any_of(member, &mut |found| wanted.is_wanted(found)))
             && !self.without.iter().any(|place| place.any_of(member, &mut |_| true))
     }
 
-    /// Whether every value is such.
     pub(crate) fn is_empty(&self) -> bool {
         self.with.is_empty() && self.without.is_empty()
     }
@@ -88,7 +85,7 @@ impl NamedCondition {
     }
 }
 
-/// Whether a name is one that a pattern means; `*` stands for any letters.
+/// Matches a name against a pattern; `*` stands for any letters.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
     name.strip_prefix(before)

@@ -15,7 +15,7 @@ pub(crate) struct PathReader<'a> {
 impl PathReader<'_> {
     /// Reads a path, or a list of them.
     pub(crate) fn places(&mut self, node: Option<&Node>) -> Vec<DottedPath> {
-        listed(node).filter_map(|node| self.place(node)).collect()
+        items_of(node).filter_map(|node| self.place(node)).collect()
     }
 
     /// Reads a path.
@@ -41,7 +41,7 @@ impl PathReader<'_> {
 
     /// Reads the paths at which something is, or with which value, and those at which nothing is.
     pub(crate) fn conditions(&mut self, with: Option<&Node>, without: Option<&Node>) -> PathConditions {
-        let pairs = with.map(|with| self.pairs(with, Self::wanted)).unwrap_or_default();
+        let pairs = with.map(|with| self.pairs(with, Self::read_wanted)).unwrap_or_default();
         let mut conditions: Vec<_> =
             pairs.into_iter().map(|(place, wanted)| PathCondition { place, wanted: Some(wanted) }).collect();
         conditions.extend(self.places(with).into_iter().map(|place| PathCondition { place, wanted: None }));
@@ -49,7 +49,7 @@ impl PathReader<'_> {
     }
 
     /// Reads a value that is wanted; a text between slashes is a regular expression.
-    pub(crate) fn wanted(&mut self, node: &Node) -> Option<WantedValue> {
+    pub(crate) fn read_wanted(&mut self, node: &Node) -> Option<WantedValue> {
         let pattern = node.text().and_then(|text| text.strip_prefix('/')?.strip_suffix('/'));
         let Some(pattern) = pattern else { return Some(WantedValue::Is(node.to_json())) };
         let regex = Regex::new(pattern).ok();
@@ -73,13 +73,14 @@ impl PathReader<'_> {
     }
 
     /// Reads headers or parameters by name, each with the value that is wanted or without one.
-    pub(crate) fn named(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<NamedCondition> {
+    pub(crate) fn names(&mut self, node: Option<&Node>, spell: fn(&str) -> String) -> Vec<NamedCondition> {
         let entries = node.map(Node::entries).unwrap_or_default().iter();
         let pairs =
-            entries.map(|(name, value)| NamedCondition { name: spell(&name.value), wanted: self.wanted(value) });
+            entries.map(|(name, value)| NamedCondition { name: spell(&name.value), wanted: self.read_wanted(value) });
         let mut named: Vec<_> = pairs.collect();
-        named
-            .extend(listed(node).filter_map(Node::text).map(|name| NamedCondition { name: spell(name), wanted: None }));
+        named.extend(
+            items_of(node).filter_map(Node::text).map(|name| NamedCondition { name: spell(name), wanted: None }),
+        );
         named
     }
 
@@ -89,12 +90,12 @@ impl PathReader<'_> {
 }
 
 /// One item, or those of a list.
-pub(crate) fn listed(node: Option<&Node>) -> impl Iterator<Item = &Node> {
+pub(crate) fn items_of(node: Option<&Node>) -> impl Iterator<Item = &Node> {
     let one = node.filter(|node| !matches!(node.value, Value::List(_)));
     one.into_iter().chain(node.map(Node::items).unwrap_or_default())
 }
 
 /// A name, or a list of them, in lower case, as headers are compared.
 pub(crate) fn lower_case(node: Option<&Node>) -> Vec<String> {
-    listed(node).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
+    items_of(node).filter_map(Node::text).map(str::to_ascii_lowercase).collect()
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::Fault;
 use super::draw::text_draw;
 use super::effect::FaultEffect;
-use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
+use super::exchange::{ExchangeHistory, MessageExchange};
 use super::parsed_message::ParsedMessage;
 use super::words::{AnswerSource, ValueEdit};
 use crate::path::DottedPath;
@@ -47,8 +47,8 @@ impl Fault {
         let (Some(exchange), [effect]) = (history.exchanges.get(at), self.answers.as_slice()) else {
             return vec![whole];
         };
-        let answer = ParsedMessage::of(exchange).answer(&exchange.replies).map(|at| &exchange.replies[at].content);
-        let Some(ReplyContent::Message(message)) = answer else { return vec![whole] };
+        let answer = ParsedMessage::of(exchange).answer(&exchange.replies);
+        let Some(message) = answer.and_then(|at| exchange.replies[at].message()) else { return vec![whole] };
         let is_of_arguments = *effect == FaultEffect::Give(AnswerSource::Other);
         let places = if is_of_arguments { Some(argument_places(exchange)) } else { effect.places(message) };
         places.map_or_else(|| vec![whole], sample)
@@ -71,7 +71,7 @@ impl Fault {
         Self { answers: answers.collect(), ..self.clone() }
     }
 
-    /// Whether the fault shows in every answer that it matches, whatever values the answer has.
+    /// The fault shows in every answer that it matches, whatever values the answer has.
     pub fn is_certain(&self) -> bool {
         self.on.is_certain() && self.answers.iter().all(FaultEffect::is_certain)
     }
@@ -86,90 +86,50 @@ impl FaultPlace {
 impl FaultEffect {
     /// The effect at each place alone; `None` if it changes the answer as a whole.
     fn places(&self, message: &Value) -> Option<Vec<FaultPlace>> {
-        match self {
-            Self::Set(pairs) => pair_places(pairs, message, Self::Set),
-            Self::Append(pairs) => pair_places(pairs, message, Self::Append),
-            Self::Pad(pairs) => pair_places(pairs, message, Self::Pad),
-            Self::Rename(pairs) => pair_places(pairs, message, Self::Rename),
-            Self::Edit(edit, paths) => edit_places(*edit, paths, message),
-            Self::Plain(_)
-            | Self::Add(_)
-            | Self::Clone(_)
-            | Self::Mark(_)
-            | Self::Give(_)
-            | Self::Ignore(_)
-            | Self::Mix(_)
-            | Self::Result(_)
-            | Self::Error(_)
-            | Self::Failure(_)
-            | Self::Message(_)
-            | Self::Text(_)
-            | Self::Misshape(_)
-            | Self::Delay(_)
-            | Self::Jitter(_)
-            | Self::Bandwidth(_)
-            | Self::Slow(_)
-            | Self::Stderr(_)
-            | Self::Reid(_)
-            | Self::Swallow(_)
-            | Self::Repeat { .. }
-            | Self::Late(_)
-            | Self::Status(_)
-            | Self::Headers(_)
-            | Self::EventId(_)
-            | Self::AlsoOnListening
-            | Self::Replace(_)
-            | Self::End(_) => None,
+        if let Self::Set(pairs) = self {
+            pair_places(pairs, message, Self::Set)
+        } else if let Self::Append(pairs) = self {
+            pair_places(pairs, message, Self::Append)
+        } else if let Self::Pad(pairs) = self {
+            pair_places(pairs, message, Self::Pad)
+        } else if let Self::Rename(pairs) = self {
+            pair_places(pairs, message, Self::Rename)
+        } else if let Self::Edit(edit, paths) = self {
+            edit_places(*edit, paths, message)
+        } else {
+            None
         }
     }
 
+    /// It shows in every answer, whatever values the answer has.
     fn is_certain(&self) -> bool {
-        match self {
-            Self::Set(pairs) => !pairs.iter().any(|(path, written)| path.is_plural() || written.is_template()),
-            Self::Edit(edit, paths) => !edit.looks_below() && !paths.iter().any(DottedPath::is_plural),
-            Self::Append(_)
-            | Self::Pad(_)
-            | Self::Rename(_)
-            | Self::Give(_)
-            | Self::Ignore(_)
-            | Self::Mix(_)
-            | Self::Misshape(_)
-            | Self::Reid(_)
-            | Self::Swallow(_)
-            | Self::Repeat { .. }
-            | Self::Late(_)
-            | Self::EventId(_)
-            | Self::AlsoOnListening
-            | Self::Replace(_)
-            | Self::Mark(_) => false,
-            Self::Plain(_)
-            | Self::Add(_)
-            | Self::Clone(_)
-            | Self::Result(_)
-            | Self::Error(_)
-            | Self::Failure(_)
-            | Self::Message(_)
-            | Self::Text(_)
-            | Self::Delay(_)
-            | Self::Jitter(_)
-            | Self::Bandwidth(_)
-            | Self::Slow(_)
-            | Self::Stderr(_)
-            | Self::Status(_)
-            | Self::Headers(_)
-            | Self::End(_) => true,
+        if let Self::Set(pairs) = self {
+            return !pairs.iter().any(|(path, written)| path.is_plural() || written.is_template());
         }
+        if let Self::Edit(edit, paths) = self {
+            return !edit.looks_below() && !paths.iter().any(DottedPath::is_plural);
+        }
+        let is_about_whole = matches!(
+            self,
+            Self::Plain(_) | Self::Add(_) | Self::Clone(_) | Self::Stderr(_) | Self::Status(_) | Self::Headers(_)
+        );
+        let makes_answer = matches!(
+            self,
+            Self::Result(_) | Self::Error(_) | Self::Failure(_) | Self::Message(_) | Self::Text(_) | Self::End(_)
+        );
+        let is_delay = matches!(self, Self::Delay(_) | Self::Jitter(_) | Self::Bandwidth(_) | Self::Slow(_));
+        is_about_whole || makes_answer || is_delay
     }
 }
 
 impl ValueEdit {
-    /// Whether the edit changes single values below a place, rather than what is at the place.
+    /// The edit changes single values below a place, rather than the value at the place.
     fn looks_below(self) -> bool {
-        self.wanted().is_some()
+        self.predicate().is_some()
     }
 
     /// The values that the edit changes one by one.
-    fn wanted(self) -> Option<fn(&Value) -> bool> {
+    fn predicate(self) -> Option<fn(&Value) -> bool> {
         let is_value = |value: &Value| match value {
             Value::Bool(_) | Value::Number(_) => true,
             Value::String(text) => !text.is_empty(),
@@ -200,25 +160,25 @@ fn pair_places<T: Clone>(
     }
     let found =
         pairs.iter().flat_map(|(path, with)| path.places(message).into_iter().map(move |path| (path, with.clone())));
-    Some(grouped(found.map(|pair| (pair, None)), |(path, _)| path, effect))
+    Some(group(found.map(|pair| (pair, None)), |(path, _)| path, effect))
 }
 
 fn edit_places(edit: ValueEdit, paths: &[DottedPath], message: &Value) -> Option<Vec<FaultPlace>> {
     let make = |paths| FaultEffect::Edit(edit, paths);
-    if let Some(is_wanted) = edit.wanted() {
+    if let Some(is_wanted) = edit.predicate() {
         // A text is cut as a whole; values are changed in the JSON that a text may hold.
         let into_json = edit != ValueEdit::Cut;
         let found = paths.iter().flat_map(|path| path.places(message));
         let found = found.flat_map(|path| path.below(message, into_json, &is_wanted));
         let is_change = edit == ValueEdit::Change;
         let found = found.map(|(path, value)| (path, is_change.then_some(value)));
-        return Some(grouped(found, |path| path, make));
+        return Some(group(found, |path| path, make));
     }
     if !paths.iter().any(DottedPath::is_plural) {
         return None;
     }
     let found = paths.iter().flat_map(|path| path.places(message)).filter(|path| path.find(message).is_some());
-    Some(grouped(found.map(|path| (path, None)), |path| path, make))
+    Some(group(found.map(|path| (path, None)), |path| path, make))
 }
 
 /// Each argument of a request, as one that has no effect.
@@ -235,7 +195,7 @@ fn argument_places(exchange: &MessageExchange) -> Vec<FaultPlace> {
 
 /// Puts what has the same name together: a value in the structured content, the same one in the text, and that of every
 /// element of a list.
-fn grouped<T>(
+fn group<T>(
     found: impl Iterator<Item = (T, Option<Value>)>,
     path: impl Fn(&T) -> &DottedPath,
     effect: impl Fn(Vec<T>) -> FaultEffect,
@@ -276,7 +236,7 @@ fn sample(places: Vec<FaultPlace>) -> Vec<FaultPlace> {
     by_entry.into_values().flatten().collect()
 }
 
-/// How deep a field is: the outer values of an answer are those that suites look at.
+/// The depth of a field: suites look at the outer values of an answer.
 fn depth(field: &str) -> usize {
     field.matches(['.', '[']).count()
 }

@@ -1,141 +1,39 @@
 //! Faults with a name of their own: `type: lost_response` instead of the lines that make it.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::condition::Chance;
 use super::decode::{CHANGES, NOTHING, burst_mistake, decode, decode_match};
 use super::effect::FaultEffect;
 use super::grammar::BANDWIDTH;
-use super::path_reader::listed;
+use super::path_reader::items_of;
 use super::words::ValueEdit;
 use super::{FAULT, Fault};
 use crate::path::DottedPath;
 use crate::source::grammar::{Key, Object, Shape, key, required};
-use crate::source::{Diagnostic, Node, SourceFile, Sources, Value, parse, parse_duration};
+use crate::source::{Diagnostic, Located, Node, SourceFile, Sources, Value, parse, parse_duration};
 use crate::transport::Bandwidth;
 
-/// A type of faults: its name, what it does, and how it is written.
+/// A type of faults.
 struct Preset {
-    name: &'static str,
-    doc: &'static str,
-    yaml: &'static str,
+    name: String,
+    /// Its effect, in a few words.
+    doc: String,
+    /// The fault that it stands for.
+    yaml: String,
 }
 
-const PRESETS: [Preset; PRESET_NAMES.len()] = [
-    Preset {
-        name: "latency",
-        doc: "the answer comes later, by `added` (250 ms by default)",
-        yaml: "answers: { delay: 250ms }",
-    },
-    Preset {
-        name: "lost_request",
-        doc: "the server does not hear of the request",
-        yaml: "{ hears: nothing, answers: never }",
-    },
-    Preset {
-        name: "lost_response",
-        doc: "the server does its work, and its answer does not come",
-        yaml: "answers: never",
-    },
-    Preset { name: "duplicate_request", doc: "the server hears of the request twice", yaml: "hears: twice" },
-    Preset { name: "duplicate_response", doc: "the answer comes twice", yaml: "answers: duplicate" },
-    Preset {
-        name: "error",
-        doc: "the server does its work, and its answer is a JSON-RPC error",
-        yaml: "answers: { error: { code: -32603, message: injected error } }",
-    },
-    Preset {
-        name: "failure",
-        doc: "the server does its work, and its answer says `isError`",
-        yaml: "answers: { failure: injected failure }",
-    },
-    Preset {
-        name: "unavailable",
-        doc: "the server does not hear of the request, and the answer is an error",
-        yaml: "{ hears: nothing, answers: { error: { code: -32000, message: the tool is unavailable } } }",
-    },
-    Preset {
-        name: "partial_result",
-        doc: "half of the content is missing",
-        yaml: "answers: { cut: [\"result.content[*].text\", result.structuredContent.*] }",
-    },
-    Preset {
-        name: "schema_drift",
-        doc: "the values of structured content have other types",
-        yaml: "answers: { retype: result.structuredContent.* }",
-    },
-    Preset { name: "garbage", doc: "bytes that are no text come instead of the answer", yaml: "answers: garbage" },
-    Preset { name: "truncated", doc: "half of the answer comes, as a line", yaml: "answers: truncate" },
-    Preset { name: "torn", doc: "half of the answer comes, and the server ends", yaml: "answers: torn" },
-    Preset {
-        name: "drop_tool",
-        doc: "the tool is not listed any more, and its calls are refused unheard",
-        yaml: "{ hears: nothing, answers: { error: { code: -32000, message: \"tool '{{ params.name }}' unavailable\" } } }",
-    },
-    Preset {
-        name: "registry_inconsistency",
-        doc: "the tool is listed, and its calls are refused unheard as those of an unknown tool",
-        yaml: "{ hears: nothing, answers: { error: { code: -32602, message: \"Unknown tool: {{ params.name }}\" } } }",
-    },
-    Preset {
-        name: "error_injection",
-        doc: "as `error`, for 2 % of the calls unless `rate` says otherwise",
-        yaml: "{ on: { share: 0.02 }, answers: { error: { code: -32000, message: injected error } } }",
-    },
-    Preset {
-        name: "burst_error",
-        doc: "the same in bursts, of 8 calls unless `burst_len` says otherwise",
-        yaml: "{ on: { share: 0.02, burst: 8 }, answers: { error: { code: -32000, message: injected burst error } } }",
-    },
-    Preset {
-        name: "server_degradation",
-        doc: "episodes of 20 calls in which all fail, 8 % of the calls unless `episode_rate` and `episode_len` say otherwise",
-        yaml: "{ on: { share: 0.08, burst: 20 }, answers: { error: { code: -32000, message: the server is degraded } } }",
-    },
-    Preset {
-        name: "bandwidth",
-        doc: "the request and its answer pass at 1000 bytes a second unless `bandwidth` says otherwise, or one of them in the `direction`",
-        yaml: "{ hears: { bandwidth: 1000 }, answers: { bandwidth: 1000 } }",
-    },
-    Preset {
-        name: "reset",
-        doc: "half of the answer comes, and its connection is reset; over streams the server ends",
-        yaml: "answers: reset",
-    },
-    Preset { name: "crash", doc: "the server ends instead of answering", yaml: "answers: { end: { status: 1 } }" },
-    Preset {
-        name: "kill",
-        doc: "the process of the server is killed when its answer is on the way",
-        yaml: "process: { kill: answered }",
-    },
-    Preset {
-        name: "kill_at_work",
-        doc: "the process of the server is killed as soon as it has the request",
-        yaml: "process: { kill: heard }",
-    },
-    Preset {
-        name: "pause",
-        doc: "the process of the server stands still for a second from the request on",
-        yaml: "process: { pause: 1s }",
-    },
-    Preset { name: "slow_reader", doc: "the client reads nothing for a second after the request", yaml: "unread: 1s" },
-    Preset {
-        name: "cancelled",
-        doc: "the client cancels the request at once, and does not wait for its answer",
-        yaml: "{ hears: cancelled, answers: never }",
-    },
-    Preset { name: "slow_writer", doc: "the request comes in pieces, with pauses", yaml: "hears: pieces" },
-    Preset {
-        name: "truncated_request",
-        doc: "half of the request comes, as a message, and the client waits in vain",
-        yaml: "{ hears: truncate, answers: never }",
-    },
-    Preset {
-        name: "torn_request",
-        doc: "half of the request comes, and the client is gone",
-        yaml: "{ hears: torn, answers: never }",
-    },
-];
+static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+    let node = parse_constant(include_str!("presets.yml"));
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).unwrap_or_default().to_owned();
+    let preset = |(name, node): &(Located<String>, Node)| Preset {
+        name: name.value.clone(),
+        doc: text(node, "doc"),
+        yaml: text(node, "fault"),
+    };
+    node.entries().iter().map(preset).collect()
+});
 
 const PRESET_NAMES: &[&str] = &[
     "latency",
@@ -240,7 +138,9 @@ pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Vec
         let message = "a fault has a type, or says what happens, not both";
         found.push(Diagnostic::error("two-ways", message, written.span).with_other(kind.span, "the type is here"));
     }
-    let Some(preset) = PRESETS.iter().find(|preset| Some(preset.name) == kind.text()) else { return Vec::new() };
+    let Some(preset) = PRESETS.iter().find(|preset| Some(preset.name.as_str()) == kind.text()) else {
+        return Vec::new();
+    };
     let mut fault = preset.fault(name);
     if let Some(on) = node.get("on") {
         fault.on = decode_match(name, on, found);
@@ -250,17 +150,17 @@ pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Vec
     fault.draw(name, node, found);
     fault.add_delay(node, found);
     fault.limit(node, found);
-    let unlisted = (preset.name == "drop_tool").then(|| unlisted(name, &tools));
+    let unlisted = (preset.name == "drop_tool").then(|| unlist_tools(name, &tools));
     [Some(fault), unlisted].into_iter().flatten().collect()
 }
 
 /// The patterns of tools that a fault is about.
 fn tools(node: &Node) -> Vec<String> {
-    listed(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect()
+    items_of(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect()
 }
 
 /// The fault that tools are not listed.
-fn unlisted(name: &str, tools: &[String]) -> Fault {
+fn unlist_tools(name: &str, tools: &[String]) -> Fault {
     let mut fault = preset_of(name, "{ on: { method: tools/list }, answers: { remove: 'result.tools[*]' } }");
     let places = tools.iter().filter(|tool| !tool.contains('*')).map(|tool| format!("result.tools[name={tool}]"));
     let places: Vec<_> = places.filter_map(|place| DottedPath::parse(&place).ok()).collect();
@@ -272,17 +172,20 @@ fn unlisted(name: &str, tools: &[String]) -> Fault {
 
 /// A fault that is written here, and is sound.
 fn preset_of(name: &str, yaml: &str) -> Fault {
+    let mut found = Vec::new();
+    let fault = decode(name, &parse_constant(yaml), &mut found).filter(|_| found.is_empty());
+    fault.unwrap_or_else(|| panic!("{yaml}: {found:?}"))
+}
+
+fn parse_constant(yaml: &str) -> Node {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("<type of faults>", yaml));
-    let mut found = Vec::new();
-    let node = parse(&sources, source).unwrap_or_else(|mistake| panic!("{yaml}: {mistake:?}"));
-    let fault = decode(name, &node, &mut found).filter(|_| found.is_empty());
-    fault.unwrap_or_else(|| panic!("{yaml}: {found:?}"))
+    parse(&sources, source).unwrap_or_else(|mistake| panic!("{yaml}: {mistake:?}"))
 }
 
 impl Preset {
     fn fault(&self, name: &str) -> Fault {
-        let mut fault = preset_of(name, self.yaml);
+        let mut fault = preset_of(name, &self.yaml);
         // Handshakes and lists are not what a suite is about.
         fault.on.message.methods = vec!["tools/call".to_owned()];
         fault
@@ -384,9 +287,9 @@ mod tests {
 
     #[test]
     fn every_type_is_a_fault() {
-        for (preset, name) in PRESETS.iter().zip(PRESET_NAMES) {
-            assert_eq!(preset.name, *name);
-            assert_eq!(preset.fault(name).name(), *name);
+        assert_eq!(PRESETS.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>(), PRESET_NAMES);
+        for preset in PRESETS.iter() {
+            assert_eq!(preset.fault("fault").name(), "fault");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How values stand to the schemas that tools declare, and what kind of tool it is that declares them.
+//! Values against the schemas that tools declare, and the kinds of those tools.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ fn compile(schema: &Value) -> Option<Rc<Judge>> {
     Judge::of(schema).ok().map(Rc::new)
 }
 
-/// Whether the arguments of a call stand to the tool's schema in that way; nothing does without a usable schema.
+/// The arguments of a call fit the tool's schema in one of the wanted ways; none do without a usable schema.
 pub(crate) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[ArgumentFit]) -> bool {
     let Some(judge) = validator(tool, "inputSchema") else { return false };
     let empty = Value::Object(serde_json::Map::new());
@@ -61,7 +61,7 @@ pub(crate) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[Argument
     if is_loose { wanted.contains(&ArgumentFit::Loose) } else { errors.any(|error| wanted.contains(&breach(&error))) }
 }
 
-/// Whether arguments of that kind exist for a tool, as far as the top level of its schema tells.
+/// Arguments of that kind exist for a tool, as far as the top level of its schema tells.
 pub(crate) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
     let schema = &tool.raw["inputSchema"];
     let properties = || schema["properties"].as_object().into_iter().flatten().map(|(_, property)| property);
@@ -83,7 +83,7 @@ pub(crate) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
     }
 }
 
-/// Whether a schema leaves some values of the right type out.
+/// The schema excludes some values of the right type.
 fn is_limited(schema: &Value) -> bool {
     let limits = |name: &String| {
         ["enum", "const", "pattern", "format"].contains(&name.as_str())
@@ -128,13 +128,12 @@ fn spelled_out(arguments: &Value) -> Value {
     }
 }
 
-/// Whether a tool of that name is of one of those kinds.
+/// The tool of that name is of one of those kinds.
 pub(crate) fn is_kind(catalog: &Catalog, name: &str, wanted: &[ToolKind]) -> bool {
     let Some(tool) = catalog.tool(name) else { return wanted.contains(&ToolKind::Unknown) };
     wanted.iter().any(|kind| is(catalog, tool, *kind))
 }
 
-/// Whether a listed tool is of that kind.
 pub(crate) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
     let reads = tool.raw["annotations"]["readOnlyHint"].as_bool();
     match kind {
@@ -166,7 +165,7 @@ fn things(name: &str) -> Vec<String> {
 /// Verbs that add something each time they are obeyed.
 const ADDS: [&str; 8] = ["create", "append", "insert", "post", "send", "increment", "push", "book"];
 
-/// Whether a name such as `create_user` or `createUser` begins with one of the verbs.
+/// A name such as `create_user` or `createUser` begins with one of the verbs.
 fn starts_with(name: &str, verbs: &[&str]) -> bool {
     let words = words(name);
     // A verb alone may well be a noun: `book` and `post` need something that they are done to.

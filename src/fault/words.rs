@@ -45,7 +45,7 @@ words! {
 }
 
 words! {
-    /// How a message arrives, where it does not arrive once and whole.
+    /// The way in which a message arrives that does not arrive once and whole.
     pub Arrival {
         /// It does not arrive.
         Nothing = "nothing",
@@ -115,7 +115,7 @@ words! {
 }
 
 words! {
-    /// How the arguments of a call stand to the schema of the tool.
+    /// The relation of a call's arguments to the schema of the tool.
     pub(crate) ArgumentFit {
         /// They fit.
         Valid = "valid",
@@ -157,7 +157,7 @@ words! {
 }
 
 words! {
-    /// Whether the same was asked before in the session.
+    /// The first of equal requests in a session, or a later one.
     pub(crate) Occurrence {
         /// It was not.
         First = "first",
@@ -167,7 +167,7 @@ words! {
 }
 
 words! {
-    /// Where an earlier exchange is looked for.
+    /// The scope in which another exchange is searched.
     pub(crate) SearchScope {
         /// In the same session of the same case.
         Session = "session",
@@ -211,7 +211,7 @@ words! {
 }
 
 words! {
-    /// How structured content breaks its schema.
+    /// The way in which structured content breaks its schema.
     pub(crate) SchemaBreach {
         /// A value has another type.
         Type = "type",
@@ -239,13 +239,13 @@ words! {
         Null = "null",
         /// It is left out.
         Missing = "missing",
-        /// It becomes that of nobody.
+        /// It becomes one that no request has.
         Other = "other",
     }
 }
 
 words! {
-    /// Whether something comes before an answer or after it.
+    /// The place of a message beside an answer.
     pub(crate) Side {
         /// Before.
         Before = "before",

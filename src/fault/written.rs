@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
+use super::exchange::{ExchangeHistory, MessageExchange, ServerReply};
 use super::parsed_message::ParsedMessage;
 use crate::source::template::{self, Names, fill, has_template, text_of};
 use crate::source::{Diagnostic, MistakeKind, Node};
@@ -39,7 +39,7 @@ pub(crate) enum Written {
 
 impl Written {
     /// Reads a value whose templates are sound.
-    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub(crate) fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         if !has_template(node) {
             return Some(Self::Plain(node.to_json()));
         }
@@ -62,7 +62,6 @@ impl Written {
         }
     }
 
-    /// Whether its value depends on the exchange.
     pub(crate) fn is_template(&self) -> bool {
         matches!(self, Self::Template(_))
     }
@@ -96,7 +95,7 @@ pub(crate) fn request_names(parsed: &ParsedMessage<'_>) -> Names {
 /// The names of an answer, or of a message that the server sends by itself.
 pub(crate) fn answer_names(reply: &ServerReply) -> Names {
     let mut names = Names::new();
-    if let ReplyContent::Message(message) = &reply.content {
+    if let Some(message) = reply.message() {
         names.insert("answer".to_owned(), message.clone());
     }
     if let Some(http) = &reply.http {
@@ -114,8 +113,8 @@ pub(crate) fn earlier(at: usize, history: &ExchangeHistory<'_>) -> Names {
     let mut earlier = Names::new();
     for exchange in history.exchanges[..at].iter().filter(is_of_session) {
         let parsed = ParsedMessage::of(exchange);
-        let answer = parsed.answer(&exchange.replies).map(|at| &exchange.replies[at].content);
-        if let (Some(method), Some(ReplyContent::Message(answer))) = (&parsed.method, answer) {
+        let answer = parsed.answer(&exchange.replies).and_then(|at| exchange.replies[at].message());
+        if let (Some(method), Some(answer)) = (&parsed.method, answer) {
             earlier.insert(method.clone().into_owned(), json!({ "request": parsed.message(), "answer": answer }));
         }
     }

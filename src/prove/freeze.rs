@@ -10,7 +10,7 @@ use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision};
 
 /// The plan with every template replaced by the cases that it stood for; they stay although a mutant changes the offer.
-pub(crate) fn frozen(plan: &Plan, recording: &RunRecording) -> Plan {
+pub(crate) fn freeze(plan: &Plan, recording: &RunRecording) -> Plan {
     let suites = plan.suites.iter().map(|planned| {
         let lanes = 0..planned.lanes.len();
         let offers: Vec<RecordedOffer> =

@@ -28,7 +28,7 @@ use std::time::Instant;
 use indexmap::IndexMap;
 
 use self::baseline_run::check_baseline;
-use self::freeze::{frozen, only};
+use self::freeze::{freeze, only};
 use self::live::{LaunchCommands, decide};
 use self::mutation_runner::{MutationRunner, OperatorTrial};
 use self::placement::{RecordedTarget, targets};
@@ -46,7 +46,7 @@ use crate::taxonomy::Registry;
 pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
 pub use self::suggest::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
-/// Whether a recording holds the secrets that travelled.
+/// The secrets of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordedSecrets {
     /// It does; it was never written.
@@ -76,13 +76,13 @@ pub struct ProveSettings<'a> {
     pub registry: &'a Registry,
     /// The secrets of the plan.
     pub redactor: Redactor,
-    /// Whether they are in the recording.
+    /// The secrets of the recording.
     pub secrets: RecordedSecrets,
-    /// How many mutants are tried at a time.
+    /// The number of mutants that are tried at a time.
     pub workers: usize,
     /// The names of the mutants to try; `None` for all.
     pub picks: Option<BTreeSet<String>>,
-    /// Whether the real servers decide what the recording cannot.
+    /// The real servers decide about mutants that the recording leaves undecided.
     pub live: bool,
 }
 
@@ -109,7 +109,7 @@ pub enum ProveError {
 /// Runs the recorded plan once without a mutant and once for every mutant.
 pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<ProveResult, ProveError> {
     let begun = Instant::now();
-    let plan = frozen(settings.plan, &recording);
+    let plan = freeze(settings.plan, &recording);
     let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
     let plan = only(&plan, &|_, case| recorded.contains(&case.id));
     let indexed = Arc::new(IndexedRecording::new(recording, settings.concealing()));
@@ -146,7 +146,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     let proven = |targets: &[&RecordedTarget<'_>]| {
         let table = table.iter().filter(|fault| targets.iter().any(|target| target.name == fault.target));
         let proved = Proved::of(&mutants, table, &selection.left_out);
-        coverage::proven(settings.registry, &planned(&plan, targets), &proved)
+        coverage::proven(settings.registry, &plan_for_coverage(&plan, targets), &proved)
     };
     let by_suite = by_suite(settings.plan, &targets);
     let suite = |((file, server), targets): (&(&str, &str), &Vec<&RecordedTarget<'_>>)| {
@@ -185,7 +185,7 @@ fn by_suite<'a>(
     suites
 }
 
-fn planned(plan: &Plan, targets: &[&RecordedTarget<'_>]) -> Planned {
+fn plan_for_coverage(plan: &Plan, targets: &[&RecordedTarget<'_>]) -> Planned {
     let is_of =
         |planned: &SuitePlan, case: &Case| targets.iter().any(|target| target.name == planned.lane_id(case.lane));
     let Declaration { probes, variants, .. } = declared(only(plan, &is_of).cases());

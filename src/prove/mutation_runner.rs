@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use super::ProveSettings;
 use super::baseline_run::BaselineRun;
 use super::freeze::only;
-use super::placement::{Injection, Placement, RecordedTarget, SubjectPlacement};
+use super::placement::{MutantInjection, Placement, RecordedTarget, SubjectPlacement};
 use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use super::run::{EventCapture, PlanRunner, RunResults};
 use super::suggest::{Survivor, missing};
@@ -37,10 +37,10 @@ pub(crate) struct OperatorTrial {
     pub(crate) sites: Vec<MutantSites>,
 }
 
-/// Where a mutant was planted.
+/// The places of a mutant.
 #[derive(Debug, Default)]
 pub(crate) struct MutantSites {
-    /// Whether every suite that uses the subject can meet the fault.
+    /// Every suite that uses the subject can meet the fault.
     pub(crate) is_certain: bool,
     /// The changed exchanges of each place, in the order of the places.
     pub(crate) exchanges: Vec<Vec<usize>>,
@@ -52,7 +52,7 @@ pub(crate) struct SurvivingPlace<'a> {
     pub(crate) target: &'a RecordedTarget<'a>,
     pub(crate) subject: &'a MutantSubject,
     pub(crate) field: &'a str,
-    pub(crate) injection: &'a Injection,
+    pub(crate) injection: &'a MutantInjection,
 }
 
 /// Runs mutants one by one.
@@ -100,16 +100,16 @@ impl MutationRunner<'_> {
         let entries = self.entries(runtime, target, placement);
         let is_certain = job.mutant.fault.as_ref().is_some_and(crate::fault::Fault::is_certain);
         for (subject, planted) in &placement.subjects {
-            let is_entry = planted.places.values().any(Injection::is_of_entry);
+            let is_entry = planted.places.values().any(MutantInjection::is_of_entry);
             let mut places = Vec::new();
             let mut reason = None;
             for (field, injection) in &planted.places {
                 let judged = match &entries {
-                    _ if injection.sites.is_empty() => MutantVerdict::unreached(injection.lacks.clone()),
+                    _ if injection.sites.is_empty() => MutantVerdict::new_unreached(injection.lacks.clone()),
                     Some(Entries::Same(judged)) if is_entry => judged.clone(),
                     Some(Entries::Of(cases)) if is_entry => {
                         let plan = only(&self.plan, &|_, case| cases.contains(&case.id));
-                        self.judge_plan(runtime, &plan, injection.mutated(target.name))
+                        self.judge_plan(runtime, &plan, injection.mutated_replies(target.name))
                     }
                     Some(_) | None => self.judge(runtime, target, injection),
                 };
@@ -129,7 +129,7 @@ impl MutationRunner<'_> {
             if trial.result.change.is_empty() {
                 trial.result.change = first().unwrap_or_default();
             }
-            let exchanges = planted.places.values().map(Injection::exchanges);
+            let exchanges = planted.places.values().map(MutantInjection::exchanges);
             // Every server is asked for its lists.
             trial.sites.push(MutantSites { is_certain: is_certain || is_entry, exchanges: exchanges.collect() });
             let (target, subject) = (target.name.to_owned(), subject.clone());
@@ -145,12 +145,13 @@ impl MutationRunner<'_> {
 
     /// Changes all entries of a list at once: cases that stay green then stay green for each of them.
     fn entries(&self, runtime: &Runtime, target: &RecordedTarget<'_>, placement: &Placement) -> Option<Entries> {
-        let count = placement.subjects.values().filter(|one| one.places.values().any(Injection::is_of_entry)).count();
+        let count =
+            placement.subjects.values().filter(|one| one.places.values().any(MutantInjection::is_of_entry)).count();
         if count < 2 {
             return None;
         }
-        let plan = self.reached(target, &placement.all_entries);
-        let results = self.replay(runtime, &plan, placement.all_entries.mutated(target.name), Bail::Never);
+        let plan = self.plan_reached(target, &placement.all_entries);
+        let results = self.replay(runtime, &plan, placement.all_entries.mutated_replies(target.name), Bail::Never);
         let judged = judge_run(&plan, self.baseline, &results);
         if matches!(judged.verdict, Verdict::Survived | Verdict::Unreached) {
             return Some(Entries::Same(judged));
@@ -191,8 +192,8 @@ impl MutationRunner<'_> {
     }
 
     /// Runs the cases that a mutant reaches until one turns red.
-    fn judge(&self, runtime: &Runtime, target: &RecordedTarget<'_>, injection: &Injection) -> MutantVerdict {
-        self.judge_plan(runtime, &self.reached(target, injection), injection.mutated(target.name))
+    fn judge(&self, runtime: &Runtime, target: &RecordedTarget<'_>, injection: &MutantInjection) -> MutantVerdict {
+        self.judge_plan(runtime, &self.plan_reached(target, injection), injection.mutated_replies(target.name))
     }
 
     fn judge_plan(&self, runtime: &Runtime, plan: &Plan, changes: MutatedReplies) -> MutantVerdict {
@@ -213,7 +214,7 @@ impl MutationRunner<'_> {
     }
 
     /// The cases that a mutant reaches.
-    pub(crate) fn reached(&self, target: &RecordedTarget<'_>, injection: &Injection) -> Plan {
+    pub(crate) fn plan_reached(&self, target: &RecordedTarget<'_>, injection: &MutantInjection) -> Plan {
         let owners: BTreeSet<&str> = injection.sites.iter().map(|site| site.owner.as_str()).collect();
         let is_everywhere = owners.contains("");
         only(&self.plan, &|planned, case| {
@@ -230,7 +231,7 @@ enum Entries {
     Of(BTreeSet<String>),
 }
 
-/// Whether a variant can occur in a target.
+/// A variant can occur in a target.
 pub(crate) fn can_occur(variant: &Variant, target: &RecordedTarget<'_>) -> bool {
     variant.holds_for(target.recorded.transport.as_str(), &target.recorded.revision)
 }

@@ -11,8 +11,7 @@ use super::replay::MutatedReplies;
 use super::suggest::is_volatile;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
-    AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied,
-    ReplyContent, ServerReply,
+    AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied, ServerReply,
 };
 use crate::path::DottedPath;
 use crate::plan::Plan;
@@ -27,7 +26,7 @@ pub(crate) struct RecordedTarget<'a> {
     pub(crate) recorded: &'a TargetRecording,
     pub(crate) catalog: Catalog,
     pub(crate) capabilities: Value,
-    /// How long a request may take.
+    /// The time that a request may take.
     pub(crate) request_timeout: Duration,
     /// For each exchange whose request was made more than once, the first and the last of them.
     same_requests: BTreeMap<usize, (usize, usize)>,
@@ -59,20 +58,20 @@ fn place_of(exchange: &MessageExchange) -> (String, String) {
 }
 
 impl RecordedTarget<'_> {
-    /// Where the server shows what a mutant would plant.
-    fn shown(&self, shown_by: &Match) -> BTreeSet<(String, String)> {
-        let known = self.known();
+    /// The subjects at which the healthy server already does what a mutant would imitate.
+    fn places_showing(&self, shown_by: &Match) -> BTreeSet<(String, String)> {
+        let known = self.history();
         let shown = (0..known.exchanges.len()).filter(|at| shown_by.holds(*at, &known));
         shown.map(|at| place_of(&known.exchanges[at])).collect()
     }
 
     /// The tool of that name, unless it is one that the server does not have.
-    fn offered(&self, tool: Option<&str>) -> Option<String> {
+    fn offered_tool(&self, tool: Option<&str>) -> Option<String> {
         let mut tools = self.catalog.tools.iter();
         tool.filter(|name| tools.any(|tool| tool.name == **name)).map(str::to_owned)
     }
 
-    pub(crate) fn known(&self) -> ExchangeHistory<'_> {
+    pub(crate) fn history(&self) -> ExchangeHistory<'_> {
         ExchangeHistory {
             catalog: &self.catalog,
             capabilities: &self.capabilities,
@@ -86,29 +85,29 @@ impl RecordedTarget<'_> {
 pub(crate) struct Placement {
     pub(crate) subjects: IndexMap<MutantSubject, SubjectPlacement>,
     /// The changes of all entries of a list at once, where the fault is one of entries.
-    pub(crate) all_entries: Injection,
+    pub(crate) all_entries: MutantInjection,
 }
 
 /// A mutant: a fault of one subject.
 #[derive(Debug, Default)]
 pub(crate) struct SubjectPlacement {
     /// By field, the changes of every exchange that has it.
-    pub(crate) places: IndexMap<String, Injection>,
-    /// Whether a passed case uses the subject.
+    pub(crate) places: IndexMap<String, MutantInjection>,
+    /// A passed case uses the subject.
     pub(crate) is_used: bool,
-    /// Whether the declaration of the subject leaves no room for the fault.
+    /// The declaration of the subject leaves no room for the fault.
     pub(crate) cannot_occur: bool,
     /// An exchange in which the healthy server does the same, so that nothing was injected.
     pub(crate) shown: Option<String>,
     /// Why the fault could not be made where it would strike.
     pub(crate) lacks: Option<String>,
-    /// Whether the fault would strike and change nothing.
+    /// The fault would strike and change nothing.
     pub(crate) is_idle: bool,
 }
 
 /// The changes at one place of the answers of one target.
 #[derive(Debug, Default)]
-pub(crate) struct Injection {
+pub(crate) struct MutantInjection {
     pub(crate) sites: Vec<InjectionSite>,
     pub(crate) replies: BTreeMap<usize, Vec<ServerReply>>,
     /// The difference at the first site.
@@ -141,10 +140,10 @@ impl Placement {
         let mut placement = Self::default();
         let Some(fault) = &mutant.fault else { return placement };
         let fault = &fault.within(target.request_timeout);
-        let known = target.known();
+        let known = target.history();
         let covered = if mutant.at_once { MatchedSubjects::default() } else { fault.on().subjects() };
         placement.add_offers(fault, target, covered);
-        let shown = mutant.shown_by.as_ref().map(|shown_by| target.shown(shown_by)).unwrap_or_default();
+        let shown = mutant.shown_by.as_ref().map(|shown_by| target.places_showing(shown_by)).unwrap_or_default();
         for (at, exchange) in target.recorded.exchanges.iter().enumerate() {
             // A suite's setup that goes wrong is no verdict on the server.
             let counts =
@@ -194,7 +193,7 @@ impl Placement {
     /// Changes an exchange at all its places.
     fn inject_whole(&mut self, fault: &Fault, at: usize, target: &RecordedTarget<'_>) {
         let found = self.subjects.entry(MutantSubject::session()).or_default();
-        match fault.apply(at, &target.known()) {
+        match fault.apply(at, &target.history()) {
             Ok(struck) => {
                 let injection = found.places.entry(String::new()).or_default();
                 injection.add(at, &target.recorded.exchanges[at], struck, None);
@@ -205,7 +204,7 @@ impl Placement {
     }
 
     fn inject(&mut self, fault: &Fault, at: usize, subject: &MutantSubject, target: &RecordedTarget<'_>) {
-        let known = target.known();
+        let known = target.history();
         let exchange = &target.recorded.exchanges[at];
         let places = fault.places(at, &known);
         if places.iter().any(|place| place.entry.is_some())
@@ -241,7 +240,7 @@ impl Placement {
     }
 }
 
-impl Injection {
+impl MutantInjection {
     fn add(&mut self, at: usize, exchange: &MessageExchange, struck: AppliedFault, place: Option<FaultPlace>) {
         if self.sites.is_empty() {
             (self.change, self.place) = (struck.changes(exchange), place);
@@ -255,13 +254,13 @@ impl Injection {
         self.sites.iter().map(|site| site.at).chain(self.unmade.iter().copied()).collect()
     }
 
-    /// Whether it changes an entry of a list.
+    /// It changes an entry of a list.
     pub(crate) fn is_of_entry(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.entry.is_some())
     }
 
     /// The changed replies, as a replay of this target takes them.
-    pub(crate) fn mutated(&self, target: &str) -> MutatedReplies {
+    pub(crate) fn mutated_replies(&self, target: &str) -> MutatedReplies {
         MutatedReplies::from([(target.to_owned(), self.replies.clone())])
     }
 }
@@ -273,7 +272,7 @@ impl RecordedTarget<'_> {
         let named =
             |kind, name: &str| MutantSubject { kind, name: params[name].as_str().unwrap_or_default().to_owned() };
         match exchange.method() {
-            Some("tools/call") if covered.tools && self.offered(exchange.tool()).is_some() => {
+            Some("tools/call") if covered.tools && self.offered_tool(exchange.tool()).is_some() => {
                 named(SubjectKind::Tool, "name")
             }
             Some("prompts/get") if covered.prompts => named(SubjectKind::Prompt, "name"),
@@ -295,7 +294,7 @@ impl RecordedTarget<'_> {
         }
     }
 
-    /// Whether a client could rely on a value: it is not made anew each time, as far as its name, its form and the
+    /// A client could rely on the value: it is not made anew each time, as far as its name, its form and the
     /// answer to the same request elsewhere tell.
     fn is_reliable(&self, at: usize, field: &str, value: &Value) -> bool {
         !is_volatile(field, value) && !self.is_answered_otherwise(at, field, value)
@@ -313,7 +312,7 @@ impl RecordedTarget<'_> {
 
 /// The value of a field of an answer: in its structured content, or in its result.
 fn answer_value(exchange: &MessageExchange, field: &str) -> Option<Value> {
-    let ReplyContent::Message(message) = &exchange.replies[exchange.answer()?].content else { return None };
+    let message = exchange.answer()?;
     let place = |prefix: &str| DottedPath::parse(&format!("{prefix}{field}")).ok()?.find(message);
     place("result.structuredContent.").or_else(|| place("result.content[0].text.json().")).or_else(|| place("result."))
 }
@@ -338,8 +337,68 @@ fn entry_subject(kind: ListKind, name: &str) -> MutantSubject {
     MutantSubject { kind, name: name.to_owned() }
 }
 
-/// Whether an exchange that belongs to no case is part of a handshake or of the question what is offered.
+/// The exchange is part of a handshake or of a listing.
 fn is_discovery(exchange: &MessageExchange) -> bool {
     let method = exchange.method().unwrap_or_default();
     matches!(method, "initialize" | "server/discover" | "notifications/initialized") || method.ends_with("/list")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fault::ClientMessage;
+
+    fn call(arguments: &Value) -> MessageExchange {
+        let params = json!({"name": "get_user", "arguments": arguments});
+        MessageExchange::new(ClientMessage::Message { id: Some(json!(1)), method: "tools/call".to_owned(), params })
+    }
+
+    #[test]
+    fn a_read_resource_is_a_listed_one_or_of_the_longest_template() {
+        let template = |text: &str| json!({ "uriTemplate": text });
+        let target = RecordedTarget {
+            name: "target",
+            recorded: &TargetRecording::default(),
+            catalog: Catalog {
+                resources: vec![json!({"uri": "file:///users/all"})],
+                resource_templates: vec![template("file:///{path}"), template("file:///users/{id}")],
+                ..Catalog::default()
+            },
+            capabilities: Value::Null,
+            request_timeout: REQUEST_TIMEOUT,
+            same_requests: BTreeMap::new(),
+        };
+        for (uri, kind, name) in [
+            ("file:///users/all", SubjectKind::Resource, "file:///users/all"),
+            ("file:///users/u1", SubjectKind::ResourceTemplate, "file:///users/{id}"),
+            ("file:///notes", SubjectKind::ResourceTemplate, "file:///{path}"),
+            ("https://example.com", SubjectKind::Resource, "https://example.com"),
+        ] {
+            assert_eq!(target.resource(uri), MutantSubject { kind, name: name.to_owned() }, "{uri}");
+        }
+    }
+
+    #[test]
+    fn equal_requests_are_known_by_the_first_and_the_last() {
+        let exchanges = [json!({"id": 1}), json!({"id": 2}), json!({"id": 1}), json!({"id": 1})].map(|one| call(&one));
+        let expected = BTreeMap::from([(0, (0, 3)), (2, (0, 3)), (3, (0, 3))]);
+        assert_eq!(same_requests(&exchanges), expected);
+    }
+
+    #[test]
+    fn handshakes_and_lists_are_discovery() {
+        for (method, expected) in [
+            ("initialize", true),
+            ("notifications/initialized", true),
+            ("tools/list", true),
+            ("resources/templates/list", true),
+            ("tools/call", false),
+            ("ping", false),
+        ] {
+            let sent = ClientMessage::Message { id: None, method: method.to_owned(), params: Value::Null };
+            assert_eq!(is_discovery(&MessageExchange::new(sent)), expected, "{method}");
+        }
+    }
 }

@@ -26,7 +26,7 @@ pub(crate) struct RunResults {
 }
 
 impl RunResults {
-    /// Whether a case failed, at which a run may have stopped.
+    /// A case failed, at which a run may have stopped.
     pub(crate) fn has_failed(&self) -> bool {
         self.cases.values().any(|case| matches!(case.outcome, Outcome::Failed | Outcome::Errored))
     }
@@ -59,11 +59,11 @@ impl PlanRunner<'_> {
         let playing = Arc::clone(server);
         let replay = Some(Replay::new(move |lane| playing.connect(lane)));
         let options = Options { replay, bail: self.bail, ..once(self.options) };
-        let results = PlanRunner { options: &options, ..*self }.run(plan);
+        let results = PlanRunner { options: &options, ..*self }.run_plan(plan);
         RunResults { log: server.log(), ..results }
     }
 
-    pub(crate) fn run(&self, plan: Plan) -> RunResults {
+    pub(crate) fn run_plan(&self, plan: Plan) -> RunResults {
         let mut observer = RunObserver { results: RunResults::default(), capture: self.capture };
         self.runtime.block_on(runner::run(plan, self.options.clone(), self.registry, &mut observer));
         observer.results

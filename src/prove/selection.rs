@@ -70,7 +70,7 @@ impl MutantSelection<'_> {
             let mut rows = table.iter().filter(|fault| fault.variant == job.variant.id).peekable();
             let is_unserved = rows.peek().is_some() && rows.all(|fault| fault.verdict == Verdict::Undecided);
             if is_unserved && self.left_out.iter().all(|one| one.id != job.variant.id) {
-                let why = trial.result.reason.as_deref().unwrap_or("the server serves nobody");
+                let why = trial.result.reason.as_deref().unwrap_or("the server does not start for any case");
                 let reason = format!("no changed start came to a verdict: {why}");
                 self.left_out.push(LeftOut::new(&job.variant.id, reason));
             }
@@ -78,7 +78,7 @@ impl MutantSelection<'_> {
     }
 }
 
-/// Whether a server offers what a mutant needs, or starts in a way that it can change.
+/// A server offers the subject of a mutant, or starts in a way that it can change.
 fn is_met(
     mutant: &Mutant,
     variant: &Variant,
@@ -88,7 +88,7 @@ fn is_met(
     let mut targets = targets.iter().filter(|target| can_occur(variant, target));
     targets.any(|target| match &mutant.start {
         Some(start) => !launch_commands.alterations(start, target.name).is_empty(),
-        None => mutant.needs.iter().all(|offer| offer.is_met(&target.known())),
+        None => mutant.needs.iter().all(|offer| offer.is_met(&target.history())),
     })
 }
 

@@ -23,9 +23,7 @@ pub(crate) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
             continue;
         }
         for (mutant, sites) in result.mutants.iter().zip(sites) {
-            let PlantedMutant { target, subject, .. } = mutant;
-            let cell = FaultSite { target, subject, variant: &result.variant, leaf: &result.leaf };
-            mutants.entry(cell).or_default().push(SitedMutant { mutant, sites });
+            mutants.entry(FaultSite::of(mutant, result)).or_default().push(SitedMutant { mutant, sites });
         }
     }
     let answers = mutants.into_iter().map(|(cell, mutants)| cell.judge(&mutants));
@@ -36,9 +34,7 @@ pub(crate) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
 fn start_trials(result: &MutantResult) -> IndexMap<FaultSite<'_>, Vec<&PlantedMutant>> {
     let mut changes: IndexMap<FaultSite<'_>, Vec<&PlantedMutant>> = IndexMap::new();
     for mutant in &result.mutants {
-        let PlantedMutant { target, subject, .. } = mutant;
-        let cell = FaultSite { target, subject, variant: &result.variant, leaf: &result.leaf };
-        changes.entry(cell).or_default().push(mutant);
+        changes.entry(FaultSite::of(mutant, result)).or_default().push(mutant);
     }
     changes
 }
@@ -69,6 +65,13 @@ struct FaultSite<'a> {
 struct SitedMutant<'a> {
     mutant: &'a PlantedMutant,
     sites: &'a MutantSites,
+}
+
+impl<'a> FaultSite<'a> {
+    fn of(mutant: &'a PlantedMutant, result: &'a MutantResult) -> Self {
+        let PlantedMutant { target, subject, .. } = mutant;
+        Self { target, subject, variant: &result.variant, leaf: &result.leaf }
+    }
 }
 
 impl FaultSite<'_> {
@@ -103,7 +106,7 @@ fn verdict(mutants: &[SitedMutant<'_>]) -> Verdict {
     let Some(first) = relevant.first() else {
         return mutants.first().map_or(Verdict::CannotOccur, |one| one.mutant.verdict);
     };
-    let is_met = |one: &SitedMutant<'_>| one.is_noticed_in_an_answer();
+    let is_met = |one: &SitedMutant<'_>| has_guarded_answer(std::slice::from_ref(one));
     let certain = || relevant.iter().filter(|one| one.sites.is_certain);
     if certain().all(is_met) && has_guarded_answer(&relevant) {
         return Verdict::Killed;
@@ -117,14 +120,7 @@ fn verdict(mutants: &[SitedMutant<'_>]) -> Verdict {
     open.into_iter().find(|verdict| any(*verdict)).unwrap_or(first.mutant.verdict)
 }
 
-impl SitedMutant<'_> {
-    /// Whether the suite notices the mutant in every place of one exchange.
-    fn is_noticed_in_an_answer(&self) -> bool {
-        has_guarded_answer(std::slice::from_ref(self))
-    }
-}
-
-/// Whether there is an exchange in which every change of these mutants is noticed.
+/// There is an exchange in which every change of these mutants is noticed.
 fn has_guarded_answer(mutants: &[SitedMutant<'_>]) -> bool {
     let (mut changed, mut unguarded) = (BTreeSet::<usize>::new(), BTreeSet::<usize>::new());
     for SitedMutant { mutant, sites } in mutants {
@@ -136,4 +132,75 @@ fn has_guarded_answer(mutants: &[SitedMutant<'_>]) -> bool {
         }
     }
     changed.difference(&unguarded).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::MutantPlace;
+
+    /// The verdict on the operators of a fault: their certainty, and the verdict and the exchange of each place.
+    fn check(operators: &[(bool, &[(Verdict, usize)])], expected: Verdict) {
+        let planted = operators.iter().map(|(is_certain, places)| {
+            let place =
+                |(verdict, _): &(Verdict, usize)| MutantPlace { field: String::new(), verdict: *verdict, kill: None };
+            let mut mutant = PlantedMutant {
+                target: "target".to_owned(),
+                subject: MutantSubject::session(),
+                verdict: Verdict::Unreached,
+                reason: None,
+                places: places.iter().map(place).collect(),
+            };
+            mutant.conclude();
+            let exchanges = places.iter().map(|(_, exchange)| vec![*exchange]).collect();
+            (mutant, MutantSites { is_certain: *is_certain, exchanges })
+        });
+        let planted: Vec<(PlantedMutant, MutantSites)> = planted.collect();
+        let sited: Vec<SitedMutant<'_>> = planted.iter().map(|(mutant, sites)| SitedMutant { mutant, sites }).collect();
+        assert_eq!(verdict(&sited), expected, "{operators:?}");
+    }
+
+    #[test]
+    fn a_fault_is_proven_by_one_guarded_answer() {
+        use Verdict::{CannotOccur, Killed, Redundant, Survived, Undecided};
+        check(&[], CannotOccur);
+        check(&[(true, &[(Killed, 0)])], Killed);
+        check(&[(true, &[(Survived, 0)])], Survived);
+        check(&[(true, &[(Killed, 0), (Survived, 1)])], Killed);
+        check(&[(true, &[(Killed, 0), (Survived, 0)])], Survived);
+        check(&[(true, &[(Killed, 0)]), (true, &[(Survived, 0)])], Survived);
+        check(&[(true, &[(Killed, 0)]), (true, &[(Survived, 1)])], Survived);
+        check(&[(true, &[(Killed, 0)]), (false, &[(Survived, 1)])], Killed);
+        check(&[(true, &[(Killed, 0)]), (false, &[(Survived, 0)])], Survived);
+        check(&[(true, &[(Undecided, 0)])], Undecided);
+        check(&[(true, &[(Redundant, 0)])], Redundant);
+    }
+
+    /// The verdict on the operators of a start, each with the verdicts on its changes.
+    fn check_starts(operators: &[&[Verdict]], expected: Verdict) {
+        let subject = MutantSubject::session();
+        let mutant = |verdict: &Verdict| PlantedMutant {
+            target: "target".to_owned(),
+            subject: subject.clone(),
+            verdict: *verdict,
+            reason: None,
+            places: Vec::new(),
+        };
+        let mutants: Vec<Vec<PlantedMutant>> =
+            operators.iter().map(|changes| changes.iter().map(mutant).collect()).collect();
+        let trials: Vec<StartTrial<'_>> =
+            mutants.iter().map(|changes| StartTrial { changes: changes.iter().collect() }).collect();
+        let site = FaultSite { target: "target", subject: &subject, variant: "variant", leaf: "leaf" };
+        assert_eq!(site.judge_starts(&trials).verdict, expected, "{operators:?}");
+    }
+
+    #[test]
+    fn every_operator_of_the_start_must_be_noticed() {
+        use Verdict::{Killed, Survived, Undecided, Unreached};
+        check_starts(&[&[Killed]], Killed);
+        check_starts(&[&[Killed, Survived]], Killed);
+        check_starts(&[&[Killed], &[Survived]], Survived);
+        check_starts(&[&[Killed], &[Undecided]], Undecided);
+        check_starts(&[&[]], Unreached);
+    }
 }

@@ -110,7 +110,7 @@ fn a_hundred_replays_end_as_the_run_did() {
     let (plan, options) = (plan(CONVERSATIONS), options());
     let recording = recorded(&plan, &options);
     assert!(recording.cases.len() > 20, "{:?}", recording.cases);
-    let frozen = frozen(&plan, &recording);
+    let frozen = freeze(&plan, &recording);
     let indexed = Arc::new(IndexedRecording::new(recording, Redactor::default()));
     let runtime = paused_runtime().unwrap();
     for _ in 0..100 {

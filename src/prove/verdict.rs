@@ -1,4 +1,4 @@
-//! Whether a mutant was noticed: which cases turned red, and because of it.
+//! The verdict on a mutant: the cases that turned red because of it.
 //!
 //! A case kills if it was green without the mutant, fails with it, and fails at or after the change. A server that did
 //! not start kills nothing, unless the suite itself says how long a start may take.
@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 use super::baseline_run::{BaselineRun, broken};
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
-use crate::event::{By, CaseResult, FailureClass, Finding, Kill, Outcome, Reason, RequirementLevel, Verdict};
+use crate::event::{
+    By, CaseResult, FailureClass, Finding, Kill, MutantPlace, MutantSubject, Outcome, PlantedMutant, Reason,
+    RequirementLevel, Verdict,
+};
 use crate::plan::Plan;
 use crate::wire::Scan;
 
@@ -21,13 +24,25 @@ pub(crate) struct MutantVerdict {
 }
 
 impl MutantVerdict {
+    /// The verdict as that of a mutant of whole sessions, at one place.
+    pub(crate) fn of_session(self, target: &str, field: String, reason: Option<String>) -> PlantedMutant {
+        let place = MutantPlace { field, verdict: self.verdict, kill: self.kills.into_iter().next() };
+        PlantedMutant {
+            target: target.to_owned(),
+            subject: MutantSubject::session(),
+            verdict: self.verdict,
+            reason,
+            places: vec![place],
+        }
+    }
+
     /// The verdict on a place at which nothing could be changed.
-    pub(crate) fn unreached(reason: Option<String>) -> Self {
+    pub(crate) fn new_unreached(reason: Option<String>) -> Self {
         Self { verdict: Verdict::Unreached, kills: Vec::new(), reason }
     }
 
     /// The verdict on a mutant that came to none, and the reason.
-    pub(crate) fn undecided(why: &str) -> Self {
+    pub(crate) fn new_undecided(why: &str) -> Self {
         Self { verdict: Verdict::Undecided, kills: Vec::new(), reason: Some(why.to_owned()) }
     }
 }
@@ -38,7 +53,7 @@ pub(crate) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
     let (mut unclear, mut unjudged) = (None, None);
     for case in plan.cases() {
         let Some(result) = results.cases.get(&case.id) else { continue };
-        match seen(plan, result, &results.log) {
+        match reaction(plan, result, &results.log) {
             CaseReaction::Green => {}
             CaseReaction::Red(kill) => kills.push(kill),
             CaseReaction::Unclear(words) => drop(unclear.get_or_insert(words)),
@@ -70,7 +85,7 @@ pub(crate) fn reacting_cases(plan: &Plan, baseline: &BaselineRun, results: &RunR
     }
     let is_green = |id: &str| {
         let result = results.cases.get(id);
-        result.is_none_or(|result| matches!(seen(plan, result, &results.log), CaseReaction::Green))
+        result.is_none_or(|result| matches!(reaction(plan, result, &results.log), CaseReaction::Green))
     };
     Some(plan.cases().map(|case| &case.id).filter(|id| !is_green(id)).cloned().collect())
 }
@@ -79,25 +94,25 @@ pub(crate) fn reacting_cases(plan: &Plan, baseline: &BaselineRun, results: &RunR
 enum CaseReaction {
     Green,
     Red(Kill),
-    /// It failed, and nobody can say whether because of the mutant; the sentence says why.
+    /// It failed, for another reason than the mutant as far as is known; the sentence says why.
     Unclear(String),
-    /// It did not end green, and did not fail: nobody would take that for a fault of the server. The sentence says why.
+    /// It did not end green, and did not fail, which is no verdict on the server. The sentence says why.
     Unjudged(String),
 }
 
-fn seen(plan: &Plan, result: &CaseResult, log: &ReplayLog) -> CaseReaction {
+fn reaction(plan: &Plan, result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     match result.outcome {
         Outcome::Passed | Outcome::Warned => CaseReaction::Green,
-        Outcome::Failed => failed(result, log),
+        Outcome::Failed => react_to_failure(result, log),
         Outcome::Errored if is_unstarted(result) && is_bounded(plan, result) => {
             CaseReaction::Red(kill(result, &result.findings[0]))
         }
         Outcome::Errored if is_unstarted(result) => CaseReaction::Unjudged(UNSTARTED.to_owned()),
-        Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => unjudged(result, log),
+        Outcome::Errored | Outcome::Inconclusive | Outcome::Skipped => react_to_no_verdict(result, log),
     }
 }
 
-fn unjudged(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
+fn react_to_no_verdict(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let name = &result.case.name;
     if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
         return CaseReaction::Unclear(format!("`{name}` left the recording before it came to a verdict"));
@@ -114,7 +129,7 @@ fn unjudged(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     CaseReaction::Unjudged(format!("`{name}` comes to no verdict, and that fails no run{why}"))
 }
 
-fn failed(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
+fn react_to_failure(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let mut broken = result.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();
     let Some(first) = broken.peek().copied() else { return CaseReaction::Green };
     // What the suite asked for counts before what every run looks at.
@@ -137,13 +152,13 @@ fn failed(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
 const UNSTARTED: &str = "its cases end as errored, as where the environment is broken, and that is no verdict on the \
                          server; a `start_timeout` of your own makes it one";
 
-/// Whether the server did not start in time.
+/// The server did not start in time.
 fn is_unstarted(result: &CaseResult) -> bool {
     let is_late = result.findings.first().is_some_and(|finding| finding.class == Some(FailureClass::Timeout));
     is_late && result.exchanges.is_empty()
 }
 
-/// Whether the suite itself sets the time for a start.
+/// The suite itself limits the time of a start.
 fn is_bounded(plan: &Plan, result: &CaseResult) -> bool {
     let suite = plan.suites.iter().find(|planned| planned.cases.iter().any(|case| case.id == result.case.id));
     suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some())
@@ -156,4 +171,76 @@ fn kill(result: &CaseResult, finding: &Finding) -> Kill {
 fn by(finding: &Finding) -> By {
     let is_garbled = finding.class == Some(FailureClass::ProtocolError);
     if is_garbled || Scan::of(finding.code.as_str()).is_some() { By::Scan } else { By::Expectation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SessionJudged;
+
+    fn case_result(outcome: Outcome, findings: Vec<Finding>) -> CaseResult {
+        let session = SessionJudged {
+            file: "s.yml".to_owned(),
+            suite: "s".to_owned(),
+            line: 1,
+            from_command_line: false,
+            server: "server".to_owned(),
+            revision: "2025-11-25".to_owned(),
+            findings: Vec::new(),
+        };
+        CaseResult { findings, ..CaseResult::beside(session.info(), outcome, String::new()) }
+    }
+
+    fn moments(owner: &str, frame: Option<u32>) -> Vec<ReplayMoment> {
+        frame.map(|frame| ReplayMoment { owner: owner.to_owned(), frame, session: 0 }).into_iter().collect()
+    }
+
+    fn word(reaction: &CaseReaction) -> &'static str {
+        match reaction {
+            CaseReaction::Green => "green",
+            CaseReaction::Red(_) => "red",
+            CaseReaction::Unclear(_) => "unclear",
+            CaseReaction::Unjudged(_) => "unjudged",
+        }
+    }
+
+    /// A failure at a frame, where the case left the recording, and where the mutant struck.
+    #[test]
+    fn a_case_kills_at_or_after_the_change() {
+        for (failure, left, struck, expected) in [
+            (3, None, Some(3), "red"),
+            (3, None, Some(1), "red"),
+            (3, None, Some(4), "unclear"),
+            (3, None, None, "unclear"),
+            (3, Some(2), Some(1), "unclear"),
+            (3, Some(4), Some(1), "red"),
+        ] {
+            let finding = Finding { frame: Some(failure), ..Finding::new("equals", "1 instead of 2") };
+            let result = case_result(Outcome::Failed, vec![finding]);
+            let owner = &result.case.id;
+            let log = ReplayLog { left: moments(owner, left), struck: moments(owner, struck), ..ReplayLog::default() };
+            assert_eq!(word(&react_to_failure(&result, &log)), expected, "{failure} {left:?} {struck:?}");
+        }
+    }
+
+    #[test]
+    fn a_recommendation_kills_nothing() {
+        let finding = Finding { level: RequirementLevel::Should, ..Finding::new("equals", "1 instead of 2") };
+        let result = case_result(Outcome::Failed, vec![finding]);
+        assert_eq!(word(&react_to_failure(&result, &ReplayLog::default())), "green");
+    }
+
+    #[test]
+    fn a_case_without_a_verdict_kills_nothing() {
+        let result = case_result(Outcome::Inconclusive, Vec::new());
+        for (owner, left, expected) in [
+            (result.case.id.as_str(), None, "unjudged"),
+            (result.case.id.as_str(), Some(2), "unclear"),
+            ("", Some(2), "unclear"),
+            ("another", Some(2), "unjudged"),
+        ] {
+            let log = ReplayLog { left: moments(owner, left), ..ReplayLog::default() };
+            assert_eq!(word(&react_to_no_verdict(&result, &log)), expected, "{owner} {left:?}");
+        }
+    }
 }

@@ -98,7 +98,7 @@ impl AsyncWrite for ResettableStream {
 impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.reset.is_ordered() {
-            // Who cannot be told so reads the end instead.
+            // A client that cannot be reset reads the end instead.
             let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         }
     }

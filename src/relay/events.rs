@@ -7,7 +7,7 @@ const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct EventSplitter {
     rest: Vec<u8>,
-    /// How much of the rest has no end of an event in it.
+    /// The length of the beginning of the rest that holds no end of an event.
     scanned: usize,
 }
 
@@ -29,7 +29,7 @@ impl EventSplitter {
         let mut events = Vec::new();
         while let Some(end) = self.next_end() {
             let block: Vec<u8> = self.rest.drain(..end).collect();
-            events.push(RelayedEvent::read(block));
+            events.push(RelayedEvent::parse(block));
         }
         if self.rest.len() > LONGEST_EVENT {
             // It passes in pieces, and no fault sees it.
@@ -44,7 +44,7 @@ impl EventSplitter {
         self.rest
     }
 
-    /// Where the next event ends: after an empty line, whatever ends the lines.
+    /// The end of the next event: after an empty line, whatever ends the lines.
     fn next_end(&mut self) -> Option<usize> {
         const ENDS: [&[u8]; 3] = [b"\n\n", b"\r\n\r\n", b"\r\r"];
         let from = self.scanned;
@@ -79,7 +79,7 @@ impl RelayedEvent {
         (self.id, self.bytes) = (id, None);
     }
 
-    fn read(block: Vec<u8>) -> Self {
+    fn parse(block: Vec<u8>) -> Self {
         let mut event = Self::default();
         for line in block.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty()) {
             if let Some(data) = line.strip_prefix(b"data:") {

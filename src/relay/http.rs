@@ -22,24 +22,22 @@ use super::events::{EventSplitter, RelayedEvent};
 use super::interrupted::ResumedStream;
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
-use crate::fault::{
-    Arrival, ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerEnd, ServerReply,
-};
+use crate::fault::{Arrival, ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerReply};
 use crate::transport::Transfer;
 use crate::wire::HttpHead;
 
 /// Longer bodies are refused instead of filling the memory.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
 
-/// How many events wait for a client that reads slowly.
+/// The most events that wait for a client that reads slowly.
 const EVENTS_AHEAD: usize = 16;
 
-/// How long a client has to read the half of an answer before its connection is reset.
+/// The time that a client has to read the half of an answer before its connection is reset.
 const BEFORE_RESET: Duration = Duration::from_millis(20);
 
 /// The address and the connection of a request.
 pub struct RequestPlace {
-    /// Whether the server serves the protocol at that address: faults that name no path are about it.
+    /// The server serves the protocol at that address: faults that name no path are about it.
     pub is_endpoint: bool,
     /// Resets the connection; without it, a connection that breaks off is closed.
     pub reset: Option<ConnectionReset>,
@@ -65,7 +63,8 @@ where
     };
     // What is compressed can be neither read nor changed.
     parts.headers.remove(header::ACCEPT_ENCODING);
-    let exchange = Arc::new(relay.match_request(incoming(&parts, &body), is_endpoint));
+    let exchange =
+        Arc::new(relay.match_request(LiveRequest { is_at_endpoint: is_endpoint, ..incoming(&parts, &body) }));
     let kind = exchange.live.request.kind();
     if kind == MessageKind::Batch {
         relay.note_once(BATCH);
@@ -78,7 +77,7 @@ where
     let heard = relay.hear(&exchange, &body);
     let response = match heard.bytes {
         Some(bytes) => {
-            rewrite(&mut parts.headers, heard.headers);
+            rewrite_headers(&mut parts.headers, heard.headers);
             if bytes != body {
                 parts.headers.remove(header::CONTENT_LENGTH);
             }
@@ -118,7 +117,7 @@ where
 }
 
 fn incoming(parts: &Parts, body: &[u8]) -> LiveRequest {
-    let headers = named(&parts.headers);
+    let headers = headers_by_name(&parts.headers);
     let scope = headers.get("mcp-session-id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let head = RequestHead {
         verb: parts.method.to_string(),
@@ -130,7 +129,7 @@ fn incoming(parts: &Parts, body: &[u8]) -> LiveRequest {
 }
 
 /// Headers by name; several of one name are joined as HTTP has it.
-fn named(headers: &HeaderMap) -> Map<String, Value> {
+fn headers_by_name(headers: &HeaderMap) -> Map<String, Value> {
     let mut named = Map::new();
     for name in headers.keys() {
         let values: Vec<_> =
@@ -140,7 +139,7 @@ fn named(headers: &HeaderMap) -> Map<String, Value> {
     named
 }
 
-fn rewrite(headers: &mut HeaderMap, changes: Vec<(String, Option<String>)>) {
+fn rewrite_headers(headers: &mut HeaderMap, changes: Vec<(String, Option<String>)>) {
     for (name, value) in changes {
         let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
         match value.map(|value| HeaderValue::from_bytes(value.as_bytes())) {
@@ -156,8 +155,8 @@ fn is_stream(response: &Response) -> bool {
     declared.is_some_and(|declared| declared.as_bytes().starts_with(b"text/event-stream"))
 }
 
-fn described(response: &Response) -> HttpHead {
-    let headers = named(response.headers()).into_iter();
+fn head_of(response: &Response) -> HttpHead {
+    let headers = headers_by_name(response.headers()).into_iter();
     let headers = headers.map(|(name, value)| (name, value.as_str().unwrap_or_default().to_owned()));
     HttpHead { status: response.status().as_u16(), headers: headers.collect() }
 }
@@ -171,8 +170,8 @@ fn put_head(response: &mut Response, before: &HttpHead, after: &HttpHead) {
     let gone: Vec<_> = gone.map(|(name, _)| (name.clone(), None)).collect();
     let new = after.headers.iter().filter(|(name, value)| before.header(name) != Some(value));
     let new: Vec<_> = new.map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-    rewrite(response.headers_mut(), gone);
-    rewrite(response.headers_mut(), new);
+    rewrite_headers(response.headers_mut(), gone);
+    rewrite_headers(response.headers_mut(), new);
 }
 
 /// Rewrites a response that is no stream.
@@ -189,18 +188,18 @@ async fn rewrite_response(
             let why = "the answer of the server breaks off, or is longer than 64 MiB";
             relay.note_once(why);
             let response = (StatusCode::BAD_GATEWAY, format!("mcprove relay: {why}: {error}\n")).into_response();
-            let _ = relay.answer(exchange, Some(ServerReply::at_once(b"", Some(Arc::new(described(&response))))));
+            let _ = relay.answer(exchange, Some(ServerReply::at_once(b"", Some(Arc::new(head_of(&response))))));
             return response;
         }
     };
     let mut response = Response::from_parts(parts, Body::from(body.clone()));
-    let head = Arc::new(described(&response));
+    let head = Arc::new(head_of(&response));
     let reply = ServerReply::at_once(&body, Some(Arc::clone(&head)));
     let mut changed = relay.answer(exchange, Some(reply));
     if !changed.is_changed {
         return response;
     }
-    if let Some(end) = end_of(&changed) {
+    if let Some(end) = changed.end() {
         relay.stop(RelayStop::Ended(end));
         pending::<()>().await;
     }
@@ -242,7 +241,7 @@ async fn rewrite_response(
     response
 }
 
-/// How a body ends.
+/// The end of a body.
 enum ResponseEnd {
     Whole,
     /// In the middle, with its connection.
@@ -279,11 +278,6 @@ async fn break_off(sender: &mpsc::Sender<Piece>, reset: Option<&ConnectionReset>
     let _ = sender.send(Err(axum::Error::new("a fault resets the connection"))).await;
 }
 
-/// The end of the server that a fault made, if one did.
-fn end_of(changed: &ChangedMessage) -> Option<ServerEnd> {
-    changed.own.iter().find_map(|reply| if let ReplyContent::Ended(end) = reply.content { Some(end) } else { None })
-}
-
 /// The type of a body where there was none.
 fn type_of(body: &[u8]) -> &'static str {
     match serde_json::from_slice::<IgnoredAny>(body) {
@@ -316,7 +310,7 @@ fn rewrite_stream(
     response: Response,
     reset: Option<ConnectionReset>,
 ) -> Response {
-    let described = described(&response);
+    let described = head_of(&response);
     let head = relay.player.head(&exchange.live, &described);
     let (parts, body) = response.into_parts();
     let (sender, events) = mpsc::channel(EVENTS_AHEAD);
@@ -334,7 +328,7 @@ fn rewrite_stream(
         last_event: None,
         has_answered: false,
     };
-    tokio::spawn(feed.run(body.into_data_stream(), pushed));
+    tokio::spawn(feed.rewrite(body.into_data_stream(), pushed));
     let mut response = Response::from_parts(parts, Body::from_stream(PiecesBody(events)));
     response.headers_mut().remove(header::CONTENT_LENGTH);
     put_head(&mut response, &described, &head);
@@ -366,7 +360,7 @@ struct ClientGone;
 
 impl StreamRewriter {
     /// Ends with the stream of the correct server, which is dropped as soon as the client is gone.
-    async fn run(mut self, chunks: BodyDataStream, pushed: mpsc::UnboundedReceiver<Vec<u8>>) {
+    async fn rewrite(mut self, chunks: BodyDataStream, pushed: mpsc::UnboundedReceiver<Vec<u8>>) {
         let sender = self.sender.clone();
         // Dropped last: a server that sees the client gone may rely on it that the relay knows, too.
         let mut chunks = pin!(chunks);
@@ -381,7 +375,7 @@ impl StreamRewriter {
     }
 
     /// The stream as one that may go on with what others left unanswered.
-    fn resumed(&self) -> ResumedStream<'_> {
+    fn resumed_stream(&self) -> ResumedStream<'_> {
         let request = &self.exchange.live.request;
         let head = request.head.as_ref();
         let from = head.and_then(|head| head.headers.get("last-event-id")).and_then(Value::as_str);
@@ -391,8 +385,8 @@ impl StreamRewriter {
     /// The request that a message belongs to: that of the stream, or on one that was resumed an earlier one.
     fn request_of(&self, message: &Value) -> Arc<RelayedExchange> {
         let earlier = || match message.get("id").filter(|_| message.get("method").is_none()) {
-            Some(id) => self.relay.interrupted.take(&self.resumed(), id),
-            None => self.relay.interrupted.during(&self.resumed(), message),
+            Some(id) => self.relay.interrupted.take(&self.resumed_stream(), id),
+            None => self.relay.interrupted.during(&self.resumed_stream(), message),
         };
         let earlier = if self.is_listening { earlier() } else { None };
         earlier.unwrap_or_else(|| Arc::clone(&self.exchange))
@@ -402,7 +396,7 @@ impl StreamRewriter {
     fn note(&mut self, event: &RelayedEvent) {
         let Some(id) = event.id() else { return };
         if self.is_listening {
-            self.relay.interrupted.advance(&self.resumed(), id);
+            self.relay.interrupted.advance(&self.resumed_stream(), id);
         }
         self.last_event = Some(id.to_owned());
     }
@@ -444,21 +438,21 @@ impl StreamRewriter {
     async fn pass_on(&mut self, event: RelayedEvent) -> Result<(), ClientGone> {
         self.note(&event);
         let reply = ServerReply::at_once(&event.data, Some(Arc::clone(&self.http)));
-        let ReplyContent::Message(message) = &reply.content else { return self.send(event).await };
+        let Some(message) = reply.message() else { return self.send(event).await };
         let is_sent = message.get("method").is_some();
         let request = self.request_of(message);
         let is_own = Arc::ptr_eq(&request, &self.exchange);
         self.has_answered |= is_own && !is_sent;
         let relay = &self.relay;
         let mut changed = if is_sent {
-            relay.sent(Some(&request), &self.exchange.live.request.scope, reply)
+            relay.change_sent(Some(&request), &self.exchange.live.request.scope, reply)
         } else {
             relay.answer(&request, Some(reply))
         };
         if !changed.is_changed {
             return self.send(event).await;
         }
-        if let Some(end) = end_of(&changed) {
+        if let Some(end) = changed.end() {
             relay.stop(RelayStop::Ended(end));
             pending::<()>().await;
         }
@@ -480,7 +474,7 @@ impl StreamRewriter {
         for own in changed.own {
             let is_torn = matches!(own.content, ReplyContent::Torn(_));
             let Some(bytes) = own.content.bytes() else { continue };
-            let mut written = self.numbered(event.with(bytes));
+            let mut written = self.write_numbered(event.with(bytes));
             if is_torn {
                 written.truncate(written.len() - RelayedEvent::END.len());
             }
@@ -504,12 +498,12 @@ impl StreamRewriter {
     }
 
     async fn send(&mut self, event: RelayedEvent) -> Result<(), ClientGone> {
-        let written = self.numbered(event);
+        let written = self.write_numbered(event);
         self.sender.send(Ok(written.into())).await.map_err(|_| ClientGone)
     }
 
     /// The next event as it is written.
-    fn numbered(&mut self, mut event: RelayedEvent) -> Vec<u8> {
+    fn write_numbered(&mut self, mut event: RelayedEvent) -> Vec<u8> {
         renumber(&self.relay, &self.exchange, &mut event, self.number);
         self.number += 1;
         event.write()

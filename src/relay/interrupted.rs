@@ -1,20 +1,19 @@
 //! Requests over HTTP whose stream of events ended before their answer came: it may come on a stream that a client opens
 //! with GET and the id of the last event that it has.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::traffic::RelayedExchange;
+use crate::fault::{PendingRequest, PendingRequests};
 
-/// How many requests are remembered; of more, the oldest ones count as unanswered.
-const MOST_KEPT: usize = 1000;
+/// The most requests that are remembered; of more, the oldest ones count as unanswered.
+const MOST_INTERRUPTED: usize = 1000;
 
 /// The requests that wait for a client to resume their stream.
-#[derive(Default)]
-pub(crate) struct InterruptedRequests(Mutex<VecDeque<InterruptedRequest>>);
+pub(crate) struct InterruptedRequests(Mutex<PendingRequests<InterruptedRequest>>);
 
 struct InterruptedRequest {
     exchange: Arc<RelayedExchange>,
@@ -31,46 +30,51 @@ pub(crate) struct ResumedStream<'a> {
 }
 
 impl InterruptedRequest {
-    /// Whether its answer can come on a stream: in the same session, or where its own stream goes on.
-    fn may_be_answered_on(&self, stream: &ResumedStream<'_>) -> bool {
-        self.exchange.live.request.scope == stream.scope || self.goes_on_in(stream)
+    fn scope(&self) -> &str {
+        &self.exchange.live.request.scope
     }
 
     fn goes_on_in(&self, stream: &ResumedStream<'_>) -> bool {
         stream.from == Some(self.last_event.as_str())
+    }
+
+    /// Its answer can come on a stream in the same session, or where its own stream goes on.
+    fn may_be_answered_on(&self, stream: &ResumedStream<'_>) -> bool {
+        self.scope() == stream.scope || self.goes_on_in(stream)
+    }
+}
+
+impl Default for InterruptedRequests {
+    fn default() -> Self {
+        Self(Mutex::new(PendingRequests::with_limit(MOST_INTERRUPTED)))
     }
 }
 
 impl InterruptedRequests {
     /// Remembers a request whose stream ended with that event.
     pub(crate) fn keep(&self, exchange: &Arc<RelayedExchange>, last_event: String) {
-        let mut kept = self.0.lock();
-        kept.push_back(InterruptedRequest { exchange: Arc::clone(exchange), last_event });
-        let forgotten = if kept.len() > MOST_KEPT { kept.pop_front() } else { None };
-        drop(kept);
-        // It tells that it has no answer, outside of the lock.
+        let request = &exchange.live.request;
+        let (id, progress_token) = (request.id(), request.progress_token().cloned());
+        let exchange = InterruptedRequest { exchange: Arc::clone(exchange), last_event };
+        let forgotten = self.0.lock().add(PendingRequest { id, progress_token, exchange }, None);
+        // Its call ends outside of the lock.
         drop(forgotten);
     }
 
     /// Takes the request that an answer with this id belongs to.
     pub(crate) fn take(&self, stream: &ResumedStream<'_>, id: &Value) -> Option<Arc<RelayedExchange>> {
-        let mut kept = self.0.lock();
-        let is_meant = |request: &InterruptedRequest| {
-            request.may_be_answered_on(stream) && request.exchange.live.request.id().as_ref() == Some(id)
-        };
+        let mut requests = self.0.lock();
         // Clients without a session may use the same ids.
-        let at = kept.iter().position(|request| is_meant(request) && request.goes_on_in(stream));
-        let at = at.or_else(|| kept.iter().position(is_meant))?;
-        kept.remove(at).map(|request| request.exchange)
+        let own = requests.take(|it| it.id.as_ref() == Some(id) && it.exchange.goes_on_in(stream));
+        let any =
+            own.or_else(|| requests.take(|it| it.id.as_ref() == Some(id) && it.exchange.may_be_answered_on(stream)));
+        any.map(|request| request.exchange)
     }
 
     /// The request during which a message is sent that carries its token for progress.
     pub(crate) fn during(&self, stream: &ResumedStream<'_>, message: &Value) -> Option<Arc<RelayedExchange>> {
-        let token = message.pointer("/params/progressToken")?;
-        let kept = self.0.lock();
-        let meant = kept.iter().find(|request| {
-            request.may_be_answered_on(stream) && request.exchange.live.request.progress_token() == Some(token)
-        });
+        let requests = self.0.lock();
+        let meant = requests.during(message, |request| request.may_be_answered_on(stream));
         meant.map(|request| Arc::clone(&request.exchange))
     }
 
@@ -83,18 +87,14 @@ impl InterruptedRequests {
 
     /// Gives up those of a session that has ended.
     pub(crate) fn give_up_session(&self, scope: &str) {
-        let mut kept = self.0.lock();
-        let all = std::mem::take(&mut *kept);
-        let (ended, left): (VecDeque<_>, _) =
-            all.into_iter().partition(|request| request.exchange.live.request.scope == scope);
-        *kept = left;
-        drop(kept);
+        let ended = self.0.lock().take_all(|request| request.scope() == scope);
+        // Their calls end outside of the lock.
         drop(ended);
     }
 
     /// Gives up all that is left.
     pub(crate) fn give_up(&self) {
-        let left = std::mem::take(&mut *self.0.lock());
+        let left = self.0.lock().take_all(|_| true);
         drop(left);
     }
 }

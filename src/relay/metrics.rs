@@ -13,7 +13,7 @@ const BOUNDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 /// The tools whose calls are counted one by one: names come from clients, and may be many.
 const MOST_TOOLS: usize = 200;
 
-/// Where the calls of the others count; no name of a tool.
+/// The label of all other tools; no tool has such a name.
 const OTHER_TOOLS: &str = "(other tools)";
 
 /// The counters of one relay.
@@ -30,13 +30,13 @@ pub struct RelayMetrics {
 
 impl RelayMetrics {
     /// A call is over.
-    pub fn called(&mut self, call: &RelayedCall) {
+    pub fn count_call(&mut self, call: &RelayedCall) {
         let took = call.record.took;
         let name = &call.record.tool;
         let is_kept = self.outcomes.len() < MOST_TOOLS || self.outcomes.contains_key(name);
         let outcomes = self.outcomes.entry(if is_kept { name.clone() } else { OTHER_TOOLS.to_owned() }).or_default();
         *outcomes.entry(call.record.outcome).or_default() += 1;
-        // Nobody knows how long its client waited.
+        // It is unknown how long its client waited.
         if call.record.outcome == CallOutcome::Unanswered {
             return;
         }
@@ -46,7 +46,7 @@ impl RelayMetrics {
     }
 
     /// Faults changed a message.
-    pub fn changed(&mut self, change: &MessageChange) {
+    pub fn count_change(&mut self, change: &MessageChange) {
         for fault in &change.faults {
             *self.changes.entry(fault.clone()).or_default() += 1;
         }
@@ -58,14 +58,14 @@ impl RelayMetrics {
         let of_tool = |(tool, counts): (&String, &BTreeMap<CallOutcome, u64>)| {
             CallOutcome::ALL.map(|outcome| {
                 let count = counts.get(&outcome).copied().unwrap_or_default();
-                (format!("{{tool=\"{}\",outcome=\"{}\"}}", escaped(tool), outcome.word()), count.to_string())
+                (format!("{{tool=\"{}\",outcome=\"{}\"}}", escape(tool), outcome.word()), count.to_string())
             })
         };
         let outcomes: Vec<_> = self.outcomes.iter().flat_map(of_tool).collect();
         family(&mut text, "calls_total", "counter", "Calls of tools, by what the client got.", &outcomes);
         let changes = self.changes.iter();
         let changes: Vec<_> =
-            changes.map(|(fault, count)| (format!("{{fault=\"{}\"}}", escaped(fault)), count.to_string())).collect();
+            changes.map(|(fault, count)| (format!("{{fault=\"{}\"}}", escape(fault)), count.to_string())).collect();
         family(&mut text, "changes_total", "counter", "Messages that a fault changed.", &changes);
         let mut sum = 0;
         let bounds = BOUNDS.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
@@ -113,6 +113,6 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str, lines: &[(Strin
 }
 
 /// A value of a label.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -44,14 +44,14 @@ pub struct Relay {
     /// The numbers of sessions: their ids are secrets.
     sessions: Mutex<BTreeMap<String, u64>>,
     schemas: Mutex<OutputSchemas>,
-    /// How many calls belong to no session and to no task.
+    /// The number of calls that belong to no session and to no task.
     loose_calls: AtomicU64,
     /// By a hash of task, tool and arguments with the salt, which no other relay has.
     intents: Mutex<BTreeMap<u64, CallIntent>>,
     salt: RandomState,
     /// The notes that the watcher has.
-    told: Mutex<BTreeSet<String>>,
-    /// How many messages for clients wait for their time.
+    notes: Mutex<BTreeSet<String>>,
+    /// The number of messages for clients that wait for their time.
     late: AtomicU64,
     interrupted: InterruptedRequests,
     stop: watch::Sender<Option<RelayStop>>,
@@ -73,7 +73,7 @@ const BATCH: &str = "lists of messages (batches) pass as they are: faults and fi
 type ListeningStream = (String, mpsc::UnboundedSender<Vec<u8>>);
 
 impl Relay {
-    /// A relay that nobody watches.
+    /// A relay without a watcher.
     pub fn new(faults: Vec<Fault>) -> Self {
         Self {
             has_faults: !faults.is_empty(),
@@ -86,17 +86,17 @@ impl Relay {
             loose_calls: AtomicU64::new(0),
             intents: Mutex::default(),
             salt: RandomState::new(),
-            told: Mutex::default(),
+            notes: Mutex::default(),
             late: AtomicU64::new(0),
             interrupted: InterruptedRequests::default(),
             stop: watch::Sender::new(None),
         }
     }
 
-    /// The same with somebody who is told of every call and every change. A strict relay ends where a fault finds nothing
+    /// The same with a watcher of every call and every change. A strict relay ends where a fault finds nothing
     /// to change; else the message passes unchanged.
     #[must_use]
-    pub fn watched(self, watcher: Arc<dyn RelayWatcher>, is_strict: bool) -> Self {
+    pub fn with_watcher(self, watcher: Arc<dyn RelayWatcher>, is_strict: bool) -> Self {
         Self { watcher: Some(watcher), is_strict, ..self }
     }
 
@@ -110,12 +110,12 @@ impl Relay {
         self.interrupted.give_up();
     }
 
-    /// Whether messages for clients wait for their time.
+    /// Messages for clients wait for their time.
     pub fn has_late_messages(&self) -> bool {
         self.late.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether no message has to be looked at.
+    /// No message has to be read.
     fn is_transparent(&self) -> bool {
         !self.has_faults && self.watcher.is_none()
     }
@@ -131,7 +131,7 @@ impl Relay {
     }
 
     /// Waits for the reason why the relay ends.
-    pub async fn stopped(&self) -> RelayStop {
+    pub async fn wait_for_stop(&self) -> RelayStop {
         let mut receiver = self.stop.subscribe();
         let stop = receiver.wait_for(Option::is_some).await.ok().and_then(|stop| stop.clone());
         match stop {

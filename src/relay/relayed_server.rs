@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::fault::ServerEnd;
 
-/// How long a server may go on after it closed its output, or after its client has gone.
+/// The time that a server may go on after it closed its output, or after its client has gone.
 pub const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server that runs; what is left of it and of all that it started is killed when this is dropped.
@@ -53,7 +53,7 @@ impl RelayedServer {
     }
 
     /// Waits for the end of a server whose output is closed already, or kills it after a while.
-    pub async fn ended(mut self) -> ServerEnd {
+    pub async fn wait_or_kill(mut self) -> ServerEnd {
         if let Ok(end) = timeout(EXIT_TIMEOUT, self.wait()).await {
             return end;
         }

@@ -1,9 +1,8 @@
 //! A relay around a conversation over streams: the client on one side, the server on the other.
 //!
 //! The directions do not wait for each other, so a server that does not read can still be read. What waits is bounded:
-//! whoever does not read is not written to, and in the end nothing more is read from the other side.
+//! a side that does not read is not written to, and in the end nothing more is read from the other side.
 
-use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
 use std::pin::pin;
@@ -20,32 +19,27 @@ use tokio::time::sleep;
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
 use crate::fault::{
-    Arrival, ChangedMessage, HeardMessage, LiveRequest, MessageKind, ReplyContent, ServerEnd, ServerReply,
+    AnsweredRequest, Arrival, ChangedMessage, HeardMessage, LiveRequest, MessageKind, PendingRequest, PendingRequests,
+    ReplyContent, ServerEnd, ServerReply,
 };
 use crate::transport::Transfer;
 
-/// How many bytes are read at once.
+/// The most bytes that are read at once.
 const PIECE: usize = 64 * 1024;
 
 /// Longer lines pass in pieces, and no fault sees them.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
-/// How many messages wait for a client that reads slowly.
+/// The most messages that wait for a client that reads slowly.
 const LINES_AHEAD: usize = 1024;
 
-/// How many KiB these messages may have, but for one that is longer alone.
+/// The most KiB of these messages, except for one that is longer alone.
 const KIB_AHEAD: u32 = 16 * 1024;
 
-/// How many late messages wait for their time.
+/// The most late messages that wait for their time.
 const MOST_LATE: usize = 4096;
 
-/// How many requests may be without an answer; of more, the oldest ones are forgotten, and their answers pass unchanged.
-const MOST_OPEN: usize = 10_000;
-
-/// Where notifications of subscriptions name the request that opened them.
-const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
-
-/// How a relayed conversation ended.
+/// The end of a relayed conversation.
 #[derive(Debug)]
 pub enum StreamsEnd {
     /// The server closed its output, and all of it is written.
@@ -59,7 +53,7 @@ pub enum StreamsEnd {
 /// Relays one conversation between `client` and `server`, each of which is read from and written to.
 ///
 /// The end of the client's input ends the server's; the end of the server's output ends the relay.
-pub async fn run<CR, CW, SR, SW>(relay: Arc<Relay>, client: (CR, CW), server: (SR, SW)) -> StreamsEnd
+pub async fn relay_streams<CR, CW, SR, SW>(relay: Arc<Relay>, client: (CR, CW), server: (SR, SW)) -> StreamsEnd
 where
     CR: AsyncRead + Unpin,
     CW: AsyncWrite + Unpin,
@@ -74,7 +68,7 @@ where
         scope: relay.player.conversation(),
         relay: Arc::clone(&relay),
         queue: ClientQueue { sender: queue, room: Arc::new(Semaphore::new(KIB_AHEAD as usize)) },
-        open: Mutex::default(),
+        pending: Mutex::default(),
         late: Arc::new(Semaphore::new(MOST_LATE)),
     };
     let mut writing = pin!(write(lines, client.1));
@@ -85,7 +79,7 @@ where
     };
     tokio::select! {
         end = &mut writing => return end,
-        stop = relay.stopped() => return StreamsEnd::Stopped(stop),
+        stop = relay.wait_for_stop() => return StreamsEnd::Stopped(stop),
         () = conversation.forward_replies(BufReader::with_capacity(PIECE, server.0)) => {}
         () = forwarding_requests => {}
     }
@@ -112,7 +106,7 @@ where
     }
 }
 
-/// Copies one direction up to its end; fails where nobody takes the bytes.
+/// Copies one direction up to its end; fails if the bytes are not taken.
 async fn copy_all(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
@@ -133,7 +127,7 @@ enum Queued {
     End(ServerEnd),
 }
 
-/// Writes what is queued; ends when nobody can queue anything any more.
+/// Writes what is queued; ends when the queue is closed.
 async fn write(mut queue: mpsc::Receiver<Queued>, mut client: impl AsyncWrite + Unpin) -> StreamsEnd {
     let mut ready = Vec::new();
     while queue.recv_many(&mut ready, LINES_AHEAD).await > 0 {
@@ -186,22 +180,8 @@ struct StreamRelay {
     relay: Arc<Relay>,
     scope: String,
     queue: ClientQueue,
-    open: Mutex<AwaitedRequests>,
+    pending: Mutex<PendingRequests<Arc<RelayedExchange>>>,
     late: Arc<Semaphore>,
-}
-
-/// The requests that the server received and has not answered.
-#[derive(Default)]
-struct AwaitedRequests {
-    waiting: VecDeque<AwaitedRequest>,
-    /// The ids of requests that the server heard twice: one answer of each is dropped.
-    repeated: VecDeque<Value>,
-}
-
-struct AwaitedRequest {
-    /// The id by which the server knows it, if it has a good one.
-    id: Option<Value>,
-    exchange: Arc<RelayedExchange>,
 }
 
 impl StreamRelay {
@@ -212,14 +192,14 @@ impl StreamRelay {
     ) -> io::Result<()> {
         let _ = self.announce(MessageKind::Start).await;
         let mut lines = LineReader::default();
-        while let Some(is_whole) = lines.read(&mut reader).await? {
+        while let Some(is_whole) = lines.next(&mut reader).await? {
             let message = lines.line.trim_ascii();
             if !is_whole || message.is_empty() {
                 server.write_all(&lines.line).await?;
             } else {
                 let heard = self.rewrite_request(message).await;
                 let Some(bytes) = heard.bytes else { continue };
-                // What nobody changed goes on as it came.
+                // An unchanged message goes on as it came.
                 let bytes = if bytes == message { std::mem::take(&mut lines.line) } else { with_newline(bytes) };
                 match heard.transfer {
                     Some(time) => {
@@ -234,7 +214,7 @@ impl StreamRelay {
             server.flush().await?;
         }
         if !self.announce(MessageKind::End).await {
-            // Who does not hear of the end stays.
+            // A server that does not learn of the end stays.
             pending::<()>().await;
         }
         server.shutdown().await
@@ -243,7 +223,7 @@ impl StreamRelay {
     /// A line of the client as the server hears it.
     async fn rewrite_request(&self, line: &[u8]) -> HeardMessage {
         let relay = &self.relay;
-        let exchange = relay.match_request(LiveRequest::new(line, self.scope.clone(), None), true);
+        let exchange = relay.match_request(LiveRequest::new(line, self.scope.clone(), None));
         if exchange.live.request.kind() == MessageKind::Batch {
             relay.note_once(BATCH);
         }
@@ -262,17 +242,11 @@ impl StreamRelay {
         };
         match asking {
             Some(id) => {
-                let mut open = self.open.lock();
-                if heard.arrival == Some(Arrival::Twice) {
-                    open.repeated.extend(id.clone());
-                }
-                open.waiting.push_back(AwaitedRequest { id, exchange: exchange.into() });
-                if open.waiting.len() > MOST_OPEN {
-                    open.waiting.pop_front();
-                }
-                if open.repeated.len() > MOST_OPEN {
-                    open.repeated.pop_front();
-                }
+                let progress_token = exchange.live.request.progress_token().cloned();
+                let request = PendingRequest { id, progress_token, exchange: Arc::new(exchange) };
+                let forgotten = self.pending.lock().add(request, heard.arrival);
+                // Its call ends outside of the lock.
+                drop(forgotten);
             }
             None => self.send(relay.answer(&exchange, None), None).await,
         }
@@ -281,18 +255,14 @@ impl StreamRelay {
 
     /// A client that cancels a call does not wait for its answer any more.
     fn note_cancelled(&self, request: &LiveRequest) {
-        if request.method() != Some("notifications/cancelled") {
-            return;
-        }
-        let cancelled = request.params().get("requestId");
-        for open in self.open.lock().waiting.iter().filter(|open| open.id.as_ref() == cancelled) {
-            open.exchange.abandon();
+        if request.method() == Some("notifications/cancelled") {
+            self.pending.lock().with_id(request.params().get("requestId")).for_each(|exchange| exchange.abandon());
         }
     }
 
-    /// Applies faults at the start or the end of the conversation; whether the server is told of it.
+    /// Applies faults at the start or the end of the conversation; returns whether the server learns of it.
     async fn announce(&self, kind: MessageKind) -> bool {
-        let exchange = self.relay.match_request(LiveRequest::moment(kind, self.scope.clone()), true);
+        let exchange = self.relay.match_request(LiveRequest::moment(kind, self.scope.clone()));
         let is_heard = self.relay.hear(&exchange, b"").bytes.is_some();
         self.send(self.relay.answer(&exchange, None), None).await;
         is_heard
@@ -300,11 +270,11 @@ impl StreamRelay {
 
     async fn forward_replies(&self, mut server: impl AsyncBufRead + Unpin) {
         let mut lines = LineReader::default();
-        while let Ok(Some(is_whole)) = lines.read(&mut server).await {
+        while let Ok(Some(is_whole)) = lines.next(&mut server).await {
             let changed = if is_whole { self.rewrite_reply(&lines.line) } else { None };
             match changed {
                 Some(changed) => self.send(changed, Some(&lines.line)).await,
-                None => self.queue.put(ClientBound::Bytes(std::mem::take(&mut lines.line))).await,
+                None => self.queue.push(ClientBound::Bytes(std::mem::take(&mut lines.line))).await,
             }
         }
     }
@@ -312,49 +282,23 @@ impl StreamRelay {
     /// A line of the server with its faults; `None` if it is none of their business.
     fn rewrite_reply(&self, line: &[u8]) -> Option<ChangedMessage> {
         let message: Value = serde_json::from_slice(line).ok()?;
-        let of = |message| ServerReply { after: Duration::ZERO, content: ReplyContent::Message(message), http: None };
+        let of = |message| ServerReply::now(ReplyContent::Message(message), None);
         if message.get("method").is_some() {
-            let during = self.request_of(&message);
-            return Some(self.relay.sent(during.as_deref(), &self.scope, of(message)));
+            let during = self.pending.lock().during(&message, |_| true).cloned();
+            return Some(self.relay.change_sent(during.as_deref(), &self.scope, of(message)));
         }
-        match self.take_open(message.get("id").filter(|id| !id.is_null())) {
-            Answered::First(exchange) => Some(self.relay.answer(&exchange, Some(of(message)))),
-            Answered::Again => Some(ChangedMessage { is_changed: true, ..ChangedMessage::default() }),
-            Answered::Unasked => None,
+        let answered = self.pending.lock().take_answered(message.get("id").filter(|id| !id.is_null()));
+        match answered {
+            AnsweredRequest::First(exchange) => Some(self.relay.answer(&exchange, Some(of(message)))),
+            AnsweredRequest::Again => Some(ChangedMessage { is_changed: true, ..ChangedMessage::default() }),
+            AnsweredRequest::Unknown => None,
         }
-    }
-
-    /// The request that an answer belongs to; answers without an id come in the order of what they answer.
-    fn take_open(&self, id: Option<&Value>) -> Answered {
-        let mut open = self.open.lock();
-        if let Some(at) = open.waiting.iter().position(|open| open.id.as_ref() == id) {
-            return open.waiting.remove(at).map_or(Answered::Unasked, |open| Answered::First(open.exchange));
-        }
-        match open.repeated.iter().position(|repeated| Some(repeated) == id) {
-            Some(at) => {
-                open.repeated.remove(at);
-                Answered::Again
-            }
-            None => Answered::Unasked,
-        }
-    }
-
-    /// The request during which the server sends a message, as far as the message tells.
-    fn request_of(&self, sent: &Value) -> Option<Arc<RelayedExchange>> {
-        let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
-        let open = self.open.lock();
-        let mut requests = open.waiting.iter().filter(|open| {
-            let request = &open.exchange.live.request;
-            (token.is_some() && request.progress_token() == token)
-                || (subscription.is_some() && request.id().as_ref() == subscription)
-        });
-        requests.next().map(|open| Arc::clone(&open.exchange))
     }
 
     /// Sends what comes instead of a line of the server, or beside one of the client.
     async fn send(&self, changed: ChangedMessage, line: Option<&[u8]>) {
         if let Some(line) = line.filter(|_| !changed.is_changed) {
-            return self.queue.put(ClientBound::Bytes(line.to_vec())).await;
+            return self.queue.push(ClientBound::Bytes(line.to_vec())).await;
         }
         if changed.loss.is_some() {
             return;
@@ -364,29 +308,28 @@ impl StreamRelay {
             if transfer.is_zero() { ClientBound::Bytes(bytes) } else { ClientBound::Slow(bytes, transfer) }
         };
         let mut outgoing: Vec<ClientBound> = changed.before.into_iter().map(ClientBound::line).collect();
-        outgoing.extend(changed.own.into_iter().filter_map(|reply| match reply.content {
-            ReplyContent::Ended(end) => Some(ClientBound::End(end)),
-            ReplyContent::Torn(bytes) => Some(passing(bytes)),
-            content @ (ReplyContent::Message(_)
-            | ReplyContent::Bytes(_)
-            | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled) => content.bytes().map(with_newline).map(passing),
+        outgoing.extend(changed.own.into_iter().filter_map(|reply| {
+            if let ReplyContent::Ended(end) = reply.content {
+                return Some(ClientBound::End(end));
+            }
+            let is_torn = matches!(reply.content, ReplyContent::Torn(_));
+            reply.content.bytes().map(|bytes| if is_torn { bytes } else { with_newline(bytes) }).map(passing)
         }));
         outgoing.extend(changed.after.into_iter().map(ClientBound::line));
         if delay.is_zero() {
             for one in outgoing {
-                self.queue.put(one).await;
+                self.queue.push(one).await;
             }
             return;
         }
-        // Whoever sends more than may wait is read later.
+        // A server that sends more than may wait is read later.
         let Ok(permit) = Arc::clone(&self.late).acquire_owned().await else { return };
         let (queue, relay) = (self.queue.clone(), Arc::clone(&self.relay));
         relay.late.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             sleep(delay).await;
             for one in outgoing {
-                queue.put(one).await;
+                queue.push(one).await;
             }
             relay.late.fetch_sub(1, Ordering::Relaxed);
             drop(permit);
@@ -417,7 +360,7 @@ struct ClientQueue {
 }
 
 impl ClientQueue {
-    async fn put(&self, outgoing: ClientBound) {
+    async fn push(&self, outgoing: ClientBound) {
         let (bytes, time) = match outgoing {
             // A queue without a reader means that the client is gone.
             ClientBound::End(end) => return drop(self.sender.send(Queued::End(end)).await),
@@ -432,14 +375,6 @@ impl ClientQueue {
     }
 }
 
-/// The request that an answer belongs to.
-enum Answered {
-    First(Arc<RelayedExchange>),
-    /// A request that was answered already, since the server heard of it twice.
-    Again,
-    Unasked,
-}
-
 fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
     line.push(b'\n');
     line
@@ -449,13 +384,13 @@ fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
 #[derive(Default)]
 struct LineReader {
     line: Vec<u8>,
-    /// Whether the last piece was the beginning or the middle of a line.
+    /// The last piece was the beginning or the middle of a line.
     is_within: bool,
 }
 
 impl LineReader {
     /// Reads on; whether `line` is a whole line, and nothing at the end.
-    async fn read(&mut self, reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<bool>> {
+    async fn next(&mut self, reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<bool>> {
         self.line.clear();
         if reader.take(LONGEST_LINE).read_until(b'\n', &mut self.line).await? == 0 {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The traffic of a relay, told in words that name no content: texts of a server may be secrets.
+//! The traffic of a relay, in words that name no content: texts of a server may be secrets.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher as _;
@@ -30,19 +30,19 @@ const MOST_TOOLS: usize = 1000;
 /// The most intents of which is known whether they are over; later ones are one for each task and call.
 const MOST_INTENTS: usize = 1_000_000;
 
-/// Told of what passes a relay. The errors are sentences; they end a strict relay, and no other.
+/// Receives what passes a relay. The errors are sentences; they end a strict relay, and no other.
 pub trait RelayWatcher: Send + Sync {
     /// Faults changed a message.
-    fn changed(&self, change: &MessageChange) -> Result<(), String>;
+    fn on_change(&self, change: &MessageChange) -> Result<(), String>;
 
     /// A call of a tool is over.
-    fn called(&self, call: &RelayedCall) -> Result<(), String>;
+    fn on_call(&self, call: &RelayedCall) -> Result<(), String>;
 
-    /// Something that the user should know; each is told once.
+    /// Something that the user should know; each text comes once.
     fn note(&self, text: &str) -> Result<(), String>;
 }
 
-/// Where a message was going.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageDirection {
     /// From the client.
@@ -66,7 +66,7 @@ impl MessageDirection {
 pub struct MessageChange {
     /// The number of the session; 0 for requests without one.
     pub session: u64,
-    /// Where the message was going.
+    /// The direction of the message.
     pub direction: MessageDirection,
     /// The method of the request to which it belongs; `None` where it belongs to none.
     pub method: Option<String>,
@@ -113,14 +113,14 @@ struct OpenCall {
     tool: String,
     /// A hash of task, tool and arguments.
     key: u64,
-    /// Whether the server heard another message than the client sent.
+    /// The server received another message than the client sent.
     is_misheard: bool,
 }
 
 impl Relay {
-    pub(crate) fn match_request(self: &Arc<Self>, request: LiveRequest, everywhere: bool) -> RelayedExchange {
+    pub(crate) fn match_request(self: &Arc<Self>, request: LiveRequest) -> RelayedExchange {
         let call = self.watcher.as_ref().and_then(|_| self.open_call(&request));
-        let live = self.player.match_request(request, everywhere);
+        let live = self.player.match_request(request);
         RelayedExchange { relay: Arc::downgrade(self), live, call: Mutex::new(call), is_struck: AtomicBool::new(false) }
     }
 
@@ -176,7 +176,7 @@ impl Relay {
         changes.extend(heard.arrival.filter(|_| heard.bytes.is_some()).map(|arrival| arrival.change().to_owned()));
         changes.extend(heard.transfer.map(|time| format!("takes {} to arrive", duration_text(time))));
         let request = &exchange.live.request;
-        self.tell(&request.scope, Some(request), MessageDirection::ToServer, &heard.faults, changes);
+        self.report_change(&request.scope, Some(request), MessageDirection::ToServer, &heard.faults, changes);
         heard
     }
 
@@ -191,14 +191,14 @@ impl Relay {
         let changed = if self.has_faults {
             self.player.answer(&exchange.live, answer.clone())
         } else {
-            ChangedMessage::unchanged(answer.clone())
+            ChangedMessage::pass(answer.clone())
         };
         if !changed.faults.is_empty() {
             exchange.is_struck.store(true, Ordering::Relaxed);
-            let told = kinds(answer.as_ref(), &changed);
-            self.tell(&request.scope, Some(request), MessageDirection::ToClient, &changed.faults, told);
+            let kinds = kinds_of_change(answer.as_ref(), &changed);
+            self.report_change(&request.scope, Some(request), MessageDirection::ToClient, &changed.faults, kinds);
         }
-        self.tell_idle(request.method(), &changed.idle);
+        self.report_idle(request.method(), &changed.idle);
         if answer.is_some() || !changed.own.is_empty() {
             // Behind the end of the server nothing reaches its client.
             if had_ended {
@@ -211,27 +211,32 @@ impl Relay {
     }
 
     /// Changes a message that the server sends by itself.
-    pub(crate) fn sent(&self, during: Option<&RelayedExchange>, scope: &str, reply: ServerReply) -> ChangedMessage {
+    pub(crate) fn change_sent(
+        &self,
+        during: Option<&RelayedExchange>,
+        scope: &str,
+        reply: ServerReply,
+    ) -> ChangedMessage {
         if !self.has_faults {
-            return ChangedMessage::unchanged(Some(reply));
+            return ChangedMessage::pass(Some(reply));
         }
         let before = self.watcher.as_ref().map(|_| reply.clone());
         let live = during.map(|exchange| &exchange.live);
-        let changed = self.player.sent(live, scope, reply);
+        let changed = self.player.change_sent(live, scope, reply);
         if !changed.faults.is_empty() {
             let request = live.map(|live| &live.request);
-            let told = if changed.loss.is_some() {
+            let kinds = if changed.loss.is_some() {
                 vec!["does not come".to_owned()]
             } else {
-                kinds(before.as_ref(), &changed)
+                kinds_of_change(before.as_ref(), &changed)
             };
-            self.tell(scope, request, MessageDirection::ToClient, &changed.faults, told);
+            self.report_change(scope, request, MessageDirection::ToClient, &changed.faults, kinds);
         }
-        self.tell_idle(live.and_then(|live| live.request.method()), &changed.idle);
+        self.report_idle(live.and_then(|live| live.request.method()), &changed.idle);
         changed
     }
 
-    fn tell(
+    fn report_change(
         &self,
         scope: &str,
         request: Option<&LiveRequest>,
@@ -240,7 +245,7 @@ impl Relay {
         changes: Vec<String>,
     ) {
         let Some(watcher) = &self.watcher else { return };
-        self.refuse(watcher.changed(&MessageChange {
+        self.refuse(watcher.on_change(&MessageChange {
             session: self.session(scope),
             direction,
             method: request.and_then(LiveRequest::method).map(str::to_owned),
@@ -257,16 +262,16 @@ impl Relay {
         }
     }
 
-    /// Tells of something that limits what the relay can do, once.
+    /// Reports a limit of the relay, once.
     pub(crate) fn note_once(&self, text: &str) {
-        let is_new = self.told.lock().insert(text.to_owned());
+        let is_new = self.notes.lock().insert(text.to_owned());
         if let Some(watcher) = self.watcher.as_ref().filter(|_| is_new) {
             self.refuse(watcher.note(text));
         }
     }
 
-    /// Tells of faults that found nothing to change, or ends the relay because of them.
-    fn tell_idle(&self, method: Option<&str>, idle: &[String]) {
+    /// Reports faults that found nothing to change, or ends the relay because of them.
+    fn report_idle(&self, method: Option<&str>, idle: &[String]) {
         for fault in idle {
             let what = method.map_or("a message".to_owned(), |method| format!("an answer to `{method}`"));
             let problem = format!("the fault `{fault}` matches {what} and finds nothing in it to change");
@@ -302,7 +307,7 @@ impl Relay {
 
     /// Takes in the output schemas of listed tools.
     fn learn(&self, request: &LiveRequest, answer: Option<&ServerReply>) {
-        let Some(ReplyContent::Message(message)) = answer.map(|answer| &answer.content) else { return };
+        let Some(message) = answer.and_then(ServerReply::message) else { return };
         let Some(tools) = message["result"]["tools"].as_array().filter(|_| request.method() == Some("tools/list"))
         else {
             return;
@@ -320,7 +325,7 @@ impl Relay {
     }
 }
 
-/// How a call ended, and whether its result fits the output schema of its tool.
+/// The outcome of a call, and whether its result fits the output schema of its tool.
 type CallEnd = (CallOutcome, Option<bool>);
 
 impl RelayedExchange {
@@ -338,22 +343,22 @@ impl RelayedExchange {
             intent.is_over = true;
         }
         let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| relay.conforms(&call.tool, own));
-        self.tell(&relay, call, (outcome, conforms), changed.delay());
+        self.report_end(&relay, call, (outcome, conforms), changed.delay());
     }
 
     /// Notes that the client does not wait for an answer any more.
     pub(crate) fn abandon(&self) {
         let Some(relay) = self.relay.upgrade() else { return };
         if let Some(call) = self.call.lock().take() {
-            self.tell(&relay, call, (CallOutcome::Unanswered, None), Duration::ZERO);
+            self.report_end(&relay, call, (CallOutcome::Unanswered, None), Duration::ZERO);
         }
     }
 
-    fn tell(&self, relay: &Relay, call: OpenCall, (outcome, conforms): CallEnd, delay: Duration) {
+    fn report_end(&self, relay: &Relay, call: OpenCall, (outcome, conforms): CallEnd, delay: Duration) {
         let Some(watcher) = &relay.watcher else { return };
         let OpenCall { begun, task, intent, tool, .. } = call;
         let (took, is_struck) = (begun.elapsed() + delay, self.is_struck.load(Ordering::Relaxed));
-        relay.refuse(watcher.called(&RelayedCall {
+        relay.refuse(watcher.on_call(&RelayedCall {
             session: relay.session(&self.live.request.scope),
             record: CallRecord { task, intent, tool, outcome, took, is_struck, conforms },
         }));
@@ -361,11 +366,10 @@ impl RelayedExchange {
 }
 
 impl Relay {
-    /// Whether a result fits the output schema of its tool; `None` where nothing can be said.
+    /// The result fits the output schema of its tool; `None` where nothing can be said.
     fn conforms(&self, tool: &str, own: &ServerReply) -> Option<bool> {
         let judge = self.schemas.lock().get(tool).cloned()?;
-        let ReplyContent::Message(message) = &own.content else { return None };
-        let Some(structured) = message["result"].get("structuredContent") else { return Some(false) };
+        let Some(structured) = own.message()?["result"].get("structuredContent") else { return Some(false) };
         judge.is_valid(structured)
     }
 }
@@ -376,9 +380,9 @@ impl Drop for RelayedExchange {
     }
 }
 
-/// Whether a result asks the client for something, or for patience: the call is not over.
+/// A result that asks the client for input, or names a task: the call is not over.
 fn asks_back(reply: &ServerReply) -> bool {
-    let ReplyContent::Message(message) = &reply.content else { return false };
+    let Some(message) = reply.message() else { return false };
     let result = &message["result"];
     result.get("task").is_some() || result.get("resultType").is_some_and(|kind| kind != "complete")
 }
@@ -407,7 +411,7 @@ fn content_of(reply: Option<&ServerReply>) -> Option<&ReplyContent> {
 }
 
 /// The kinds of change of a message.
-fn kinds(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> {
+fn kinds_of_change(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> {
     if changed.own.iter().any(|reply| reply.content == ReplyContent::Stalled) {
         return vec!["never comes, and neither does anything else".to_owned()];
     }
@@ -422,7 +426,7 @@ fn kinds(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> 
     let messages: Vec<&ServerReply> =
         changed.own.iter().filter(|reply| !matches!(reply.content, ReplyContent::Ended(_))).collect();
     match (before, messages.as_slice()) {
-        (Some(_), []) if !changed.ends() => found.push("does not come".to_owned()),
+        (Some(_), []) if changed.end().is_none() => found.push("does not come".to_owned()),
         (Some(before), [first, ..]) => {
             found.extend(kind_of_content(&before.content, &first.content).map(str::to_owned));
             if let (Some(old), Some(new)) = (&before.http, &first.http) {
@@ -447,7 +451,7 @@ fn kinds(before: Option<&ServerReply>, changed: &ChangedMessage) -> Vec<String> 
     if changed.on_listening {
         found.push("comes on other streams, too".to_owned());
     }
-    if changed.ends() {
+    if changed.end().is_some() {
         found.push("the server ends".to_owned());
     }
     found

@@ -22,7 +22,7 @@ use super::connection::{ConnectionReset, ResettableListener};
 use super::http::RequestPlace;
 use super::{Relay, RelayStop, http};
 
-/// How many connections to the server are kept for later requests.
+/// The most connections to the server that are kept for later requests.
 const MOST_IDLE: usize = 64;
 
 /// Headers that are about one connection, and not about the message.
@@ -47,7 +47,7 @@ pub struct UpstreamAddress {
 
 impl UpstreamAddress {
     /// Reads an address; the error completes "`--upstream` …".
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let url: Uri =
             text.parse().map_err(|_| "is not a URL; write it like `http://127.0.0.1:3000/mcp`".to_owned())?;
         let (Some(scheme), Some(authority)) = (url.scheme(), url.authority()) else {
@@ -116,7 +116,7 @@ impl Upstream {
         let service = router.into_make_service_with_connect_info::<ConnectionReset>();
         tokio::select! {
             served = axum::serve(ResettableListener(listener), service).into_future() => { served?; pending().await }
-            stop = relay.stopped() => Ok(stop),
+            stop = relay.wait_for_stop() => Ok(stop),
         }
     }
 
@@ -137,7 +137,7 @@ impl Upstream {
         }
     }
 
-    /// Sends a request to the server; a server that cannot be reached is told in a sentence.
+    /// Sends a request to the server; if it cannot be reached, the response says so.
     async fn forward(&self, mut request: Request) -> Response {
         let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let url = Uri::builder().scheme(Scheme::HTTP).authority(self.address.authority.clone()).path_and_query(path);
@@ -172,7 +172,7 @@ impl Upstream {
     }
 }
 
-/// Whether a `Host` is a name of this machine, whatever the port.
+/// A `Host` that is a name of this machine, with any port.
 fn names_this_machine(host: &HeaderValue) -> bool {
     let authority = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
     authority.is_some_and(|authority| is_loopback(authority.host()))
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn only_servers_on_this_machine_have_an_address() {
         for good in ["http://127.0.0.1:3000/mcp", "http://localhost/", "http://[::1]:80/a/b", "http://127.9.9.9"] {
-            assert!(UpstreamAddress::read(good).is_ok(), "{good}");
+            assert!(UpstreamAddress::parse(good).is_ok(), "{good}");
         }
         for (bad, part) in [
             ("http://example.com/mcp", "another machine (`example.com`)"),
@@ -221,7 +221,7 @@ mod tests {
             ("http://127.0.0.1/mcp?key=1", "query"),
             ("http://", "URL"),
         ] {
-            let error = UpstreamAddress::read(bad).unwrap_err();
+            let error = UpstreamAddress::parse(bad).unwrap_err();
             assert!(error.contains(part), "{bad}: {error}");
         }
     }

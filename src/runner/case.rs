@@ -208,7 +208,7 @@ impl CaseRun<'_> {
     /// Runs the script in sessions that nobody shares; every `restart` step begins another one.
     pub(crate) async fn run_in_own_session(&self) -> CheckResult {
         if !self.case.inject.is_empty() && self.faults.is_none() {
-            let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()).timed(carrier::clock));
+            let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()).with_clock(carrier::clock));
             let result = Box::pin(CaseRun { faults: Some(&faults), ..*self }.run_in_own_session()).await;
             return injected::judge(result, &faults, self.case, self.target);
         }

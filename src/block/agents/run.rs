@@ -108,7 +108,7 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let prompt = text(&agent.prompt)?;
     let system = agent.system.as_ref().map(text).transpose()?;
     let faults =
-        (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.clone()).timed(carrier::clock)));
+        (!agent.faults.is_empty()).then(|| Arc::new(FaultPlayer::new(agent.faults.clone()).with_clock(carrier::clock)));
     let servers = agent.servers_of(context.suite);
     let time = context.case_timeout.map_or(agent.budget.time, |timeout| timeout.min(agent.budget.time));
     let begun = Instant::now();

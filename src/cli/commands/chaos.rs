@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::chaos_run::{ChaosRunArgs, run_campaign};
 use super::parsing::share;
 use crate::chaos::{
-    Correlation, NAMED, NamedPatterns, PlotAxis, SweepGrid, json, paired, plot, published, sweep, sweep_json,
+    Correlation, NAMED, NamedPatterns, PlotAxis, SweepGrid, json, play_paired, play_published, plot, sweep, sweep_json,
     sweep_text, text,
 };
 use crate::cli::console::{Console, ListFormat};
@@ -113,7 +113,7 @@ pub(crate) fn chaos(args: ChaosArgs, console: &Console) -> Result<Exit, Exit> {
 }
 
 fn run_demo(args: &DemoArgs, console: &Console) -> Exit {
-    let (first, others) = (published(args.seed), paired(args.seeds));
+    let (first, others) = (play_published(args.seed), play_paired(args.seeds));
     console.data(&match args.format {
         ListFormat::Text => text(args.seed, &first, args.seeds, &others),
         ListFormat::Json => format!("{:#}\n", json(args.seed, &first, args.seeds, &others)),
@@ -145,7 +145,7 @@ fn run_sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Exit> {
 impl SweepArgs {
     /// The grid of the flags; `none` comes first, because the others are compared with it.
     fn grid(&self) -> SweepGrid {
-        let others = self.pattern.iter().filter_map(|name| NamedPatterns::named(name));
+        let others = self.pattern.iter().filter_map(|name| NamedPatterns::by_name(name));
         let others = others.filter(|named| **named != NAMED[0]);
         SweepGrid {
             correlations: self.correlation.clone(),

@@ -208,7 +208,7 @@ impl<'a> RecordingFile<'a> {
 
     /// The recording, if it is one of this plan.
     pub(crate) fn recording(&self, plan: &Plan, console: &Console) -> Result<RunRecording, Exit> {
-        let read = file::read(&self.text, &header(plan).fingerprint);
+        let read = file::parse_recording(&self.text, &header(plan).fingerprint);
         read.map_err(|reason| unusable(self.path, &reason, console))
     }
 }

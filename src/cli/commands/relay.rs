@@ -65,7 +65,7 @@ struct HttpRelayArgs {
     #[arg(long, value_name = "ADDR", value_parser = loopback, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// The address of the server, such as `http://127.0.0.1:3000/mcp`.
-    #[arg(long, value_name = "URL", value_parser = UpstreamAddress::read)]
+    #[arg(long, value_name = "URL", value_parser = UpstreamAddress::parse)]
     upstream: UpstreamAddress,
 }
 
@@ -123,7 +123,7 @@ impl<'a> ReadyRelay<'a> {
         }
         let names: Vec<&str> = faults.iter().map(Fault::name).collect();
         let log = Arc::new(RelayLog::new(settings, transport, &names, console)?);
-        let relay = Relay::new(faults).watched(Arc::<RelayLog>::clone(&log), settings.strict);
+        let relay = Relay::new(faults).with_watcher(Arc::<RelayLog>::clone(&log), settings.strict);
         Ok(Self { relay: Arc::new(relay), log: Some(log), settings, console })
     }
 
@@ -203,7 +203,7 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
     })?;
     let client = ClientStreams::open();
     let client_streams = (client.input, client.output);
-    let mut relaying = std::pin::pin!(streams::run(Arc::clone(&ready.relay), client_streams, server));
+    let mut relaying = std::pin::pin!(streams::relay_streams(Arc::clone(&ready.relay), client_streams, server));
     // A server whose client died may wait for something else than its input, and write nothing that would show it.
     let mut abandoned = std::pin::pin!(async {
         client_gone().await;
@@ -244,7 +244,7 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
             Some(if let RelayStop::Ended(end) = stop { end } else { ServerEnd::Closed })
         }
     };
-    let ended = process.ended().await;
+    let ended = process.wait_or_kill().await;
     Ok(own_end.unwrap_or(ended))
 }
 

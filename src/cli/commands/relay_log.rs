@@ -199,9 +199,9 @@ impl RelayLog {
 }
 
 impl RelayWatcher for RelayLog {
-    fn changed(&self, change: &MessageChange) -> Result<(), String> {
+    fn on_change(&self, change: &MessageChange) -> Result<(), String> {
         let mut state = self.state.lock();
-        state.metrics.changed(change);
+        state.metrics.count_change(change);
         self.show(&mut state, change);
         self.draw(&mut state);
         let MessageChange { session, direction, method, tool, faults, changes } = change;
@@ -220,9 +220,9 @@ impl RelayWatcher for RelayLog {
         )
     }
 
-    fn called(&self, call: &RelayedCall) -> Result<(), String> {
+    fn on_call(&self, call: &RelayedCall) -> Result<(), String> {
         let mut state = self.state.lock();
-        state.metrics.called(call);
+        state.metrics.count_call(call);
         state.reliability.add(&call.record);
         self.draw(&mut state);
         let record = &call.record;

@@ -7,23 +7,18 @@ use serde_json::{Value, json};
 use super::EffectContext;
 use crate::fault::exchange::{ReplyContent, ServerReply};
 use crate::fault::written::Written;
-use crate::source::template::text_of;
 use crate::wire::{HttpHead, ListKind};
 
 /// Writes a result or an error into the place of the answer; what has no id is answered with null.
 pub(crate) fn write(work: &mut EffectContext<'_>, member: &str, written: &Written) {
-    let Some(value) = work.filled(written) else { return };
+    let Some(value) = work.fill_written(written) else { return };
     let id = work.parsed.id.as_deref().cloned().unwrap_or_default();
     put_for(work, &id, member, value);
 }
 
-/// Sends something else in the place of the answer: a message, or a text as it is.
-pub(crate) fn replace(work: &mut EffectContext<'_>, written: &Written, is_text: bool) {
-    let Some(value) = work.filled(written) else { return };
-    let content = match value {
-        value if is_text => ReplyContent::Bytes(text_of(&value).into_bytes()),
-        message => ReplyContent::Message(message),
-    };
+/// Sends something else in the place of the answer.
+pub(crate) fn replace(work: &mut EffectContext<'_>, written: &Written, content_of: fn(Value) -> ReplyContent) {
+    let Some(content) = work.fill_written(written).map(content_of) else { return };
     let (after, http) = (work.time(), work.http());
     match work.answer() {
         Some(at) => work.replies[at].content = content,
@@ -32,7 +27,7 @@ pub(crate) fn replace(work: &mut EffectContext<'_>, written: &Written, is_text: 
 }
 
 /// Puts a result or an error into the place of the answer; makes an answer where none came.
-pub(crate) fn put(work: &mut EffectContext<'_>, member: &str, value: Value) -> Result<(), String> {
+pub(crate) fn put_member(work: &mut EffectContext<'_>, member: &str, value: Value) -> Result<(), String> {
     let has_answer = work.message().is_some();
     match work.parsed.id.as_deref().cloned() {
         None if !has_answer => return Err("what was sent has no id that could be answered".to_owned()),
@@ -61,7 +56,7 @@ fn put_for(work: &mut EffectContext<'_>, id: &Value, member: &str, value: Value)
     if let Some(at) = said_no {
         work.replies[at] = ServerReply { after: work.replies[at].after, ..reply };
     } else {
-        // Whoever answers has not gone.
+        // A server that answers has not ended.
         work.replies.retain(|reply| !matches!(reply.content, ReplyContent::Ended(_) | ReplyContent::Stalled));
         work.replies.push(reply);
     }
@@ -72,7 +67,7 @@ fn put_for(work: &mut EffectContext<'_>, id: &Value, member: &str, value: Value)
 fn mend_head(work: &mut EffectContext<'_>) {
     let Some(at) = work.answer() else { return };
     let reply = &mut work.replies[at];
-    let is_result = matches!(&reply.content, ReplyContent::Message(message) if message.get("result").is_some());
+    let is_result = reply.message().is_some_and(|message| message.get("result").is_some());
     if let Some(http) = reply.http.as_ref().filter(|http| is_result && !http.is_success()) {
         let mut headers: Vec<_> = http.headers.iter().filter(|(name, _)| name != "content-type").cloned().collect();
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
@@ -83,11 +78,11 @@ fn mend_head(work: &mut EffectContext<'_>) {
 /// A result that reports a failure, or an error where the method has no such result.
 pub(crate) fn fail(work: &mut EffectContext<'_>, text: &str) -> Result<(), String> {
     if work.parsed.tool().is_none() {
-        return put(work, "error", json!({"code": -32603, "message": text}));
+        return put_member(work, "error", json!({"code": -32603, "message": text}));
     }
     let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
     let result = complete(work, result);
-    put(work, "result", result)
+    put_member(work, "result", result)
 }
 
 /// A result that is good enough for the method, made from nothing.

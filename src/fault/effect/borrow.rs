@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{EffectContext, answer};
 use crate::fault::condition::same_question;
-use crate::fault::exchange::{ExchangeHistory, MessageExchange, ReplyContent};
+use crate::fault::exchange::{ExchangeHistory, MessageExchange};
 use crate::fault::parsed_message::ParsedMessage;
 use crate::fault::schema_check;
 use crate::fault::words::{AnswerSource, ArgumentFit};
@@ -12,7 +12,7 @@ use crate::fault::words::{AnswerSource, ArgumentFit};
 /// Gives an answer of another exchange instead.
 pub(crate) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
     let (member, value) = find(source, work).ok_or_else(|| lack(source).to_owned())?;
-    answer::put(work, member, value)
+    answer::put_member(work, member, value)
 }
 
 /// Answers as if an argument had no effect: as to a request without it, or else with another value of it.
@@ -26,10 +26,10 @@ pub(crate) fn ignore(argument: &str, work: &mut EffectContext<'_>) -> Result<(),
     let (member, value) = found.map(|(member, value)| (member, value.clone())).ok_or_else(|| {
         format!("no call differs in `{argument}` alone and is answered otherwise, so nobody knows whether it counts")
     })?;
-    answer::put(work, member, value)
+    answer::put_member(work, member, value)
 }
 
-/// Whether two requests have the same arguments but for one.
+/// Two requests have the same arguments except for one.
 fn differ_only_in(argument: &str, one: &Value, other: &Value) -> bool {
     let none = serde_json::Map::new();
     let (one, other) = (one["arguments"].as_object().unwrap_or(&none), other["arguments"].as_object().unwrap_or(&none));
@@ -42,7 +42,7 @@ fn differ_only_in(argument: &str, one: &Value, other: &Value) -> bool {
 /// Answers as if all were well: like a good call of the same tool, or with a result from nothing.
 pub(crate) fn accept(work: &mut EffectContext<'_>) -> Result<(), String> {
     let result = find(AnswerSource::Served, work).map_or_else(|| answer::plain_result(work), |(_, result)| result);
-    answer::put(work, "result", result)
+    answer::put_member(work, "result", result)
 }
 
 /// Puts the content of another exchange in front of the content that came.
@@ -76,7 +76,7 @@ fn find(source: AnswerSource, work: &EffectContext<'_>) -> Option<AnswerMember<V
     let here = AnswerSearch { work, parsed: &work.parsed, own: outcome(work.exchange, &work.parsed) };
     let exchanges = work.history.exchanges;
     let found = match source {
-        // The first comes first: it is the same for whoever looks, whatever was asked since.
+        // The first one stays the same, whatever was asked since.
         AnswerSource::Earlier => exchanges[..work.at].iter().find_map(|other| here.take(source, other)),
         AnswerSource::Served => exchanges.iter().find_map(|other| here.take(source, other)),
         // That something is not there says more than that the question was wrong.
@@ -140,12 +140,12 @@ impl AnswerSearch<'_> {
     }
 }
 
-/// Whether two exchanges are about the same tool, prompt or list.
+/// Two exchanges are about the same tool, prompt or list.
 fn is_same_kind(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
     one.method == other.method && one.params["name"] == other.params["name"]
 }
 
-/// Whether a call is one that the tool's schema allows; what has no schema may be what it likes.
+/// The tool's schema allows the call; without a schema every call is allowed.
 fn is_good_call(parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
     let Some(tool) = parsed.tool().and_then(|name| history.catalog.tool(name)) else { return parsed.tool().is_none() };
     schema_check::validator(tool, "inputSchema").is_none()
@@ -154,8 +154,6 @@ fn is_good_call(parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bo
 
 /// The result or the error that an exchange got.
 fn outcome<'e>(exchange: &'e MessageExchange, parsed: &ParsedMessage<'_>) -> Option<AnswerMember<&'e Value>> {
-    let ReplyContent::Message(message) = &exchange.replies[parsed.answer(&exchange.replies)?].content else {
-        return None;
-    };
+    let message = exchange.replies[parsed.answer(&exchange.replies)?].message()?;
     ["result", "error"].into_iter().find_map(|member| Some((member, message.get(member)?)))
 }

@@ -9,13 +9,13 @@ use crate::fault::written::Written;
 use crate::path::DottedPath;
 use crate::wire::Tool;
 
-pub(crate) fn set(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
+pub(crate) fn set_values(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
     each(&filled_pairs(pairs, work), work, |place, value, message| place.set(message, value));
 }
 
 /// The pairs whose values can be made.
 fn filled_pairs(pairs: &[(DottedPath, Written)], work: &EffectContext<'_>) -> Vec<(DottedPath, Value)> {
-    pairs.iter().filter_map(|(place, written)| Some((place.clone(), work.filled(written)?))).collect()
+    pairs.iter().filter_map(|(place, written)| Some((place.clone(), work.fill_written(written)?))).collect()
 }
 
 pub(crate) fn append(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
@@ -70,11 +70,11 @@ pub(crate) fn one(edit: ValueEdit, value: &mut Value) {
     match edit {
         ValueEdit::Remove => {}
         ValueEdit::Null => *value = Value::Null,
-        ValueEdit::Retype => *value = retyped(value),
+        ValueEdit::Retype => *value = retype(value),
         ValueEdit::Change => {
             change(value);
         }
-        ValueEdit::Cut => cut(value),
+        ValueEdit::Cut => halve(value),
         ValueEdit::Empty => match value {
             Value::String(text) => text.clear(),
             Value::Array(items) => items.clear(),
@@ -123,7 +123,7 @@ pub(crate) fn unfill(work: &mut EffectContext<'_>) {
 }
 
 /// The value in another type.
-fn retyped(value: &Value) -> Value {
+fn retype(value: &Value) -> Value {
     match value {
         Value::String(text) => json!(text.chars().count()),
         Value::Array(items) => json!({"items": items}),
@@ -131,7 +131,7 @@ fn retyped(value: &Value) -> Value {
     }
 }
 
-/// Changes a value into another one that nobody would find odd; of lists and objects the first that can be changed.
+/// Changes a value into another plausible one; of lists and objects the first that can be changed.
 fn change(value: &mut Value) -> bool {
     match value {
         Value::Null => false,
@@ -186,7 +186,7 @@ fn change_text(text: &mut String) -> bool {
 }
 
 /// Keeps the first half.
-fn cut(value: &mut Value) {
+fn halve(value: &mut Value) {
     match value {
         Value::String(text) => {
             let half = text.chars().count() / 2;
@@ -214,14 +214,14 @@ fn clone(copies: &Copies, message: &mut Value) {
             for (place, value) in &copies.with {
                 let mut before = String::new();
                 place.edit(&mut copy, &mut |found| found.as_str().unwrap_or_default().clone_into(&mut before));
-                place.set(&mut copy, &filled(value, number, &before));
+                place.set(&mut copy, &fill_copy(value, number, &before));
             }
             items.push(copy);
         }
     });
 }
 
-fn filled(value: &Value, number: u32, before: &str) -> Value {
+fn fill_copy(value: &Value, number: u32, before: &str) -> Value {
     let Some(text) = value.as_str() else { return value.clone() };
     text.replace("{n}", &number.to_string()).replace("{name}", before).into()
 }

@@ -16,11 +16,11 @@ use crate::source::template::{Names, text_of};
 use crate::transport::Bandwidth;
 use crate::wire::HttpHead;
 
-/// How long after a cancellation something still comes.
+/// The time after a cancellation when something still comes.
 const LATE: Duration = Duration::from_millis(20);
 
-/// An id that nobody uses.
-const NOBODYS: i64 = 987_654_321;
+/// An id that no request has.
+const UNUSED_ID: i64 = 987_654_321;
 
 pub(crate) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result<(), String> {
     match effect {
@@ -62,7 +62,7 @@ pub(crate) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result
 /// Puts something else into the place of the answer.
 fn rewrite(work: &mut EffectContext<'_>, change: impl FnOnce(&Value) -> ReplyContent) {
     if let Some(at) = work.answer()
-        && let ReplyContent::Message(message) = &work.replies[at].content
+        && let Some(message) = work.replies[at].message()
     {
         work.replies[at].content = change(message);
     }
@@ -89,7 +89,7 @@ fn indent(work: &mut EffectContext<'_>) -> Result<(), String> {
     if work.replies[at].http.is_some() {
         return Err("over HTTP an answer may stand on several lines".to_owned());
     }
-    let ReplyContent::Message(message) = &work.replies[at].content else { return Ok(()) };
+    let Some(message) = work.replies[at].message() else { return Ok(()) };
     let text = serde_json::to_string_pretty(message).unwrap_or_default();
     let after = work.replies[at].after;
     let lines = text.lines().map(|line| ServerReply {
@@ -163,7 +163,7 @@ pub(crate) fn reid(how: IdEdit, work: &mut EffectContext<'_>) -> Result<(), Stri
         }
         (IdEdit::Text | IdEdit::Number, _) => return Err("the id has that type already".to_owned()),
         (IdEdit::Null | IdEdit::Missing, _) => Value::Null,
-        (IdEdit::Other, _) => json!(NOBODYS),
+        (IdEdit::Other, _) => json!(UNUSED_ID),
     };
     match message.as_object_mut() {
         Some(members) if how == IdEdit::Missing => drop(members.shift_remove("id")),
@@ -173,7 +173,7 @@ pub(crate) fn reid(how: IdEdit, work: &mut EffectContext<'_>) -> Result<(), Stri
 }
 
 fn is_named(reply: &ServerReply, method: &str) -> bool {
-    matches!(&reply.content, ReplyContent::Message(message) if message["method"].as_str().is_some_and(|name| fits(method, name)))
+    reply.message().and_then(|message| message["method"].as_str()).is_some_and(|name| fits(method, name))
 }
 
 pub(crate) fn swallow(method: &str, work: &mut EffectContext<'_>) {
@@ -211,14 +211,8 @@ pub(crate) fn late(what: LateReply, work: &mut EffectContext<'_>) -> Result<(), 
         }
         LateReply::Progress => {
             let token = parsed.params["_meta"].get("progressToken").ok_or("the request asked for no progress")?;
-            let reported = other.replies.iter().filter_map(|reply| match &reply.content {
-                ReplyContent::Message(message) => message["params"]["progress"].as_f64(),
-                ReplyContent::Bytes(_)
-                | ReplyContent::Torn(_)
-                | ReplyContent::Stderr(_)
-                | ReplyContent::Stalled
-                | ReplyContent::Ended(_) => None,
-            });
+            let messages = other.replies.iter().filter_map(ServerReply::message);
+            let reported = messages.filter_map(|message| message["params"]["progress"].as_f64());
             let progress = reported.fold(0.0, f64::max) + 1.0;
             json!({"jsonrpc": "2.0", "method": "notifications/progress",
                 "params": {"progressToken": token, "progress": progress}})
@@ -249,7 +243,7 @@ pub(crate) fn head(work: &mut EffectContext<'_>, change: &mut dyn FnMut(&mut Htt
 
 pub(crate) fn headers(wanted: &[(String, Option<Written>)], work: &mut EffectContext<'_>) {
     let wanted = filled_headers(wanted, || work.names());
-    head(work, &mut |http| set_headers(&wanted, http));
+    head(work, &mut |http| set_headers(&wanted, &mut http.headers));
 }
 
 /// Headers with their values, nothing for those that are taken away; one whose template names nothing stays as it was.
@@ -268,11 +262,11 @@ pub(crate) fn filled_headers<'n>(
     filled.collect()
 }
 
-/// Gives a response headers, and takes some away.
-pub(crate) fn set_headers(wanted: &[(String, Option<String>)], http: &mut HttpHead) {
+/// Sets headers, and removes those without a value.
+pub fn set_headers(wanted: &[(String, Option<String>)], headers: &mut Vec<(String, String)>) {
     for (name, value) in wanted {
-        http.headers.retain(|(known, _)| known != name);
-        http.headers.extend(value.iter().map(|value| (name.clone(), value.clone())));
+        headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        headers.extend(value.iter().map(|value| (name.clone(), value.clone())));
     }
 }
 

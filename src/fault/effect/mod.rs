@@ -6,7 +6,9 @@ mod edit;
 mod frame;
 mod shape;
 
-pub(crate) use self::frame::{filled_headers, set_headers};
+pub use self::frame::set_headers;
+
+pub(crate) use self::frame::filled_headers;
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -18,7 +20,7 @@ use super::parsed_message::ParsedMessage;
 use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind, ValueEdit};
 use super::written::{Written, answer_names, earlier, request_names};
 use crate::path::DottedPath;
-use crate::source::template::Names;
+use crate::source::template::{Names, text_of};
 use crate::transport::Bandwidth;
 
 /// One change to what came.
@@ -97,13 +99,13 @@ pub(crate) struct EffectContext<'a> {
     pub(crate) exchange: &'a MessageExchange,
     pub(crate) parsed: ParsedMessage<'a>,
     pub(crate) replies: Vec<ServerReply>,
-    /// Whether the replies are one message on its way, whatever it is, rather than all that came.
+    /// The replies are one message on its way, of any kind, rather than all that came.
     is_on_its_way: bool,
     names: OnceCell<Names>,
 }
 
 impl FaultEffect {
-    /// Whether it needs the answers to other requests.
+    /// It needs the answers to other requests.
     pub(crate) fn borrows(&self) -> bool {
         matches!(
             self,
@@ -111,7 +113,7 @@ impl FaultEffect {
         )
     }
 
-    /// Whether what it leaves is still the protocol.
+    /// The changed replies are still the protocol.
     pub(crate) fn keeps_protocol(&self) -> bool {
         matches!(
             self,
@@ -129,7 +131,7 @@ impl FaultEffect {
     pub(crate) fn act(&self, work: &mut EffectContext<'_>) -> Result<(), String> {
         match self {
             Self::Plain(plain) => return frame::plain(*plain, work),
-            Self::Set(pairs) => edit::set(pairs, work),
+            Self::Set(pairs) => edit::set_values(pairs, work),
             Self::Append(pairs) => edit::append(pairs, work),
             Self::Add(pairs) => edit::add(pairs, work),
             Self::Pad(pairs) => edit::fill(pairs, work),
@@ -142,8 +144,10 @@ impl FaultEffect {
             Self::Mix(source) => return borrow::mix(*source, work),
             Self::Result(result) => answer::write(work, "result", result),
             Self::Error(error) => answer::write(work, "error", error),
-            Self::Message(message) => answer::replace(work, message, false),
-            Self::Text(text) => answer::replace(work, text, true),
+            Self::Message(message) => answer::replace(work, message, ReplyContent::Message),
+            Self::Text(text) => {
+                answer::replace(work, text, |value| ReplyContent::Bytes(text_of(&value).into_bytes()));
+            }
             Self::Failure(text) => return answer::fail(work, text),
             Self::Misshape(breach) => return shape::misshape(*breach, work),
             Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
@@ -199,31 +203,29 @@ impl<'a> EffectContext<'a> {
     }
 
     /// A value that is written; nothing if a template names what is not there.
-    fn filled(&self, written: &Written) -> Option<Value> {
+    fn fill_written(&self, written: &Written) -> Option<Value> {
         match written {
             Written::Plain(value) => Some(value.clone()),
             Written::Template(_) => written.value(self.names()),
         }
     }
 
-    /// Puts messages before the answer and after it; last where there is none.
-    pub(crate) fn surround(&mut self, before: &[Written], after: &[Written]) {
-        let (time, http) = (self.time(), self.http());
-        let made = |written: &Written| {
-            let content = self.filled(written).map(ReplyContent::of)?;
-            Some(ServerReply { after: time, content, http: http.clone() })
-        };
-        let (before, after): (Vec<_>, Vec<_>) =
-            (before.iter().filter_map(made).collect(), after.iter().filter_map(made).collect());
-        let (first, last) = match self.answer() {
-            Some(at) => (at, at + 1),
-            None => (self.replies.len(), self.replies.len()),
-        };
-        self.replies.splice(last..last, after);
-        self.replies.splice(first..first, before);
+    /// Messages at the time of the answer.
+    pub(crate) fn messages(&self, written: &[Written]) -> Vec<ServerReply> {
+        let contents = written.iter().filter_map(|written| self.fill_written(written)).map(ReplyContent::of);
+        contents.map(|content| ServerReply { after: self.time(), content, http: self.http() }).collect()
     }
 
-    /// Where the answer is among the replies.
+    /// The replies with messages before the answer and after it; they come last where there is none.
+    pub(crate) fn surround(mut self, before: Vec<ServerReply>, after: Vec<ServerReply>) -> Vec<ServerReply> {
+        let end = self.replies.len();
+        let (first, last) = self.answer().map_or((end, end), |at| (at, at + 1));
+        self.replies.splice(last..last, after);
+        self.replies.splice(first..first, before);
+        self.replies
+    }
+
+    /// The index of the answer among the replies.
     fn answer(&self) -> Option<usize> {
         if self.is_on_its_way {
             return (!self.replies.is_empty()).then_some(0);
@@ -239,14 +241,9 @@ impl<'a> EffectContext<'a> {
 
     /// The messages of the server's own accord that came with it.
     fn others(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.replies.iter_mut().filter_map(|reply| match &mut reply.content {
-            ReplyContent::Message(message) if message.get("method").is_some() => Some(message),
-            ReplyContent::Message(_)
-            | ReplyContent::Bytes(_)
-            | ReplyContent::Torn(_)
-            | ReplyContent::Stderr(_)
-            | ReplyContent::Stalled
-            | ReplyContent::Ended(_) => None,
+        self.replies.iter_mut().filter_map(|reply| {
+            let ReplyContent::Message(message) = &mut reply.content else { return None };
+            message.get("method").is_some().then_some(message)
         })
     }
 
@@ -264,7 +261,7 @@ impl<'a> EffectContext<'a> {
         self.exchange.replies.iter().find_map(|reply| reply.http.clone())
     }
 
-    /// How long an answer takes where none came.
+    /// The time of an answer where none came.
     fn time_to_answer(&self) -> Duration {
         if self.is_on_its_way { Duration::ZERO } else { Duration::from_millis(1) }
     }

@@ -8,7 +8,7 @@ use crate::fault::schema_check;
 use crate::fault::words::{SchemaBreach, ValueEdit};
 use crate::schema::{below, name_of};
 
-/// How many values of one content are tried.
+/// The most values of one content that are tried.
 const MOST: usize = 500;
 
 /// Breaks the structured content; what the schema allows all the same is tried and put back.

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a fault changes at the last exchange, line by line; `-` stands for nothing, and a reason in brackets for a
+/// The changes of a fault at the last exchange, line by line; `-` stands for none, and a reason in brackets for a
 /// lack of material.
 fn check(answers: &str, exchanges: &[(Value, Value)], expected: &[&str]) {
     check_fault(&format!("answers: [{answers}]"), exchanges, expected);

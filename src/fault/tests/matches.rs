@@ -1,6 +1,6 @@
 use super::*;
 
-/// Whether a condition holds of the last exchange.
+/// The condition holds for the last exchange, or it does not.
 fn check(condition: &str, exchanges: &[(Value, Value)], expected: bool) {
     let fault = fault(&format!("on: {condition}\nanswers: [never]")).unwrap_or_else(|shown| panic!("{shown}"));
     let scene = scene(exchanges);

@@ -11,7 +11,7 @@ use super::*;
 use crate::source::{Diagnostic, SourceFile, Sources, Style, parse, render};
 use crate::wire::{Catalog, Tool};
 
-/// What is known of a server, owned.
+/// A server and its exchanges.
 struct Scene {
     catalog: Catalog,
     capabilities: Value,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::super::replay::{ReplayLog, ReplayMoment};
-use crate::fault::{ChangedMessage, Fault, FaultPlayer, LiveExchange, LiveRequest, ReplyContent, ServerReply};
+use crate::fault::{ChangedMessage, Fault, FaultPlayer, LiveExchange, LiveRequest, ServerReply};
 use crate::transport::http::{RawRequest, RawResponse, ResponseInterceptor};
 use crate::wire::{Catalog, HttpHead};
 
@@ -36,9 +36,8 @@ impl MutantBeside {
         let (mut body, mut is_struck) = (Vec::new(), head != *http);
         for event in &response.events {
             let reply = ServerReply::at_once(&event.data, Some(Arc::new(http.clone())));
-            let is_sent = matches!(&reply.content, ReplyContent::Message(message) if message.get("method").is_some());
-            let changed = if is_sent {
-                self.player.sent(Some(exchange), &exchange.request.scope, reply)
+            let changed = if reply.sent_message().is_some() {
+                self.player.change_sent(Some(exchange), &exchange.request.scope, reply)
             } else {
                 self.player.answer(exchange, Some(reply))
             };
@@ -58,9 +57,9 @@ impl ResponseInterceptor for MutantBeside {
     fn on_response(&self, owner: &str, request: &RawRequest, response: RawResponse) -> RawResponse {
         let asked = LiveRequest::of_http(&request.pieces.concat());
         let (Some(head), Some(asked)) = (&response.head, asked) else { return response };
-        let exchange = self.player.match_request(asked.of_case(owner), true);
+        let exchange = self.player.match_request(asked.of_case(owner));
         let Some(struck) = self.struck(&exchange, &response, &head.http) else { return response };
-        let moment = ReplayMoment { owner: owner.to_owned(), frame: 0, session: 0 };
+        let moment = ReplayMoment { owner: owner.to_owned(), ..ReplayMoment::default() };
         self.log.lock().struck.push(moment);
         struck
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::recording::{ExchangeKey, redacted};
+use super::super::recording::{ExchangeKey, redact_message};
 use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, ServerReply};
 use crate::redact::Redactor;
 use crate::wire::Catalog;
@@ -33,7 +33,7 @@ impl RecordedConversation {
 
     /// The key under which the recording knows a message.
     pub(crate) fn key(&self, owner: &str, said: &ClientMessage) -> ExchangeKey {
-        ExchangeKey::of(owner, &redacted(said.clone(), &self.redactor))
+        ExchangeKey::of(owner, &redact_message(said.clone(), &self.redactor))
     }
 }
 
@@ -86,7 +86,7 @@ impl LiveConversation {
         self.exchanges[at].replies.push(reply);
     }
 
-    pub(crate) fn known(&self) -> ExchangeHistory<'_> {
+    pub(crate) fn history(&self) -> ExchangeHistory<'_> {
         let RecordedConversation { catalog, capabilities, .. } = &*self.recorded;
         ExchangeHistory { catalog, capabilities, exchanges: &self.exchanges }
     }

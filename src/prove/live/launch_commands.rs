@@ -1,4 +1,4 @@
-//! How the servers of a plan are started, and what a mutant can change about it.
+//! The commands that start the servers of a plan, and their changes by mutants.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl AlteredStart {
     }
 }
 
-/// Whether a server is started in this way, whatever its port is.
+/// A server is started in this way, with any port.
 fn is_start(started: &Started, command: &ServerCommand) -> bool {
     let is_same_arg = |(at, arg): (usize, &String)| started.varying.contains(&at) || command.args.get(at) == Some(arg);
     command.args.len() == started.command.args.len()

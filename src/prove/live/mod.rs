@@ -26,12 +26,12 @@ use self::start::StartMutant;
 use super::baseline_run::{BaselineRun, check_live_baseline};
 use super::freeze::only;
 use super::mutation_runner::{MutantJob, MutationRunner, OperatorTrial, SurvivingPlace, can_occur};
-use super::placement::{Injection, Placement, RecordedTarget};
+use super::placement::{MutantInjection, Placement, RecordedTarget};
 use super::replay::ReplayLog;
 use super::run::{EventCapture, PlanRunner, RunResults, once};
 use super::verdict::{MutantVerdict, judge_run};
 use crate::carrier::play_on_link;
-use crate::event::{Control, Kill, MutantPlace, MutantResult, MutantSubject, PlantedMutant, Verdict};
+use crate::event::{Control, Kill, MutantPlace, MutantResult, PlantedMutant, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::{Bail, Options, Tamper};
@@ -59,7 +59,7 @@ pub(crate) fn decide(
         cases.extend(match &job.mutant.start {
             Some(start) => start::eligible_cases(runner, StartMutant { job, start }, launch_commands),
             None if is_everywhere(job) => judging(runner, job),
-            None => reached(runner, job),
+            None => cases_reached(runner, job),
         });
     }
     let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None };
@@ -86,18 +86,18 @@ fn runtime() -> std::io::Result<Runtime> {
 }
 
 /// The cases that the mutants of an operator reach.
-fn reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String> {
+fn cases_reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String> {
     let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
     let cases = targets.flat_map(|target| {
         let placement = Placement::new(job.mutant, target, &runner.baseline.green);
         let places = placement.subjects.into_values().flat_map(|subject| subject.places.into_values());
-        let reached = places.map(|injection| runner.reached(target, &injection));
+        let reached = places.map(|injection| runner.plan_reached(target, &injection));
         reached.flat_map(|plan| plan.cases().map(|case| case.id.clone()).collect::<Vec<_>>()).collect::<Vec<_>>()
     });
     cases.collect()
 }
 
-/// Whether an operator strikes everything at once.
+/// The operator strikes everything at once.
 fn is_everywhere(job: &MutantJob<'_>) -> bool {
     job.variant.live.is_some() || job.mutant.at_once
 }
@@ -121,7 +121,7 @@ fn judging_at(runner: &MutationRunner<'_>, job: &MutantJob<'_>, target: &Recorde
 struct InjectedMutant<'a> {
     fault: &'a Fault,
     /// The place of the subject that it is at; nothing where it is everywhere at once.
-    injection: Option<&'a Injection>,
+    injection: Option<&'a MutantInjection>,
     target: &'a str,
 }
 
@@ -172,32 +172,28 @@ impl LiveRunner<'_> {
         for target in self.runner.targets.iter().filter(|target| can_occur(job.variant, target)) {
             let plan = judging_at(self.runner, job, target);
             let plan = only(&plan, &|_, case| self.baseline().green.contains(&case.id));
-            // Without a case that does what shows it, nobody could notice it but by accident.
+            // Without a case that does what shows it, it is noticed by accident only.
             let is_shown = plan.cases().any(|case| case.is_about(&job.variant.id));
             let judged = if is_shown {
                 let fault = &fault.within(target.request_timeout);
                 self.on_server(&plan, InjectedMutant { fault, injection: None, target: target.name })
             } else {
                 let provoke = &job.variant.provoke;
-                MutantVerdict::unreached(Some(format!("no case that passes does what shows it: {provoke}")))
+                MutantVerdict::new_unreached(Some(format!("no case that passes does what shows it: {provoke}")))
             };
-            let kill = judged.kills.into_iter().next();
-            result.mutants.push(PlantedMutant {
-                target: target.name.to_owned(),
-                subject: MutantSubject::session(),
-                verdict: judged.verdict,
-                reason: judged.reason,
-                places: vec![MutantPlace { field: String::new(), verdict: judged.verdict, kill }],
-            });
+            let reason = judged.reason.clone();
+            result.mutants.push(judged.of_session(target.name, String::new(), reason));
         }
         result.conclude();
     }
 
-    fn at_place(&self, fault: &Fault, target: &RecordedTarget<'_>, injection: &Injection) -> MutantVerdict {
-        let plan = self.runner.reached(target, injection);
+    fn at_place(&self, fault: &Fault, target: &RecordedTarget<'_>, injection: &MutantInjection) -> MutantVerdict {
+        let plan = self.runner.plan_reached(target, injection);
         let plan = only(&plan, &|_, case| self.baseline().green.contains(&case.id));
         if plan.cases().next().is_none() {
-            return MutantVerdict::undecided("no case that it reaches passed in front of the server without it");
+            return MutantVerdict::new_undecided(
+                "no case that this mutant affects passes on the real server without it",
+            );
         }
         let narrowed = injection.place.as_ref().map(|place| fault.at(place));
         let fault = narrowed.as_ref().unwrap_or(fault);
@@ -218,15 +214,15 @@ impl LiveRunner<'_> {
             (judged, true) if judged.verdict != Verdict::Killed => judge(Bail::Never).0,
             (judged, _) => judged,
         };
-        let judged = self.confirmed(plan, judged);
+        let judged = self.confirm(plan, judged);
         if judged.verdict == Verdict::Unreached {
-            return MutantVerdict::undecided("in front of the real server it met nothing that it could change");
+            return MutantVerdict::new_undecided("in front of the real server it met nothing that it could change");
         }
         judged
     }
 
-    /// Takes back kills by what fails without the mutant as well by now: servers keep what they are told.
-    fn confirmed(&self, plan: &Plan, judged: MutantVerdict) -> MutantVerdict {
+    /// Takes back kills of cases that fail without the mutant, too, by now: servers keep what they receive.
+    fn confirm(&self, plan: &Plan, judged: MutantVerdict) -> MutantVerdict {
         if judged.kills.is_empty() {
             return judged;
         }
@@ -276,16 +272,16 @@ impl LiveRunner<'_> {
                 Some(_) | None => link,
             },
         );
-        let results = self.run(plan, tamper, bail);
+        let results = self.run_once(plan, tamper, bail);
         let log = log.lock().clone();
         RunResults { log, ..results }
     }
 
     /// Runs cases against their servers, one at a time.
-    fn run(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> RunResults {
+    fn run_once(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> RunResults {
         let settings = self.runner.settings;
         let options = Options { tamper: Some(tamper), bail, ..once(settings.options) };
         let (registry, capture) = (settings.registry, EventCapture::VerdictsOnly);
-        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail }.run(plan.clone())
+        PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail }.run_plan(plan.clone())
     }
 }

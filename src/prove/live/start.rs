@@ -8,7 +8,7 @@ use super::super::replay::ReplayMoment;
 use super::super::verdict::{MutantVerdict, judge_run};
 use super::launch_commands::AlteredStart;
 use super::{LaunchCommands, LiveRunner};
-use crate::event::{By, Kill, MutantPlace, MutantResult, MutantSubject, Outcome, PlantedMutant, Verdict};
+use crate::event::{By, Kill, MutantResult, Outcome, Verdict};
 use crate::runner::{Bail, Tamper};
 use crate::taxonomy::Start;
 
@@ -43,7 +43,7 @@ fn alterable_targets(
 ) -> Vec<AlterableTarget> {
     let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
     let alterable = targets.map(|target| {
-        let known = target.known();
+        let known = target.history();
         let has_shown = |case: &str| {
             let own = |at: &usize| known.exchanges[*at].owner == case;
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
@@ -70,25 +70,15 @@ pub(crate) fn trial(
     launch_commands: &LaunchCommands,
     result: &mut MutantResult,
 ) {
-    let mut whole = MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
+    let mut whole = MutantVerdict::new_unreached(None);
     result.mutants.clear();
     let redactor = &live_runner.runner.settings.redactor;
     for AlterableTarget { lane, alterations, cases } in alterable_targets(live_runner.runner, mutant, launch_commands) {
         for altered in alterations {
             let what = redactor.text(&altered.alteration.what);
-            let judged = noticed(live_runner, &lane, altered, &cases);
-            result.mutants.push(PlantedMutant {
-                target: lane.clone(),
-                subject: MutantSubject::session(),
-                verdict: judged.verdict,
-                reason: Some(format!("started {what}")),
-                places: vec![MutantPlace {
-                    field: what.clone(),
-                    verdict: judged.verdict,
-                    kill: judged.kills.first().cloned(),
-                }],
-            });
-            result.change.push(format!("{lane} started {what}: {}", told(&judged)));
+            let judged = judge_alteration(live_runner, &lane, altered, &cases);
+            result.mutants.push(judged.clone().of_session(&lane, what.clone(), Some(format!("started {what}"))));
+            result.change.push(format!("{lane} started {what}: {}", describe(&judged)));
             if rank(judged.verdict) > rank(whole.verdict) {
                 (whole.verdict, whole.reason) =
                     (judged.verdict, judged.reason.map(|why| format!("started {what}: {why}")));
@@ -115,7 +105,7 @@ fn rank(verdict: Verdict) -> u8 {
     }
 }
 
-fn told(judged: &MutantVerdict) -> String {
+fn describe(judged: &MutantVerdict) -> String {
     match (judged.verdict, judged.kills.first(), &judged.reason) {
         (Verdict::Killed, Some(kill), _) => format!("`{}` turned red", kill.case),
         (Verdict::Survived, ..) => "everything stayed green".to_owned(),
@@ -124,12 +114,17 @@ fn told(judged: &MutantVerdict) -> String {
     }
 }
 
-/// Whether any of the cases turns red when a server starts in another way.
-fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, cases: &BTreeSet<String>) -> MutantVerdict {
+/// The verdict of the cases when a server starts in another way.
+fn judge_alteration(
+    live_runner: &LiveRunner<'_>,
+    lane: &str,
+    altered: AlteredStart,
+    cases: &BTreeSet<String>,
+) -> MutantVerdict {
     let green = &live_runner.baseline().green;
     let plan = only(&live_runner.runner.passed, &|_, case| cases.contains(&case.id) && green.contains(&case.id));
     if plan.cases().next().is_none() {
-        return MutantVerdict { verdict: Verdict::Unreached, kills: Vec::new(), reason: None };
+        return MutantVerdict::new_unreached(None);
     }
     let (of_lane, linked) = (lane.to_owned(), altered.clone());
     let linked_lane = of_lane.clone();
@@ -141,17 +136,13 @@ fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, case
         },
         move |lane, link| if lane == linked_lane { linked.link(link) } else { link },
     );
-    let mut results = live_runner.run(&plan, tamper, Bail::Never);
-    results.log.struck.push(ReplayMoment { owner: String::new(), frame: 0, session: 0 });
+    let mut results = live_runner.run_once(&plan, tamper, Bail::Never);
+    results.log.struck.push(ReplayMoment::default());
     let has_ended = |outcome: Outcome| matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed);
     if !results.cases.values().any(|result| has_ended(result.outcome)) {
         let first = results.cases.values().flat_map(|result| &result.findings).next();
         let why = first.map(|finding| format!(": {}", finding.message)).unwrap_or_default();
-        return MutantVerdict {
-            verdict: Verdict::Undecided,
-            kills: Vec::new(),
-            reason: Some(format!("the server serves nobody{why}")),
-        };
+        return MutantVerdict::new_undecided(&format!("the server does not start for any case{why}"));
     }
     let found = judge_run(&plan, live_runner.baseline(), &results);
     // A server that complains is no suite that notices, and neither is one that does not start for a case.
@@ -165,5 +156,5 @@ fn noticed(live_runner: &LiveRunner<'_>, lane: &str, altered: AlteredStart, case
         (Verdict::Survived, Some(_)) => Verdict::Undecided,
         (verdict, _) => verdict,
     };
-    live_runner.confirmed(&plan, MutantVerdict { verdict, kills, reason: found.reason })
+    live_runner.confirm(&plan, MutantVerdict { verdict, kills, reason: found.reason })
 }

@@ -14,7 +14,7 @@ use crate::source::{SourceFile, Sources, parse};
 use crate::transport::{Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, memory};
 use crate::wire::{Catalog, Era};
 
-/// How a server ends once its input has ended.
+/// The end of a server once its input has ended.
 type End = fn() -> Result<(), String>;
 
 /// A server that says some bytes after the first line and ends once its input does, with what it received as its last words.

@@ -83,9 +83,9 @@ pub fn head(text: &str) -> Result<RecordingHeader, InvalidRecording> {
 }
 
 /// Reads a recording of the suites with that fingerprint.
-pub fn read(text: &str, fingerprint: &str) -> Result<RunRecording, InvalidRecording> {
+pub fn parse_recording(text: &str, fingerprint: &str) -> Result<RunRecording, InvalidRecording> {
     let of = head(text)?;
-    let lines = unsealed(text)?;
+    let lines = unseal(text)?;
     if of.fingerprint != fingerprint {
         let suites = of.suites.join(", ");
         return Err(format!(
@@ -113,18 +113,18 @@ pub fn read(text: &str, fingerprint: &str) -> Result<RunRecording, InvalidRecord
 }
 
 /// The lines of a file that is whole and as it was written.
-fn unsealed(text: &str) -> Result<Vec<String>, InvalidRecording> {
+fn unseal(text: &str) -> Result<Vec<String>, InvalidRecording> {
     let mut lines = Vec::new();
     let mut seal = 0;
     for (number, line) in text.lines().enumerate() {
         let is_last = number + 1 == text.lines().count();
         let (body, mark) = match line.rsplit_once(SEAL) {
             Some((body, mark)) if mark.ends_with('}') => (body, mark),
-            Some(_) | None => return Err(if is_last { TRUNCATED.to_owned() } else { edited(number) }),
+            Some(_) | None => return Err(if is_last { TRUNCATED.to_owned() } else { explain_edit(number) }),
         };
         seal = sealed_with(seal, body);
         if mark != format!("{seal:016x}\"}}") {
-            return Err(edited(number));
+            return Err(explain_edit(number));
         }
         lines.push(format!("{body}}}"));
     }
@@ -136,7 +136,7 @@ fn unsealed(text: &str) -> Result<Vec<String>, InvalidRecording> {
 
 const TRUNCATED: &str = "its end is missing, so the run that wrote it was cut off or the file was; record it again";
 
-fn edited(number: usize) -> InvalidRecording {
+fn explain_edit(number: usize) -> InvalidRecording {
     format!("line {} was changed after it was written, so it proves nothing; record it again", number + 1)
 }
 

@@ -31,7 +31,7 @@ impl ExchangeKey {
     }
 }
 
-/// How many sessions each owner has in each lane.
+/// The number of sessions of each owner in each target.
 pub(crate) type SessionNumbers = BTreeMap<(String, String), u32>;
 
 /// Numbers the messages of one session, so that the same message is found again in a recording.
@@ -47,7 +47,7 @@ pub(crate) struct SessionCounter {
 pub(crate) struct MessageNumber {
     /// The session of its owner.
     pub(crate) session: u32,
-    /// How often the same was sent before in that session.
+    /// The number of equal messages before it in that session.
     pub(crate) occurrence: u32,
 }
 
@@ -75,11 +75,11 @@ impl RequestKey {
 
 /// The message of the client that some bytes are; `None` for answers to the server and for bytes that are no JSON.
 pub(crate) fn read_message(bytes: &[u8]) -> Option<ClientMessage> {
-    asked(&serde_json::from_slice(bytes).ok()?)
+    request_in(&serde_json::from_slice(bytes).ok()?)
 }
 
 /// The request or notification in a message of the client; `None` for answers to the server.
-pub(crate) fn asked(message: &Value) -> Option<ClientMessage> {
+pub(crate) fn request_in(message: &Value) -> Option<ClientMessage> {
     match classify(message) {
         RpcMessage::Request { id, method, params } => Some(ClientMessage::Message {
             id: Some(id.to_json()),

@@ -29,7 +29,7 @@ pub use self::recorder::RunRecorder;
 pub struct RunRecording {
     /// The messages by lane: `file@server/revision`.
     pub lanes: BTreeMap<String, TargetRecording>,
-    /// How the cases ended, in the order in which they did.
+    /// The outcomes of the cases, in the order in which they ended.
     pub cases: Vec<RecordedCase>,
 }
 
@@ -40,7 +40,7 @@ pub struct TargetRecording {
     pub file: String,
     /// The server's name in the suite.
     pub server: String,
-    /// How messages travelled.
+    /// The transport.
     pub transport: TransportKind,
     /// The revision that was spoken.
     pub revision: String,
@@ -51,14 +51,14 @@ pub struct TargetRecording {
     pub unplayable: BTreeMap<String, String>,
 }
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedCase {
     /// Its id.
     pub id: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// How often it was tried.
+    /// The number of its attempts.
     pub attempts: usize,
 }
 
@@ -76,7 +76,7 @@ impl RunRecording {
         }
         for exchange in self.lanes.values_mut().flat_map(|lane| &mut lane.exchanges) {
             let sent = std::mem::replace(&mut exchange.sent, ClientMessage::Raw(Vec::new()));
-            exchange.sent = redacted(sent, redactor);
+            exchange.sent = redact_message(sent, redactor);
             exchange.replies.iter_mut().for_each(|reply| redact_reply(reply, redactor));
         }
         self
@@ -84,7 +84,7 @@ impl RunRecording {
 }
 
 /// A message of the client as a recording without secrets holds it.
-pub(crate) fn redacted(message: ClientMessage, redactor: &Redactor) -> ClientMessage {
+pub(crate) fn redact_message(message: ClientMessage, redactor: &Redactor) -> ClientMessage {
     match message {
         _ if redactor.is_empty() => message,
         ClientMessage::Message { id, method, params } => {
@@ -135,7 +135,7 @@ impl TargetRecording {
     /// The capabilities that the server declared.
     pub fn capabilities(&self) -> Value {
         let mut declared = self.discovery().filter_map(|exchange| {
-            let answer = answer(exchange)?;
+            let answer = exchange.answer()?;
             answer["result"].get("capabilities").cloned()
         });
         declared.next().unwrap_or_default()
@@ -146,20 +146,8 @@ impl TargetRecording {
     }
 }
 
-/// The message that answers an exchange.
-pub(crate) fn answer(exchange: &MessageExchange) -> Option<&Value> {
-    match &exchange.replies[exchange.answer()?].content {
-        ReplyContent::Message(message) => Some(message),
-        ReplyContent::Bytes(_)
-        | ReplyContent::Torn(_)
-        | ReplyContent::Stderr(_)
-        | ReplyContent::Stalled
-        | ReplyContent::Ended(_) => None,
-    }
-}
-
 fn items(page: &MessageExchange, kind: ListKind) -> Vec<Value> {
-    answer(page).and_then(|answer| answer["result"][kind.member()].as_array().cloned()).unwrap_or_default()
+    page.answer().and_then(|answer| answer["result"][kind.member()].as_array().cloned()).unwrap_or_default()
 }
 
 /// A request in a few words: `tools/call get_user`.

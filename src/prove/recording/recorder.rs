@@ -1,7 +1,7 @@
 //! Watches a run and keeps what can be played back.
 
 use super::key::{ExchangeKey, SessionCounter, SessionNumbers};
-use super::pairing::dialogue;
+use super::pairing::pair_frames;
 use super::{RecordedCase, RunRecording, TargetRecording};
 use crate::event::Event;
 use crate::runner::SessionFrames;
@@ -27,9 +27,9 @@ impl RunRecorder {
 
     /// Keeps what travelled, secrets included: see [`RunRecording::without_secrets`].
     pub fn session(&mut self, session: &SessionFrames) {
-        let mut told = dialogue(session);
+        let mut session_exchanges = pair_frames(session);
         let mut counter = SessionCounter::default();
-        for exchange in &mut told.exchanges {
+        for exchange in &mut session_exchanges.exchanges {
             let key = ExchangeKey::of(&exchange.owner, &exchange.sent);
             let number = counter.count(&session.lane, &key, &mut self.sessions);
             (exchange.session, exchange.occurrence) = (number.session, number.occurrence);
@@ -44,8 +44,8 @@ impl RunRecorder {
             lane.revision.clone_from(&session.revision);
             lane.transport = session.transport;
         }
-        lane.exchanges.append(&mut told.exchanges);
-        lane.unplayable.append(&mut told.unplayable);
+        lane.exchanges.append(&mut session_exchanges.exchanges);
+        lane.unplayable.append(&mut session_exchanges.unplayable);
     }
 
     /// The kept recording.

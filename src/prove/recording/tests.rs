@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::file::{RecordingHeader, fingerprint, read, write};
+use super::file::{RecordingHeader, fingerprint, parse_recording, write};
 use super::*;
 use crate::fault::{ClientMessage, ServerEnd, ServerReply};
 use crate::transport::TransportKind;
@@ -66,14 +66,14 @@ fn written() -> (String, String) {
 #[test]
 fn what_is_written_can_be_read() {
     let (text, print) = written();
-    assert_eq!(read(&text, &print), Ok(recording()));
+    assert_eq!(parse_recording(&text, &print), Ok(recording()));
 }
 
 #[test]
 fn what_was_touched_is_refused() {
     let (text, print) = written();
     let check = |text: &str, expected: &str| {
-        let refusal = read(text, &print).unwrap_err();
+        let refusal = parse_recording(text, &print).unwrap_err();
         assert!(refusal.contains(expected), "{refusal}");
     };
     let lines: Vec<&str> = text.lines().collect();
@@ -87,7 +87,7 @@ fn what_was_touched_is_refused() {
     check(&text.replacen("\"recording\":2", "\"recording\":9", 1), "it was made by");
     check(&text.replacen("mcprove 0.", "mcprove 9.", 1), "it was made by mcprove 9.");
     let other = fingerprint(["suite: b\n"].into_iter());
-    assert!(read(&text, &other).unwrap_err().contains("another suite"));
+    assert!(parse_recording(&text, &other).unwrap_err().contains("another suite"));
 }
 
 #[test]

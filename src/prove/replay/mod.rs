@@ -26,12 +26,12 @@ pub(crate) struct IndexedRecording {
     lanes: BTreeMap<String, ExchangeIndex>,
 }
 
-/// Where exchanges are.
+/// The indexes of exchanges.
 #[derive(Debug, Default)]
 struct ExchangeIndex {
     /// By what was asked: session, occurrence and index of each exchange.
     found: BTreeMap<ExchangeKey, Vec<(u32, u32, usize)>>,
-    /// Whether the server gave session ids.
+    /// The server gave session ids.
     has_sessions: bool,
 }
 
@@ -76,15 +76,15 @@ pub(crate) struct ReplayServer {
 /// The log of a replayed run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReplayLog {
-    /// Where the recording had nothing to answer with.
+    /// The requests that the recording does not answer.
     pub(crate) left: Vec<ReplayMoment>,
-    /// Where a changed answer was given.
+    /// The requests that got a changed answer.
     pub(crate) struck: Vec<ReplayMoment>,
     pub(crate) sessions: SessionNumbers,
 }
 
 /// A moment of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReplayMoment {
     /// The case; empty for handshakes and discovery.
     pub(crate) owner: String,

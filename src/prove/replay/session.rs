@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::super::recording::{ExchangeKey, SessionCounter, TargetRecording, read_message, redacted};
+use super::super::recording::{ExchangeKey, SessionCounter, TargetRecording, read_message, redact_message};
 use super::{ReplayMoment, ReplayServer};
 use crate::carrier::{ReplyEncoder, RequestContext, asked_text};
 use crate::fault::{ClientMessage, ReplyContent, ServerReply};
@@ -24,7 +24,7 @@ pub(crate) struct ReplaySession {
     /// Recorded ids of this session, and those that stand for them now.
     ids: Vec<(Value, Value)>,
     state: ServerState,
-    /// Whether the mutant is at work in the handshake: then what else is tried to get one is met as well.
+    /// The mutant changed the handshake: other attempts to make one get no answer either.
     has_struck_the_start: bool,
 }
 
@@ -49,7 +49,7 @@ impl ReplaySession {
         }
     }
 
-    fn recorded(&self) -> Option<&TargetRecording> {
+    fn recording(&self) -> Option<&TargetRecording> {
         self.server.indexed.recording.lanes.get(&self.lane)
     }
 
@@ -58,7 +58,7 @@ impl ReplaySession {
         match self.state {
             ServerState::Serving => {}
             ServerState::Stalled => return Vec::new(),
-            ServerState::Gone => return self.encoder(context).gone(),
+            ServerState::Gone => return self.encoder(context).refuse(),
         }
         let key = ExchangeKey::of(owner, said);
         let server = Arc::clone(&self.server);
@@ -100,8 +100,8 @@ impl ReplaySession {
         self.server.log.lock().left.push(moment);
         let message = format!("{NOT_RECORDED}: {}", asked_text(said));
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message}});
-        let reply = ServerReply { after: std::time::Duration::ZERO, content: ReplyContent::Message(error), http: None };
-        self.encoder(context).played(&reply)
+        let reply = ServerReply::now(ReplyContent::Message(error), None);
+        self.encoder(context).encode(&reply)
     }
 
     fn play(&mut self, replies: &[ServerReply], context: RequestContext) -> Vec<Scheduled> {
@@ -110,22 +110,16 @@ impl ReplaySession {
             if self.state != ServerState::Serving {
                 break;
             }
-            match reply.content {
-                ReplyContent::Stalled => self.state = ServerState::Stalled,
-                ReplyContent::Ended(_) => {
-                    played.extend(self.encoder(context).played(reply));
-                    self.state = ServerState::Gone;
-                }
-                ReplyContent::Message(_) | ReplyContent::Bytes(_) | ReplyContent::Torn(_) | ReplyContent::Stderr(_) => {
-                    played.extend(self.encoder(context).played(reply));
-                }
+            played.extend(self.encoder(context).encode(reply));
+            if reply.content == ReplyContent::Stalled {
+                self.state = ServerState::Stalled;
+            } else if matches!(reply.content, ReplyContent::Ended(_)) {
+                self.state = ServerState::Gone;
             }
         }
         played
     }
-}
 
-impl ReplaySession {
     fn encoder(&self, context: RequestContext) -> ReplyEncoder<'_> {
         ReplyEncoder::new(self.transport, &self.ids, context)
     }
@@ -138,13 +132,13 @@ impl ReplaySession {
 impl RecordedServer for ReplaySession {
     fn on_message(&mut self, message: &OutgoingMessage) -> Vec<Scheduled> {
         let Some(said) = read_message(&message.bytes) else { return Vec::new() };
-        let said = redacted(said, &self.server.indexed.redactor);
+        let said = redact_message(said, &self.server.indexed.redactor);
         self.answer(&message.owner, &said, RequestContext::of(message, self.has_sessions()))
     }
 
     /// A raw message is known as a whole, or line by line.
     fn on_raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
-        if self.recorded().is_none() {
+        if self.recording().is_none() {
             return Vec::new();
         }
         let whole = self.raw_said(bytes);
@@ -165,6 +159,6 @@ impl ReplaySession {
     fn raw_said(&self, bytes: &[u8]) -> Option<ClientMessage> {
         let is_json = serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
         let said = if is_json { read_message(bytes)? } else { ClientMessage::Raw(bytes.to_vec()) };
-        Some(redacted(said, &self.server.indexed.redactor))
+        Some(redact_message(said, &self.server.indexed.redactor))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::super::recording::RequestKey;
-use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
+use crate::fault::{ClientMessage, MessageExchange, ServerReply};
 use crate::matching::{Answer as MatchedAnswer, Expectation, Mismatch, MismatchWeight};
 use crate::source::template::{Names, from_json};
 use crate::source::{SourceFile, Sources, Span};
@@ -20,9 +20,9 @@ pub(crate) struct ExchangeAnswer {
     pub(crate) elapsed: Duration,
 }
 
-/// How a request ended.
+/// The kind of answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
+pub(crate) enum ExchangeAnswerKind {
     Served,
     /// With `isError: true`.
     Failed,
@@ -41,27 +41,27 @@ impl ExchangeAnswer {
                 serde_json::from_slice::<Value>(bytes).ok().and_then(|value| value.get("id").cloned())?
             }
         };
-        let is_answer = |message: &Value| message.get("method").is_none() && message.get("id") == Some(&id);
-        let at = replies.iter().position(|reply| message(reply).is_some_and(is_answer))?;
-        let earlier = replies[..at].iter().filter_map(message).filter(|message| message.get("method").is_some());
+        let is_answer = |message: &Value| message.get("id") == Some(&id);
+        let at = replies.iter().position(|reply| reply.response().is_some_and(is_answer))?;
+        let earlier = replies[..at].iter().filter_map(ServerReply::sent_message);
         Some(Self {
-            message: message(&replies[at])?.clone(),
+            message: replies[at].message()?.clone(),
             notifications: earlier.filter(|message| message.get("id").is_none()).cloned().map(Arc::new).collect(),
             elapsed: replies[at].after,
         })
     }
 
-    pub(crate) fn kind(&self) -> AnswerKind {
+    pub(crate) fn kind(&self) -> ExchangeAnswerKind {
         match (self.message.get("error"), self.message.get("result")) {
-            (Some(_), _) => AnswerKind::Refused,
-            (None, Some(result)) if result["isError"] == true => AnswerKind::Failed,
-            (None, Some(_)) => AnswerKind::Served,
-            (None, None) => AnswerKind::Odd,
+            (Some(_), _) => ExchangeAnswerKind::Refused,
+            (None, Some(result)) if result["isError"] == true => ExchangeAnswerKind::Failed,
+            (None, Some(_)) => ExchangeAnswerKind::Served,
+            (None, None) => ExchangeAnswerKind::Odd,
         }
     }
 
     /// The answer without what belongs to the envelope.
-    pub(crate) fn said(&self) -> Value {
+    pub(crate) fn content(&self) -> Value {
         let mut message = self.message.clone();
         if let Some(members) = message.as_object_mut() {
             members.retain(|name, _| name == "result" || name == "error");
@@ -70,22 +70,11 @@ impl ExchangeAnswer {
     }
 }
 
-fn message(reply: &ServerReply) -> Option<&Value> {
-    match &reply.content {
-        ReplyContent::Message(message) => Some(message),
-        ReplyContent::Bytes(_)
-        | ReplyContent::Torn(_)
-        | ReplyContent::Stderr(_)
-        | ReplyContent::Stalled
-        | ReplyContent::Ended(_) => None,
-    }
-}
-
 /// The recorded answers to a request, as far as a fresh one would have to be like them.
 pub(crate) fn elsewhere(
     exchanges: &[MessageExchange],
     exchange: &MessageExchange,
-    like: AnswerKind,
+    like: ExchangeAnswerKind,
 ) -> Vec<ExchangeAnswer> {
     let said = RequestKey::of(&exchange.sent);
     let is_other = |other: &&MessageExchange| {
@@ -109,7 +98,7 @@ pub(crate) struct ExpectationChecker<'a> {
 }
 
 impl ExpectationChecker<'_> {
-    /// Whether an expectation holds; `None` where it is none.
+    /// The expectation holds; `None` if it is not valid.
     pub(crate) fn holds(self, item: &Value, answer: &ExchangeAnswer) -> Option<bool> {
         let mut sources = Sources::default();
         let span = Span { source: sources.add(SourceFile::new("missing", "x")), start: 0, end: 1 };

@@ -1,4 +1,4 @@
-//! Where two values part.
+//! Differences between two values.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub(crate) fn short(path: &DottedPath) -> String {
     written(&path.steps[skipped.min(path.steps.len().saturating_sub(1))..])
 }
 
-/// Where two answers part, outermost first.
+/// The differences between two answers, outermost first.
 pub(crate) fn differences(healthy: &Value, changed: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     part(&DottedPath::default(), healthy, changed, &mut found);

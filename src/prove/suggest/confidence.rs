@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::path::{DottedPath, PathStep};
 
-/// How sure it is that a value comes back.
+/// The confidence that a value comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Confidence {
     /// It does.
@@ -18,7 +18,7 @@ pub(crate) enum Confidence {
     Volatile,
 }
 
-/// Whether what was asked may change what is kept.
+/// The effect of a request on the data of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEffect {
     Reads,
@@ -52,7 +52,7 @@ const COUNTED_NAMES: &str = r"(?i)^(?:id|ids|key|number|no|seq|sequence|version|
 static PATTERNS: LazyLock<[Regex; 3]> =
     LazyLock::new(|| [FLEETING, FLEETING_NAMES, COUNTED_NAMES].map(|pattern| Regex::new(pattern).unwrap()));
 
-/// How much a value at a path can be relied on.
+/// The confidence in a value at a path.
 pub(crate) fn confidence(path: &DottedPath, value: &Value, effect: CallEffect) -> Confidence {
     let [fleeting, fleeting_names, counted_names] = &*PATTERNS;
     let is_fleeting = |text: &str| fleeting.is_match(text);
@@ -80,12 +80,12 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Whether a text holds something that differs from run to run.
+/// A text holds something that differs from run to run.
 pub(crate) fn is_fleeting(text: &str) -> bool {
     PATTERNS[0].is_match(text)
 }
 
-/// Whether a value is made anew each time, as far as the names of its field and its form tell.
+/// A value is made anew each time, as far as the names of its field and its form tell.
 pub(crate) fn is_volatile(field: &str, value: &Value) -> bool {
     let names = field.split(['.', '[', ']']).filter(|name| !name.is_empty() && name.parse::<usize>().is_err());
     let path = DottedPath { steps: names.map(|name| PathStep::Member(name.to_owned())).collect() };

@@ -8,16 +8,16 @@ use super::candidate::{CandidateExpectation, SuggestionContext};
 use crate::path::{DottedPath, PathStep};
 use crate::wire::{Catalog, ListKind};
 
-/// How many names a suite may list.
+/// The most names that a suite may list.
 const MOST: usize = 20;
 
-/// How many characters of an entry a suite may hold.
+/// The most characters of an entry that a suite may hold.
 const LONGEST: usize = 400;
 
 /// Expectations where a page of a list differs.
 pub(crate) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<CandidateExpectation> {
     let (was, is) = (items(&context.healthy.message, kind), items(&context.changed.message, kind));
-    let all = offered(context, kind);
+    let all = offered_names(context, kind);
     let named = |item: &Value| item[key(kind)].as_str().map(str::to_owned);
     let mut found = Vec::new();
     let word = kind.word();
@@ -25,7 +25,7 @@ pub(crate) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec
     for one in &was {
         let Some(name) = named(one) else { continue };
         match is.iter().find(|other| named(other).as_ref() == Some(&name)) {
-            None => found.extend(context.pinned(&name.clone().into()).map(|pinned| {
+            None => found.extend(context.pin(&name.clone().into()).map(|pinned| {
                 CandidateExpectation::new(item(json!({"includes": [pinned]})), &*name, format!("leave `{name}` out"))
             })),
             Some(other) => found.extend(entry(context, kind, &ListEntry { name: &name, healthy: one, changed: other })),
@@ -34,7 +34,7 @@ pub(crate) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec
     let unlisted: Vec<String> = is.iter().filter_map(named).filter(|name| !all.contains(name)).collect();
     if !unlisted.is_empty() || is.len() != was.len() || next(context.healthy) != next(context.changed) {
         let could = unlisted.first().map_or("list something else".to_owned(), |name| format!("list `{name}` as well"));
-        let exact: Option<Vec<Value>> = all.iter().map(|name| context.pinned(&name.clone().into())).collect();
+        let exact: Option<Vec<Value>> = all.iter().map(|name| context.pin(&name.clone().into())).collect();
         if let Some(exact) = exact.filter(|exact| !exact.is_empty() && exact.len() <= MOST) {
             found.push(CandidateExpectation::new(item(json!({"exact": exact})), "the whole list", could.clone()));
         }
@@ -79,7 +79,7 @@ fn entry(context: &SuggestionContext<'_>, kind: ListKind, entry: &ListEntry<'_>)
             }
             Some(Value::Array(items)) => json!({"at": at, "each": {"length": items.len()}}),
             Some(value @ Value::Object(_)) => json!({"at": at, "each": {"type": super::confidence::kind(value)}}),
-            Some(value) => match context.pinned(value) {
+            Some(value) => match context.pin(value) {
                 Some(value) => json!({"at": at, "each": {"equals": value}}),
                 None => continue,
             },
@@ -100,9 +100,9 @@ fn part(
 ) -> Option<Map<String, Value>> {
     let way: Vec<&str> = path.steps.iter().map_while(PathStep::name).collect();
     let value = way.iter().try_fold(entry.healthy, |value, name| value.get(*name))?;
-    let value = context.pinned(value).filter(|value| value.to_string().len() <= LONGEST)?;
+    let value = context.pin(value).filter(|value| value.to_string().len() <= LONGEST)?;
     let inner = way.iter().rev().fold(value, |inner, name| json!({ *name: inner }));
-    let mut whole = Map::from_iter([(key(kind).to_owned(), context.pinned(&entry.name.into())?)]);
+    let mut whole = Map::from_iter([(key(kind).to_owned(), context.pin(&entry.name.into())?)]);
     whole.extend(inner.as_object()?.clone());
     Some(whole)
 }
@@ -126,7 +126,7 @@ fn next(answer: &ExchangeAnswer) -> Option<&Value> {
 }
 
 /// The names of everything that the healthy server lists, on all pages.
-fn offered(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<String> {
+fn offered_names(context: &SuggestionContext<'_>, kind: ListKind) -> Vec<String> {
     let listed = raw(context.survivor.catalog, kind);
     listed.into_iter().filter_map(|item| item[key(kind)].as_str().map(str::to_owned)).collect()
 }

@@ -7,6 +7,7 @@
 mod answer;
 mod answer_path;
 mod candidate;
+mod candidates;
 mod confidence;
 mod lists;
 mod notifications;
@@ -32,7 +33,7 @@ pub use self::suite_file::{FileRelation, MISSING_MARK, MissingSuite, head_includ
 pub(crate) struct Survivor<'a> {
     /// The target in which the mutant was injected.
     pub(crate) lane: &'a TargetRecording,
-    /// How many servers the suite has; with several, tests say on which they run.
+    /// The number of servers of the suite; with several, tests say on which they run.
     pub(crate) lane_count: usize,
     /// The offer of the healthy server.
     pub(crate) catalog: &'a Catalog,

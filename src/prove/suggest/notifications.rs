@@ -52,7 +52,7 @@ fn contents(context: &SuggestionContext<'_>, method: &str, one: &Value, other: &
         };
         let is_plain = !value.is_object() && !value.is_array() && value.to_string().len() <= 100 && !is_token(&path);
         let comes_back = confidence(&path, &value, CallEffect::Reads) != Confidence::Volatile;
-        if let Some(value) = context.pinned(&value).filter(|_| is_plain && comes_back) {
+        if let Some(value) = context.pin(&value).filter(|_| is_plain && comes_back) {
             push(json!({"method": method, "each": {"at": at, "equals": value}}));
             push(json!({"method": method, "some": {"at": at, "equals": value}}));
         }

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::super::recording::{RequestKey, TargetRecording};
-use super::answer::{AnswerKind, ExchangeAnswer};
+use super::answer::{ExchangeAnswer, ExchangeAnswerKind};
 use super::answer_path::scalars;
-use super::step::{KnownValue, action, filled, has_secret, whole_word};
+use super::step::{KnownValue, action, fill_names, has_secret, whole_word};
 use crate::fault::MessageExchange;
 use crate::path::DottedPath;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
-/// How many steps may come before the one that matters.
+/// The most steps before the one that matters.
 const MOST: usize = 7;
 
 /// Names that suites give to other things.
@@ -29,7 +29,7 @@ pub(crate) struct Prelude {
     pub(crate) step: Map<String, Value>,
     /// Values that earlier steps find out.
     pub(crate) known: Vec<KnownValue>,
-    /// Whether something that was done before cannot be done again.
+    /// An earlier request cannot be made again.
     pub(crate) is_cut: bool,
 }
 
@@ -52,17 +52,17 @@ struct CapturedValue {
 pub(crate) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &MessageExchange) -> Option<Prelude> {
     let own = action(exchange, lane)?;
     let (kept, is_cut) = before(lane, catalog, exchange);
-    let mut told: Vec<(&MessageExchange, Value)> = kept;
-    told.push((exchange, own));
-    let captures = captures(&told);
-    let last = told.len() - 1;
+    let mut requests: Vec<(&MessageExchange, Value)> = kept;
+    requests.push((exchange, own));
+    let captures = captures(&requests);
+    let last = requests.len() - 1;
     let known = |before: usize| -> Vec<KnownValue> {
         let earlier = captures.iter().filter(|capture| capture.by < before);
         earlier.map(|capture| (capture.name.clone(), capture.value.clone())).collect()
     };
     let mut steps = Vec::new();
-    for (at, (_, action)) in told.iter().enumerate() {
-        let mut step = filled(action, &known(at))?.as_object()?.clone();
+    for (at, (_, action)) in requests.iter().enumerate() {
+        let mut step = fill_names(action, &known(at))?.as_object()?.clone();
         let found: Map<String, Value> = captures
             .iter()
             .filter(|capture| capture.by == at)
@@ -114,12 +114,12 @@ fn before<'a>(
     (kept, is_cut)
 }
 
-/// Whether a client says it without being told to.
+/// Messages that a client sends by itself.
 fn is_by_itself(exchange: &MessageExchange) -> bool {
     matches!(exchange.method(), Some("notifications/cancelled" | "notifications/initialized" | "initialize"))
 }
 
-/// Whether a request may change what the server keeps.
+/// The request may change the data of the server.
 pub(crate) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
     let reads = ["resources/read", "prompts/get", "completion/complete", "ping", "server/discover"];
     match (exchange.tool(), exchange.method()) {
@@ -135,12 +135,12 @@ pub(crate) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
 }
 
 /// The values that earlier answers tell and later requests use.
-fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
+fn captures(requests: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
     let mut captures: Vec<CapturedValue> = Vec::new();
-    for (at, (exchange, _)) in told.iter().enumerate() {
+    for (at, (exchange, _)) in requests.iter().enumerate() {
         for (path, used) in scalars(exchange.params()) {
             let is_known = captures.iter().any(|capture| is_used(&capture.value, &used));
-            if !is_known && let Some(capture) = capture(&told[..at], &path, &used, &captures) {
+            if !is_known && let Some(capture) = capture(&requests[..at], &path, &used, &captures) {
                 captures.push(capture);
             }
         }
@@ -148,25 +148,25 @@ fn captures(told: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
     captures
 }
 
-/// The first earlier answer that tells a value which nobody had said before.
+/// The first earlier answer that tells a value which no earlier message had.
 fn capture(
-    told: &[(&MessageExchange, Value)],
+    requests: &[(&MessageExchange, Value)],
     path: &DottedPath,
     used: &Value,
     known: &[CapturedValue],
 ) -> Option<CapturedValue> {
     let mut said: Vec<Value> = Vec::new();
-    for (by, (exchange, action)) in told.iter().enumerate() {
+    for (by, (exchange, action)) in requests.iter().enumerate() {
         said.extend(scalars(exchange.params()).into_iter().map(|(_, value)| value));
         let Some(answer) = ExchangeAnswer::of(&exchange.sent, &exchange.replies) else { continue };
-        if answer.kind() != AnswerKind::Served || action.get("list").is_some() {
+        if answer.kind() != ExchangeAnswerKind::Served || action.get("list").is_some() {
             continue;
         }
         let tells = |(found, value): &(DottedPath, Value)| {
             let is_alike = value.is_string() || (is_id(found) && is_id(path) && value.is_number());
             is_alike && is_telling(found, value) && is_used(value, used) && !said.contains(value) && !has_secret(value)
         };
-        let mut found: Vec<_> = scalars(&answer.said()).into_iter().filter(tells).collect();
+        let mut found: Vec<_> = scalars(&answer.content()).into_iter().filter(tells).collect();
         found.sort_by_key(|(found, _)| !found.names().any(|name| name == "structuredContent"));
         if let Some((found, value)) = found.into_iter().next() {
             return Some(CapturedValue { by, name: name(&found, known), path: found, value });
@@ -175,13 +175,13 @@ fn capture(
     None
 }
 
-/// Whether a value is what was sent, or a word of it.
+/// The value was sent, or is a word of a value that was sent.
 fn is_used(value: &Value, used: &Value) -> bool {
     let is_word = || Some(whole_word(used.as_str()?, value.as_str()?).is_some());
     value == used || is_word().unwrap_or(false)
 }
 
-/// Whether a value is worth a name: words such as `ok` come up by accident.
+/// A value that deserves a name: words such as `ok` come up by accident.
 fn is_telling(path: &DottedPath, value: &Value) -> bool {
     is_id(path) || value.as_str().is_some_and(|text| text.len() > 1 && text.contains(|c: char| c.is_ascii_digit()))
 }

@@ -33,7 +33,7 @@ pub(crate) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Opti
         return Some(json!({"list": kind.word()}));
     }
     let mut step =
-        written(method, &own).unwrap_or_else(|| object([("request", Some(method.into())), ("params", some(own))]));
+        write_step(method, &own).unwrap_or_else(|| object([("request", Some(method.into())), ("params", some(own))]));
     if let (Some(members), Some(progress)) = (step.as_object_mut(), progress) {
         members.insert("progress".to_owned(), progress);
     }
@@ -41,7 +41,7 @@ pub(crate) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Opti
 }
 
 /// A request for which steps have a word of their own.
-fn written(method: &str, params: &Value) -> Option<Value> {
+fn write_step(method: &str, params: &Value) -> Option<Value> {
     let members = params.as_object()?;
     let only = |names: &[&str]| members.keys().all(|name| names.contains(&name.as_str()));
     let name = || params["name"].as_str().map(Value::from);
@@ -64,15 +64,14 @@ fn written(method: &str, params: &Value) -> Option<Value> {
     }
 }
 
-/// Whether a list was asked for from its beginning, or on with a cursor that the server gave out.
+/// A list was asked for from its beginning, or from a cursor that the server gave out.
 fn is_page(params: &Value, lane: &TargetRecording) -> bool {
     let Some(members) = params.as_object() else { return true };
     match members.get("cursor") {
         None => members.is_empty(),
         Some(cursor) => {
             let gives = |exchange: &MessageExchange| {
-                super::super::recording::answer(exchange)
-                    .is_some_and(|answer| answer["result"].get("nextCursor") == Some(cursor))
+                exchange.answer().is_some_and(|answer| answer["result"].get("nextCursor") == Some(cursor))
             };
             members.len() == 1 && lane.exchanges.iter().any(gives)
         }
@@ -107,7 +106,7 @@ fn raw(bytes: &[u8]) -> Option<Value> {
     (!text.contains(SECRET)).then(|| json!({"send": {"text": text, "answers": id}}))
 }
 
-/// Whether a value holds something that the recording does not know.
+/// The value holds something that the recording does not know.
 pub(crate) fn has_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(SECRET),
@@ -122,16 +121,16 @@ pub(crate) type KnownValue = (String, Value);
 
 /// A recorded value as a suite writes it: with names for what differs from run to run, and no template by accident;
 /// `None` where a suite cannot write it.
-pub(crate) fn filled(value: &Value, known: &[KnownValue]) -> Option<Value> {
+pub(crate) fn fill_names(value: &Value, known: &[KnownValue]) -> Option<Value> {
     if let Some((name, _)) = known.iter().find(|(_, recorded)| recorded == value) {
         return Some(format!("{{{{ {name} }}}}").into());
     }
     match value {
         Value::String(text) => text_filled(text, known).map(Value::from),
-        Value::Array(items) => items.iter().map(|item| filled(item, known)).collect(),
+        Value::Array(items) => items.iter().map(|item| fill_names(item, known)).collect(),
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| {
-                let value = filled(value, known)?;
+                let value = fill_names(value, known)?;
                 (!is_template(name)).then(|| (name.clone(), value))
             });
             members.collect::<Option<Map<_, _>>>().map(Value::Object)
@@ -153,7 +152,7 @@ fn text_filled(text: &str, known: &[KnownValue]) -> Option<String> {
     Some(text)
 }
 
-/// Where a text holds a word that is no part of a longer one.
+/// The place of a word in a text that is no part of a longer one.
 pub(crate) fn whole_word(text: &str, word: &str) -> Option<std::ops::Range<usize>> {
     let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '-' && c != '_');
     let found = text.match_indices(word).map(|(at, _)| at..at + word.len());

@@ -13,10 +13,10 @@ use crate::source::yaml_writer as yaml;
 use crate::source::{parse_duration, visible_line};
 use crate::suite::{Order, RestartPolicy, RunOptions, Suite, builtin_name, normalize_path};
 
-/// How many mutants are named above a test.
+/// The most mutants that are named above a test.
 const NAMED: usize = 6;
 
-/// How every file begins, so that no other is overwritten.
+/// The beginning of every file, so that no other is overwritten.
 pub const MISSING_MARK: &str = "# What no test of ";
 
 /// A suite to be written.
@@ -91,12 +91,12 @@ fn text(proof: &Proof, planned: &SuitePlan, path: &Path, here: &Path) -> String 
         if at > 0 {
             text.push('\n');
         }
-        text += &written(entry, &mut names);
+        text += &write_test(entry, &mut names);
     }
     text
 }
 
-/// Where a file is to be, and the folder from which relative paths begin.
+/// The path of a file, and the folder from which relative paths begin.
 #[derive(Debug, Clone, Copy)]
 pub struct FileRelation<'a> {
     /// The file.
@@ -116,7 +116,7 @@ pub fn head_including(suite: &Suite, name: &str, file: FileRelation<'_>, start_t
     head
 }
 
-fn written(mut entry: SuggestedEntry<'_>, names: &mut BTreeSet<String>) -> String {
+fn write_test(mut entry: SuggestedEntry<'_>, names: &mut BTreeSet<String>) -> String {
     let name = entry.test.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let numbered = (2..).map(|number| format!("{name} ({number})"));
     let name = [name.clone()].into_iter().chain(numbered).find(|name| names.insert(name.clone())).unwrap_or(name);
@@ -179,7 +179,7 @@ fn add<'a>(entry: SuggestedEntry<'a>, entries: &mut Vec<SuggestedEntry<'a>>) {
         }
     }
     let name = |test: &Map<String, Value>| test.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let shared = shared(&name(&known.test), &name(&entry.test));
+    let shared = shared_name(&name(&known.test), &name(&entry.test));
     known.test.insert("name".to_owned(), shared.into());
     known.notes.extend(entry.notes.into_iter().filter(|note| !known.notes.contains(note)).collect::<Vec<_>>());
     if !known.kills.iter().any(|mutant| mutant.id == entry.kills[0].id) {
@@ -207,7 +207,7 @@ fn last_expect(test: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
 }
 
 /// The common part of two names: all of it, or the part before the subject of each.
-fn shared(one: &str, other: &str) -> String {
+fn shared_name(one: &str, other: &str) -> String {
     let what = one.rfind(": ").map_or(one, |at| &one[..at]);
     if one != other && other.starts_with(what) { what.to_owned() } else { one.to_owned() }
 }
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn what_names_share() {
-        let check = |one: &str, other: &str, expected: &str| assert_eq!(shared(one, other), expected);
+        let check = |one: &str, other: &str, expected: &str| assert_eq!(shared_name(one, other), expected);
         check("get_user id=u1: name", "get_user id=u1: email", "get_user id=u1");
         check("list of tools: add, title", "list of tools: add, x", "list of tools");
         check("get_user id=u1", "get_user id=u1: email", "get_user id=u1");

@@ -3,17 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use super::Survivor;
-use super::answer::{AnswerKind, ExchangeAnswer, ExpectationChecker, elsewhere};
-use super::candidate::{CandidateExpectation, SuggestionContext, candidates};
+use super::answer::{ExchangeAnswer, ExchangeAnswerKind, ExpectationChecker, elsewhere};
+use super::candidate::{CandidateExpectation, SuggestionContext};
+use super::candidates::candidates;
 use super::lists;
 use super::prelude::{Prelude, may_write, prelude};
-use crate::fault::{MessageExchange, ReplyContent, ServerReply};
+use crate::fault::{MessageExchange, ServerReply};
 use crate::source::template::is_template;
 use crate::source::visible_line;
 use crate::source::yaml_writer as yaml;
 use crate::wire::ListKind;
 
-/// How long the name of a test may be.
+/// The most characters in the name of a test.
 const LONGEST_NAME: usize = 70;
 
 /// A test that a suite should have.
@@ -31,7 +32,7 @@ pub(crate) struct SuggestedTest {
 pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let exchange = survivor.exchange;
     match exchange.method() {
-        Some("notifications/cancelled") => return cancelled(survivor),
+        Some("notifications/cancelled") => return suggest_for_cancelled(survivor),
         Some("initialize") => return None,
         // Before there was such a thing it is only asked to find out.
         Some("server/discover") if exchange.owner.is_empty() && *survivor.lane.revision < *"2026" => return None,
@@ -95,9 +96,9 @@ fn telling(context: &SuggestionContext<'_>, prelude: &Prelude) -> Option<Candida
 fn expectations(context: &SuggestionContext<'_>, candidate: CandidateExpectation) -> Value {
     let looks_inside = ["at", "text", "readable_error"].iter().any(|key| candidate.item.get(key).is_some());
     let kind = match context.healthy.kind() {
-        AnswerKind::Served => Some(false),
-        AnswerKind::Failed => Some(true),
-        AnswerKind::Refused | AnswerKind::Odd => None,
+        ExchangeAnswerKind::Served => Some(false),
+        ExchangeAnswerKind::Failed => Some(true),
+        ExchangeAnswerKind::Refused | ExchangeAnswerKind::Odd => None,
     };
     let before = kind.filter(|_| looks_inside && context.is_call()).map(|kind| json!({"is_error": kind}));
     before.into_iter().chain([candidate.item]).collect::<Vec<_>>().into()
@@ -105,7 +106,7 @@ fn expectations(context: &SuggestionContext<'_>, candidate: CandidateExpectation
 
 fn test(survivor: &Survivor<'_>, prelude: &Prelude, name: &str, expect: Value) -> Value {
     let server = (survivor.lane_count > 1).then(|| Value::from(survivor.lane.server.as_str()));
-    let mut test = Map::from_iter([("name".to_owned(), Value::from(named(name)))]);
+    let mut test = Map::from_iter([("name".to_owned(), Value::from(short_name(name)))]);
     test.extend(server.map(|server| ("server".to_owned(), server)));
     let mut step = prelude.step.clone();
     step.insert("expect".to_owned(), expect);
@@ -119,7 +120,7 @@ fn test(survivor: &Survivor<'_>, prelude: &Prelude, name: &str, expect: Value) -
 }
 
 /// A name that is one line, not too long, and no template.
-fn named(name: &str) -> String {
+fn short_name(name: &str) -> String {
     let name = visible_line(name).into_owned();
     let mut name: String = name.chars().take(LONGEST_NAME).collect();
     while is_template(&name) {
@@ -153,7 +154,7 @@ fn title(exchange: &MessageExchange) -> String {
     }
 }
 
-/// Who could do wrong.
+/// The subject of the sentence about the fault.
 fn subject(exchange: &MessageExchange) -> String {
     let params = exchange.params();
     let text = |name: &str| params[name].as_str().unwrap_or_default();
@@ -169,7 +170,7 @@ fn subject(exchange: &MessageExchange) -> String {
 }
 
 /// A request that is taken back must stay without an answer.
-fn cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+fn suggest_for_cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let (lane, notice) = (survivor.lane, survivor.exchange);
     let id = notice.params().get("requestId")?;
     let is_meant = |other: &&MessageExchange| {
@@ -178,15 +179,11 @@ fn cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     };
     let request = lane.exchanges.iter().rfind(is_meant)?;
     let mut prelude = prelude(lane, survivor.catalog, request)?;
+    let is_progress =
+        |reply: &&ServerReply| reply.message().is_some_and(|message| message["method"] == "notifications/progress");
     let strays = |replies: &[ServerReply]| -> (usize, usize) {
-        let count = |is: &dyn Fn(&Value) -> bool| {
-            replies
-                .iter()
-                .filter(|reply| matches!(&reply.content, ReplyContent::Message(message) if is(message)))
-                .count()
-        };
-        let progress = count(&|message| message["method"] == "notifications/progress");
-        (count(&|message| message.get("method").is_none() && message.get("id") == Some(id)), progress)
+        let answers = replies.iter().filter_map(ServerReply::response).filter(|message| message.get("id") == Some(id));
+        (answers.count(), replies.iter().filter(is_progress).count())
     };
     let (was, is) = (strays(&notice.replies), strays(survivor.changed));
     let (expected, about, could) = if was.0 == 0 && is.0 > 0 {
@@ -197,10 +194,7 @@ fn cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     } else {
         return None;
     };
-    let reports = request
-        .replies
-        .iter()
-        .any(|reply| matches!(&reply.content, ReplyContent::Message(message) if message["method"] == "notifications/progress"));
+    let reports = request.replies.iter().any(|reply| is_progress(&reply));
     let is_asked_for = prelude.step.remove("progress").is_some();
     let when = if reports && is_asked_for { json!({"progress": 1}) } else { json!({"after": WAIT}) };
     prelude.step.insert("cancel".to_owned(), when);
@@ -209,7 +203,7 @@ fn cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     Some(SuggestedTest { could: format!("{} could {could}", subject(request)), value, notes: notes(&prelude, None) })
 }
 
-/// When a request is taken back of whose progress nothing is told.
+/// The time after which a request without progress is cancelled.
 const WAIT: &str = "50ms";
 
 impl SuggestedTest {

@@ -4,20 +4,20 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::answer::AnswerKind;
+use super::answer::ExchangeAnswerKind;
 use super::answer_path::{Difference, differences, scalars, short};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::confidence::{CallEffect, Confidence, confidence, is_fleeting, kind, likenesses};
 use super::prelude::may_write;
 use crate::path::{DottedPath, PathStep, json_of_text};
 
-/// How long a text may be to stand in a suite as a whole.
+/// The most characters of a text that stands in a suite as a whole.
 const SHORT: usize = 60;
 
 /// The mistake of a server that changes a value.
 const DIFFERENTLY: &str = "answer with another";
 
-/// How good an expectation is: what is firm is better than what may depend on the state, telling better than vague.
+/// The order of expectations: firm before state-dependent, precise before vague.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Preference {
     Exact,
@@ -28,11 +28,11 @@ enum Preference {
 
 /// Expectations where two answers differ.
 pub(crate) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
-    if context.healthy.kind() == AnswerKind::Odd {
+    if context.healthy.kind() == ExchangeAnswerKind::Odd {
         return Vec::new();
     }
     let mut found: Vec<(Preference, usize, CandidateExpectation)> = Vec::new();
-    for difference in differences(&context.healthy.said(), &context.changed.said()) {
+    for difference in differences(&context.healthy.content(), &context.changed.content()) {
         let rank = rank(&difference.path);
         found.extend(at(context, &difference).into_iter().map(|(preference, candidate)| (preference, rank, candidate)));
     }
@@ -115,18 +115,18 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
     }
 }
 
-/// Whether it is the list of blocks, whose length no state changes.
+/// The list of blocks, whose length no state changes.
 fn is_content(path: &DottedPath) -> bool {
     path.to_string() == "result.content"
 }
 
-/// Whether matchers say how much of something there is.
+/// Matchers that expect a number of items or characters.
 fn counts(matchers: &Value) -> bool {
     matchers.get("length").is_some_and(Value::is_number)
 }
 
 fn confidence_at(context: &SuggestionContext<'_>, path: &DottedPath, value: &Value) -> Confidence {
-    let is_like = |other: &super::answer::ExchangeAnswer| path.find(&other.said()).as_ref() == Some(value);
+    let is_like = |other: &super::answer::ExchangeAnswer| path.find(&other.content()).as_ref() == Some(value);
     if !context.others.iter().all(is_like) {
         return Confidence::Volatile;
     }
@@ -145,7 +145,7 @@ fn confidence_at(context: &SuggestionContext<'_>, path: &DottedPath, value: &Val
     inside.map(|(path, value)| confidence(&path, &value, effect)).max().unwrap_or(Confidence::High)
 }
 
-/// Whether it is the text of a block, which `text:` looks at.
+/// The text of a block, which `text:` looks at.
 fn is_block_text(path: &DottedPath) -> bool {
     let [PathStep::Member(result), PathStep::Member(list), PathStep::Index(_), rest @ ..] = path.steps.as_slice()
     else {
@@ -194,11 +194,11 @@ fn texts(
     found
 }
 
-/// Matchers of a text that hold for one and not for the other, as far as can be told.
+/// Matchers of a text that hold for one and not for the other, as far as is known.
 pub(crate) fn text_matchers(context: &SuggestionContext<'_>, one: &str, other: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut push = |matcher: &str, value: Value| {
-        found.extend(context.pinned(&value).map(|value| json!({ matcher: value })));
+        found.extend(context.pin(&value).map(|value| json!({ matcher: value })));
     };
     let is_short = one.chars().count() <= SHORT && !one.contains('\n');
     if is_short && !one.trim().is_empty() && !is_fleeting(one) {
@@ -258,7 +258,7 @@ fn whole_words(text: &str, part: Range<usize>, middle: usize) -> &str {
 
 /// Matchers that say what a value is.
 fn exact(context: &SuggestionContext<'_>, value: &Value, other: &Value) -> Vec<Value> {
-    let equals = || context.pinned(value).map(|value| json!({"equals": value})).into_iter().collect();
+    let equals = || context.pin(value).map(|value| json!({"equals": value})).into_iter().collect();
     match value {
         Value::String(text) => match other.as_str() {
             Some(other) => text_matchers(context, text, other),
@@ -285,10 +285,10 @@ fn elements(context: &SuggestionContext<'_>, items: &[Value], other: &Value) -> 
                 let path = DottedPath { steps: vec![PathStep::Member((*name).clone())] };
                 value.is_string() && is_short(value) && confidence_at(context, &path, value) == Confidence::High
             });
-            let pinned = named.and_then(|(name, value)| Some((name, context.pinned(value)?)));
+            let pinned = named.and_then(|(name, value)| Some((name, context.pin(value)?)));
             found.extend(pinned.map(|(name, value)| json!({"some": {"includes": { name: value }}})));
         } else if is_short(item) && !item.is_array() {
-            found.extend(context.pinned(item).map(|item| json!({"contains": item})));
+            found.extend(context.pin(item).map(|item| json!({"contains": item})));
         }
     }
     if other.is_array() {

@@ -71,7 +71,7 @@ fn catalog() -> Catalog {
     Catalog { tools: tools.into_iter().map(Tool::new).collect(), ..Catalog::default() }
 }
 
-/// What is to be tried.
+/// The change to try.
 struct Trial {
     lane: TargetRecording,
     lane_count: usize,
@@ -91,7 +91,7 @@ impl Trial {
         Self { lane, lane_count: 1, variant: "TOOL-WRONG-RESULT" }
     }
 
-    /// What is learned of a change to the last exchange; it can be loaded.
+    /// The test that is suggested for a change to the last exchange; it can be loaded.
     fn learned(&self, change: &dyn Fn(&mut Vec<ServerReply>)) -> Option<Missing> {
         let exchange = self.lane.exchanges.last().unwrap();
         let mut changed = exchange.replies.clone();

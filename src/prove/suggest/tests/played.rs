@@ -7,7 +7,7 @@ use super::written::proof;
 use super::*;
 use crate::event::{Event, MutantResult, Outcome, Proof, SubjectKind, Verdict};
 use crate::prove::baseline_run::check_baseline;
-use crate::prove::freeze::frozen;
+use crate::prove::freeze::freeze;
 use crate::prove::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use crate::prove::run::{EventCapture, PlanRunner, paused_runtime};
 use crate::prove::verdict::judge_run;
@@ -169,7 +169,7 @@ fn recorded(plan: &Plan) -> RunRecording {
     writing.recorder.finish()
 }
 
-/// Where a change by hand changes something.
+/// The exchanges that a change by hand changes.
 fn changes(recording: &RunRecording, hand: &Hand) -> MutatedReplies {
     let mut changes = MutatedReplies::new();
     for (name, lane) in &recording.lanes {
@@ -184,9 +184,9 @@ fn changes(recording: &RunRecording, hand: &Hand) -> MutatedReplies {
     changes
 }
 
-/// What becomes of each change, and the cases that noticed it.
+/// The verdict on each change, and the cases that noticed it.
 fn verdicts(plan: &Plan, recording: &RunRecording) -> Vec<(Verdict, BTreeSet<String>)> {
-    let plan = frozen(plan, recording);
+    let plan = freeze(plan, recording);
     let indexed = Arc::new(IndexedRecording::new(recording.clone(), Redactor::default()));
     let (options, registry) = (options(), Registry::builtin());
     let rerun = |changes: MutatedReplies| {
@@ -204,7 +204,7 @@ fn verdicts(plan: &Plan, recording: &RunRecording) -> Vec<(Verdict, BTreeSet<Str
     judged.collect()
 }
 
-/// What is learned of each change.
+/// The tests that are suggested for each change.
 fn suggestions(recording: &RunRecording) -> Vec<(&'static str, Missing)> {
     let mut suggestions = Vec::new();
     for hand in &HANDS {
