@@ -277,6 +277,8 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(ResponseHead, usize)>, HttpFailure
     let length = match config.parse_response(&mut response, bytes) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
+        // The message quotes the whole first line.
+        Err(_) if bytes.starts_with(b"HTTP/") && !bytes.contains(&b'\n') => return Ok(None),
         Err(error) => return Err(HttpFailure::NotHttp(not_http(bytes, error))),
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
