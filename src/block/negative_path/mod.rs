@@ -15,9 +15,10 @@ use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::witness::called_tool;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
-use crate::source::grammar::{Key, Object, Shape, key};
-use crate::source::{Node, Span};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, Test, ToolSelection, selected_tools};
+use crate::source::grammar::{Key, Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Node, choice, settings};
+use crate::suite::{BlockReader, SuiteSettings, Test, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key("negative_path", FLAG_OR_KEYS, "Derives calls that must be refused from the tools' schemas."),
@@ -35,30 +36,20 @@ pub(crate) static TEST_KEYS: &[Key] = &[key(
 )];
 
 /// `true` is the block with its defaults.
-const FLAG_OR_KEYS: Shape = Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]);
+const FLAG_OR_KEYS: Shape = Shape::Either(&[Shape::Flag, NegativePath::SHAPE]);
 
-static KEYS: Object = Object {
-    name: "negative_path",
-    doc: "Calls that the server must refuse; a refusal counts only if the server serves a valid call of the same tool.",
-    keys: &[&[
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
-        key(
-            "checks",
-            Shape::Set(&Shape::Choice(&[
-                "unknown_tool",
-                "unknown_method",
-                "missing_required",
-                "wrong_type",
-                "out_of_range",
-                "extra_property",
-                "malformed_envelope",
-            ])),
-            "The checks; all by default, and in a test all except `unknown_method` and `malformed_envelope`, which apply \
-             to the whole server.",
-        ),
-        key("cases", Shape::Whole, "The largest number of calls of each tool, some of each kind.").default("24"),
-    ]],
-};
+settings! {
+    /// Calls that the server must refuse; a refusal counts only if the server serves a valid call of the same tool.
+    struct NegativePath as "negative_path", at span {
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+        /// The checks; all by default, and in a test all except `unknown_method` and `malformed_envelope`, which apply to
+        /// the whole server.
+        checks: BTreeSet<NegativeCheck>,
+        /// The largest number of calls of each tool, some of each kind.
+        cases: usize => default("24"),
+    }
+}
 
 /// The checks that are about a tool.
 const OF_TOOLS: [NegativeCheck; 5] = [
@@ -69,39 +60,24 @@ const OF_TOOLS: [NegativeCheck; 5] = [
     NegativeCheck::ExtraProperty,
 ];
 
-/// The checks that are about the server as a whole.
-const OF_SERVER: [NegativeCheck; 2] = [NegativeCheck::UnknownMethod, NegativeCheck::MalformedEnvelope];
-
-/// Which refusals to derive.
-#[derive(Debug, Clone)]
-struct NegativePath {
-    /// Where it is written.
-    span: Span,
-    /// Which tools.
-    tools: ToolSelection,
-    /// Which checks.
-    checks: BTreeSet<NegativeCheck>,
-    /// How many calls of each tool at most.
-    cases: usize,
-}
-
-/// One kind of call that must be refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum NegativeCheck {
-    /// A tool that does not exist.
-    UnknownTool,
-    /// A method that does not exist.
-    UnknownMethod,
-    /// A call without a required argument.
-    MissingRequired,
-    /// A call with an argument of a wrong type.
-    WrongType,
-    /// A call with an argument out of its range.
-    OutOfRange,
-    /// A call with an argument that the schema forbids.
-    ExtraProperty,
-    /// A message that is no JSON-RPC.
-    MalformedEnvelope,
+choice! {
+    /// One kind of call that must be refused.
+    enum NegativeCheck {
+        /// A tool that does not exist.
+        UnknownTool = "unknown_tool",
+        /// A method that does not exist.
+        UnknownMethod = "unknown_method",
+        /// A call without a required argument.
+        MissingRequired = "missing_required",
+        /// A call with an argument of a wrong type.
+        WrongType = "wrong_type",
+        /// A call with an argument out of its range.
+        OutOfRange = "out_of_range",
+        /// A call with an argument that the schema forbids.
+        ExtraProperty = "extra_property",
+        /// A message that is no JSON-RPC.
+        MalformedEnvelope = "malformed_envelope",
+    }
 }
 
 impl NegativeCheck {
@@ -116,20 +92,6 @@ impl NegativeCheck {
             Self::OutOfRange => &["SCHEMA-CONSTRAINT-NOT-ENFORCED", "TOOL-ERROR-AS-SUCCESS"],
             Self::MalformedEnvelope => &["PROTO-MALFORMED-ENVELOPE", "PROTO-BAD-INPUT-FATAL"],
         }
-    }
-
-    /// The check of that name.
-    fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "unknown_tool" => Self::UnknownTool,
-            "unknown_method" => Self::UnknownMethod,
-            "missing_required" => Self::MissingRequired,
-            "wrong_type" => Self::WrongType,
-            "out_of_range" => Self::OutOfRange,
-            "extra_property" => Self::ExtraProperty,
-            "malformed_envelope" => Self::MalformedEnvelope,
-            _ => return None,
-        })
     }
 
     /// Whether it calls the tools of a server, and not only what no server has.
@@ -149,23 +111,19 @@ struct NegativeTest {
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let checks = OF_TOOLS.into_iter().chain(OF_SERVER).collect();
-    Some(Arc::new(settings(node, checks)))
+    Some(Arc::new(read_settings(node, NegativeCheck::ALL.into())?))
 }
 
 /// Checks that are about the server as a whole are made only if the test says so.
 fn read_in_test(node: &Node, test: &Arc<Test>, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let settings = settings(node, OF_TOOLS.into());
+    let settings = read_settings(node, OF_TOOLS.into())?;
     Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
 }
 
-fn settings(node: &Node, default: BTreeSet<NegativeCheck>) -> NegativePath {
-    let checks = match node.get("checks") {
-        None => default,
-        Some(list) => list.items().iter().filter_map(|item| NegativeCheck::parse(item.text()?)).collect(),
-    };
-    let cases = KEYS.whole(node, "cases").map_or(0, |cases| usize::try_from(cases).unwrap_or(usize::MAX));
-    NegativePath { span: node.span, tools: selected_tools(node, "tools"), checks, cases }
+/// Reads the settings; `default` are the checks if none are named.
+fn read_settings(node: &Node, default: BTreeSet<NegativeCheck>) -> Option<NegativePath> {
+    let settings = NegativePath::read(node)?;
+    Some(if settings.checks.is_empty() { NegativePath { checks: default, ..settings } } else { settings })
 }
 
 impl SuiteSettings for NegativePath {}

@@ -9,14 +9,15 @@ use super::Kind;
 use crate::plan::generated::OUTPUT_SCHEMA_JUDGES;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
-use crate::source::Node;
-use crate::source::grammar::{Object, Shape, key};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Node, settings};
+use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "output_schema",
-        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        Shape::Either(&[Shape::Flag, OutputSchema::SHAPE]),
         "Checks structured content against the tools' declared schemas.",
     ),
     probes: &["output-schema"],
@@ -25,19 +26,16 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "output_schema",
-    doc: "Checks structured content against the tools' declared schemas.",
-    keys: &[&[key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`.")]],
-};
-
-#[derive(Debug)]
-struct OutputSchema {
-    tools: ToolSelection,
+settings! {
+    /// Checks structured content against the tools' declared schemas.
+    struct OutputSchema as "output_schema" {
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+    }
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(OutputSchema { tools: selected_tools(node, "tools") }))
+    Some(Arc::new(OutputSchema::read(node)?))
 }
 
 impl SuiteSettings for OutputSchema {}

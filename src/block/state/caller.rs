@@ -102,7 +102,7 @@ impl CanaryCaller {
             name: tool.name.clone(),
             declares_reading: tool.raw["annotations"]["readOnlyHint"] == true,
             only_reads: tool.only_reads(),
-            is_shared: settings.shared.selects(&tool.name),
+            is_shared: settings.is_shared(&tool.name),
             arguments: filled_arguments(context, tool)?,
             safe_arguments: safe_arguments(tool, server_folder(suite, context.server_name)).ok(),
         })

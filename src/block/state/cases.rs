@@ -27,7 +27,7 @@ pub(crate) fn cases(
 ) -> Vec<Case> {
     let unknown = |tools: &ToolSelection| planner.unknown_tools(template, tools, offer.catalog);
     let mut cases = unknown(&settings.tools);
-    cases.extend(unknown(&shared_tools(&settings.shared)));
+    cases.extend(settings.shared.iter().flat_map(|shared| unknown(&shared_tools(shared))));
     let case = |name: &str, judges: &str, body: Body| {
         let mut case = planner.case(&format!("{}: {name}", template.name), None, settings.span, body);
         case.probes.clone_from(&template.probes);

@@ -33,16 +33,15 @@ use super::Kind;
 use crate::check::visit::ShownText;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Node, Span, Value};
-use crate::suite::{
-    BlockReader, Server, Suite, SuiteSettings, TOOLS, Target, ToolSelection, selected_tools, texts, tool_selection,
-};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Node, Span, choice, settings};
+use crate::suite::{BlockReader, Server, Suite, SuiteSettings, Target, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "state",
-        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        Shape::Either(&[Shape::Flag, StateSettings::SHAPE]),
         "Writes texts in one session or run, and looks for them in another one.",
     ),
     probes: &["test-isolation"],
@@ -51,86 +50,50 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "state",
-    doc: "Texts that one session or run writes and another one must not see; `state: true` looks at sessions, and warns of \
-          data that may be shared by design.",
-    keys: &[&[
-        key(
-            "isolation",
-            Shape::Set(&Shape::Choice(&["sessions", "runs", "users"])),
-            "The isolation that the server promises: a text of one session that another session shows, a text of one run \
-             that the next run shows, or a text of one of the server's `users` that another one is shown, is a failure. By \
-             default sessions are looked at, unless `residue` or `store` is written, and data that a tool stores is a \
-             warning, since a server may share it by design.",
-        ),
-        key(
-            "shared",
-            TOOLS,
-            "Tools and resources whose data is meant to be shared: others may see what these tools write, and these tools \
-             and resources may show what others wrote. Names and URIs, and patterns such as `publish_*` and `notes://*`.",
-        ),
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
-        key(
-            "residue",
-            Shape::Flag,
-            "Whether calls that the server refuses, or that are cancelled, must leave everything as it was that its reading \
-             tools and resources show. It takes tools that may be called although they change data.",
-        )
-        .default("false"),
-        key(
-            "store",
-            Shape::NonEmpty(&Shape::Text),
-            "The file in which the server keeps its data, in the folder of the suite: between two runs it gets a broken line, \
-             then a line that is cut off. The server must show the other records, or an error; afterwards the file is as it \
-             was before. It takes `scratch: true`.",
-        ),
-        key("time", Shape::Timeout, "The time for each kind of isolation.").default("60s"),
-    ]],
-};
-
-/// The texts to look for, and the tools to look with.
-#[derive(Debug, Clone)]
-struct StateSettings {
-    span: Span,
-    /// The kinds that are looked at.
-    isolation: BTreeSet<IsolationKind>,
-    /// The kinds that the suite names, so that the server promises them.
-    promised: BTreeSet<IsolationKind>,
-    /// Where `users` is written under `isolation`.
-    users: Option<Span>,
-    shared: ToolSelection,
-    tools: ToolSelection,
-    /// Whether calls that end without effect are made.
-    residue: bool,
-    /// The server's data file, unfilled.
-    store: Option<Node>,
-    time: Duration,
+settings! {
+    /// Texts that one session or run writes and another one must not see; `state: true` looks at sessions, and warns of
+    /// data that may be shared by design.
+    struct StateSettings as "state", at span {
+        /// The isolation that the server promises: a text of one session that another session shows, a text of one run
+        /// that the next run shows, or a text of one of the server's `users` that another one is shown, is a failure. By
+        /// default sessions are looked at, unless `residue` or `store` is written, and data that a tool stores is a
+        /// warning, since a server may share it by design.
+        isolation: BTreeSet<IsolationKind>,
+        /// Tools and resources whose data is meant to be shared: others may see what these tools write, and these tools
+        /// and resources may show what others wrote. Names and URIs, and patterns such as `publish_*` and `notes://*`.
+        shared: Option<ToolSelection>,
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+        /// Whether calls that the server refuses, or that are cancelled, must leave everything as it was that its reading
+        /// tools and resources show. It takes tools that may be called although they change data.
+        residue: bool => default("false"),
+        /// The file in which the server keeps its data, in the folder of the suite: between two runs it gets a broken line,
+        /// then a line that is cut off. The server must show the other records, or an error; afterwards the file is as it
+        /// was before. It takes `scratch: true`.
+        store: Option<Node> => shape(Shape::NonEmpty(&Shape::Text)),
+        /// The time for each kind of isolation.
+        time: Duration => default("60s"),
+    } with {
+        /// The kinds that the suite names, so that the server promises them.
+        promised: BTreeSet<IsolationKind>,
+        /// The place of `users` under `isolation`.
+        users: Option<Span>,
+    }
 }
 
-/// Two places that must not see one another's data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum IsolationKind {
-    /// Two sessions of one server, or two of its processes where a process has one session.
-    Sessions,
-    /// A server, and the one that is started after its end.
-    Runs,
-    /// Two users of one server over HTTP.
-    Users,
+choice! {
+    /// Two places that must not see one another's data.
+    enum IsolationKind {
+        /// Two sessions of one server, or two of its processes where a process has one session.
+        Sessions = "sessions",
+        /// A server, and the one that is started after its end.
+        Runs = "runs",
+        /// Two users of one server over HTTP.
+        Users = "users",
+    }
 }
 
 impl IsolationKind {
-    const ALL: [Self; 3] = [Self::Sessions, Self::Runs, Self::Users];
-
-    /// The word in suites and in names of cases.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Sessions => "sessions",
-            Self::Runs => "runs",
-            Self::Users => "users",
-        }
-    }
-
     /// The variant that its case judges.
     fn judges(self) -> &'static str {
         match self {
@@ -141,32 +104,20 @@ impl IsolationKind {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    if !matches!(node.value, Value::Bool(true) | Value::Map(_)) {
-        return None;
-    }
-    let written = texts(node.get("isolation"));
-    let is_written = |isolation: &IsolationKind| written.iter().any(|word| word.value == isolation.as_str());
-    let promised: BTreeSet<IsolationKind> = IsolationKind::ALL.into_iter().filter(is_written).collect();
-    let residue = node.get("residue").is_some_and(|written| written.value == Value::Bool(true));
-    let store = node.get("store");
-    let outside = store.and_then(Node::located_text).filter(|path| !stays_in_folder(&path.value));
+    let mut settings = StateSettings::read(node)?;
+    let outside = settings.store.as_ref().and_then(Node::located_text).filter(|path| !stays_in_folder(&path.value));
     if let Some(path) = outside {
         let message = format!("`{}` is not in the folder of the suite", path.value);
         let help = "write a path from the folder of the suite, without `..`, and let the server keep its data there";
         reader.report(Diagnostic::error("bad-name", message, path.span).with_help(help.to_owned()));
     }
-    let looks_by_default = promised.is_empty() && !residue && store.is_none();
-    Some(Arc::new(StateSettings {
-        span: node.span,
-        isolation: if looks_by_default { [IsolationKind::Sessions].into() } else { promised.clone() },
-        promised,
-        users: written.iter().find(|word| word.value == IsolationKind::Users.as_str()).map(|word| word.span),
-        shared: tool_selection(node.get("shared")),
-        tools: selected_tools(node, "tools"),
-        residue,
-        store: store.cloned(),
-        time: KEYS.duration(node, "time").unwrap_or_default(),
-    }))
+    let mut words = node.get("isolation").map(Node::items).unwrap_or_default().iter();
+    settings.users = words.find(|word| word.text() == Some(IsolationKind::Users.as_str())).map(|word| word.span);
+    settings.promised.clone_from(&settings.isolation);
+    if settings.promised.is_empty() && !settings.residue && settings.store.is_none() {
+        settings.isolation = [IsolationKind::Sessions].into();
+    }
+    Some(Arc::new(settings))
 }
 
 impl SuiteSettings for StateSettings {
@@ -204,6 +155,11 @@ const SUBSCRIPTIONS: &str = "STATE-SUBSCRIPTION-LEAK";
 const STORE: &str = "STATE-CORRUPT-STORE";
 
 impl StateSettings {
+    /// Returns true if the data of a tool or resource is meant to be shared.
+    fn is_shared(&self, subject: &str) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.selects(subject))
+    }
+
     /// Whether the suite says that the server keeps these apart.
     fn promises(&self, isolation: IsolationKind) -> bool {
         self.promised.contains(&isolation)
@@ -212,7 +168,7 @@ impl StateSettings {
     /// Whether a tool or resource may show what others wrote.
     fn shares(&self, shown: &ShownText) -> bool {
         let uri = shown.request.as_ref().and_then(|request| request.params["uri"].as_str());
-        shown.tool.as_deref().or(uri).is_some_and(|subject| self.shared.selects(subject))
+        shown.tool.as_deref().or(uri).is_some_and(|subject| self.is_shared(subject))
     }
 }
 

@@ -207,7 +207,7 @@ impl SubscriptionStudy<'_, '_> {
         let result = listed.map(|shown| shown.result()).unwrap_or_default();
         let resources = result["resources"].as_array().into_iter().flatten();
         let mut uris: Vec<String> = resources.filter_map(|item| item["uri"].as_str().map(str::to_owned)).collect();
-        uris.retain(|uri| !self.settings.shared.selects(uri));
+        uris.retain(|uri| !self.settings.is_shared(uri));
         uris.sort_by_key(|uri| self.canaries.find(uri).is_empty());
         uris.truncate(MOST_RESOURCES);
         uris
@@ -303,7 +303,7 @@ impl SubscriptionStudy<'_, '_> {
                 }
                 self.seen.witness = Some(call);
                 sleep(UPDATE_TIMEOUT).await;
-                let is_private = |update: &SeenUpdate| !self.settings.shared.selects(&update.uri);
+                let is_private = |update: &SeenUpdate| !self.settings.is_shared(&update.uri);
                 self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).find(is_private));
                 return;
             }
