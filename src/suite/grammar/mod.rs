@@ -36,7 +36,7 @@ pub static SUITE_KEYS: &[Key] = &[
         "The servers under test by name; every test runs once on each unless it names one.",
     )
     .choice("servers"),
-    key("run_options", RunOptions::SHAPE, "How the cases are run."),
+    key("run_options", RunOptions::SHAPE, "The options of a run."),
     key(
         "answers",
         Answers::SHAPE,
