@@ -10,7 +10,7 @@ use crate::session::{CallFailure, FailureReason};
 pub(crate) enum CheckEnd {
     /// A request got no answer that can be read: the server is at fault.
     Unanswered(Box<CallFailure>),
-    /// The server is at fault in another way.
+    /// The server is at fault in another way; findings that break no MUST are warnings.
     Failed(Vec<Finding>),
     /// The time or the calls of the check are spent.
     Spent(Reason),
@@ -40,6 +40,15 @@ impl CheckEnd {
         Self::Skipped(Reason::NotApplicable(why.into()))
     }
 
+    /// The end that a server is which exits by itself, or a step that it does not serve as it must.
+    pub(crate) fn failed(found: Finding) -> Self {
+        Self::Failed(vec![found])
+    }
+
+    pub(crate) fn unavailable(found: Finding) -> Self {
+        Self::Unavailable(Box::new(found))
+    }
+
     /// The result of the check.
     pub(crate) fn into_result(self) -> CheckResult {
         match self {
@@ -47,7 +56,7 @@ impl CheckEnd {
                 frames: failure.frame.into_iter().collect(),
                 ..CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
             },
-            Self::Failed(findings) => CheckResult::found(Outcome::Failed, findings),
+            Self::Failed(findings) => CheckResult::found(outcome_of(&findings), findings),
             Self::Spent(why) | Self::Inconclusive(why) => CheckResult::because(Outcome::Inconclusive, why),
             Self::Skipped(why) => CheckResult::because(Outcome::Skipped, why),
             Self::Unavailable(found) => CheckResult::unavailable(*found),
@@ -98,6 +107,23 @@ mod tests {
             let spent = || CheckEnd::inconclusive("no time");
             let end = CheckEnd::of(failure(reason.clone()), Duration::from_secs(left), spent);
             assert_eq!(end.into_result().outcome, outcome, "{reason:?} with {left} s left");
+        }
+    }
+
+    #[test]
+    fn every_end_has_its_outcome() {
+        let found = |level| Finding { level, ..Finding::new("leak", "it leaks") };
+        let (must, should) = (found(RequirementLevel::Must), found(RequirementLevel::Should));
+        for (end, outcome) in [
+            (CheckEnd::failed(must.clone()), Outcome::Failed),
+            (CheckEnd::failed(should.clone()), Outcome::Warned),
+            (CheckEnd::Failed(vec![should, must.clone()]), Outcome::Failed),
+            (CheckEnd::inconclusive("unclear"), Outcome::Inconclusive),
+            (CheckEnd::not_applicable("no tool"), Outcome::Skipped),
+            (CheckEnd::unavailable(must), Outcome::Errored),
+        ] {
+            let text = format!("{end:?}");
+            assert_eq!(end.into_result().outcome, outcome, "{text}");
         }
     }
 

@@ -18,16 +18,28 @@ pub(crate) struct CheckLimits {
     max_calls: usize,
     made: Arc<AtomicUsize>,
     advice: &'static str,
+    budget_advice: &'static str,
 }
 
 impl CheckLimits {
     /// Limits of time only. `advice` says what a user can do about them, as in "raise `max_time`".
     pub(crate) fn new(time: Duration, advice: &'static str) -> Self {
-        Self { deadline: Instant::now() + time, time, max_calls: usize::MAX, made: Arc::default(), advice }
+        let (deadline, max_calls, made) = (Instant::now() + time, usize::MAX, Arc::default());
+        Self { deadline, time, max_calls, made, advice, budget_advice: advice }
     }
 
     pub(crate) fn with_max_calls(self, max_calls: usize) -> Self {
         Self { max_calls, ..self }
+    }
+
+    /// A budget that several checks share, of which `made` counts the calls; `budget_advice` says how to get more.
+    pub(crate) fn with_shared_budget(
+        self,
+        made: &Arc<AtomicUsize>,
+        max_calls: usize,
+        budget_advice: &'static str,
+    ) -> Self {
+        Self { made: Arc::clone(made), max_calls, budget_advice, ..self }
     }
 
     pub(crate) fn deadline(&self) -> Instant {
@@ -69,7 +81,7 @@ impl CheckLimits {
     }
 
     fn out_of_calls(&self) -> CheckEnd {
-        let (max_calls, advice) = (self.max_calls, self.advice);
+        let (max_calls, advice) = (self.max_calls, self.budget_advice);
         CheckEnd::Spent(Reason::NotEvaluated(format!("the budget of {max_calls} calls is spent; {advice}")))
     }
 }
@@ -97,5 +109,12 @@ mod tests {
         limits.wait(Duration::from_secs(9)).await;
         assert!(limits.is_over());
         check(limits.spend(0), "the time of 5 s ended before all calls were made; raise `time`");
+        let made = Arc::default();
+        let [one, other] = [7, 9].map(|time| {
+            let limits = CheckLimits::new(Duration::from_secs(time), "raise `time`");
+            limits.with_shared_budget(&made, 2, "raise `calls`")
+        });
+        assert!(one.spend(1).is_ok() && other.spend(1).is_ok());
+        check(one.spend(1), "the budget of 2 calls is spent; raise `calls`");
     }
 }

@@ -54,3 +54,32 @@ impl CheckLog {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Outcome, Phase};
+
+    fn exchange(frame: u32, answer_frame: Option<u32>) -> Exchange {
+        let (title, sent, received) = ("ping".to_owned(), String::new(), String::new());
+        Exchange { phase: Phase::Steps, title, tool: None, sent, received, frame, answer_frame, elapsed_us: 0 }
+    }
+
+    #[test]
+    fn results_get_all_exchanges_unless_they_have_some() {
+        let log = || {
+            let mut log = CheckLog { protocol_revision: "2025-11-25".to_owned(), ..CheckLog::default() };
+            assert_eq!(log.add(exchange(4, Some(5))), 0);
+            assert_eq!(log.add(exchange(2, None)), 1);
+            assert_eq!(log.add(exchange(0, Some(0))), 2);
+            log
+        };
+        let found = log().finding(Code::new("leak"), "it leaks".to_owned(), 0);
+        assert_eq!((found.exchange, found.frame), (Some(0), Some(5)));
+        let result = log().attach(CheckResult { frames: vec![5, 9], ..CheckResult::new(Outcome::Passed) });
+        assert_eq!((result.exchanges.len(), result.frames), (3, vec![2, 4, 5, 9]));
+        assert_eq!(result.protocol_revision, "2025-11-25");
+        let own = CheckResult { exchanges: vec![exchange(1, None)], ..CheckResult::new(Outcome::Passed) };
+        assert_eq!(log().attach(own).exchanges.len(), 1);
+    }
+}

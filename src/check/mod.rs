@@ -1,23 +1,25 @@
 //! The ground of every check: what it takes to ask a server something and to say what followed.
 //!
 //! A block says what to send and how to judge the answers; sessions, limits, canaries, arguments, the state that a server
-//! shows, and the results are here. Nothing here knows a kind of block. Start reading in [`CheckSession`].
+//! shows, and the results are here. Nothing here knows a kind of block. Start reading in [`CheckSession`]; [`StepRun`] does
+//! steps of the suite instead of requests.
 
+pub(crate) mod answer_data;
 pub(crate) mod canary;
-#[expect(dead_code, reason = "blocks move here one after another")]
 mod end;
 pub(crate) mod evidence;
-#[expect(dead_code, reason = "blocks move here one after another")]
+pub(crate) mod latency;
 mod limits;
-#[expect(dead_code, reason = "blocks move here one after another")]
 mod log;
 pub(crate) mod raw_http;
 #[expect(dead_code, reason = "blocks move here one after another")]
 mod session;
 pub(crate) mod shown_state;
+mod step_run;
 pub(crate) mod visit;
 
 pub(crate) use self::end::{CheckEnd, goes_on, outcome_of};
 pub(crate) use self::limits::{CheckLimits, pause_within};
 pub(crate) use self::log::CheckLog;
 pub(crate) use self::session::{CheckRequest, CheckSession, SessionCaller, call_params};
+pub(crate) use self::step_run::StepRun;

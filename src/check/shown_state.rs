@@ -18,13 +18,13 @@ use crate::source::{Span, beginning_of_json};
 use crate::suite::Action;
 use crate::wire::format::is_timestamp;
 
-/// How long a clock is given to be seen, where a change is looked at again.
+/// The pause after which a clock is seen to go on.
 pub(crate) const CLOCK: Duration = Duration::from_millis(1_100);
 
-/// How many tools are asked for the state.
+/// The number of tools that are asked for the state.
 const MOST_READERS: usize = 16;
 
-/// How much of an answer is shown, in characters.
+/// The number of characters of an answer that are shown.
 const SHOWN: usize = 400;
 
 /// Members whose values change with every update, or by themselves.
@@ -43,6 +43,13 @@ const VARYING: [&str; 12] = [
     "atime",
 ];
 
+/// The way to the state that a server shows: tools that only read, and the lists of a session.
+pub(crate) struct StateView<'a> {
+    context: &'a CheckContext<'a>,
+    deadline: Instant,
+    readers: Vec<ShownStateReader>,
+}
+
 /// A tool that only reads, with valid arguments.
 pub(crate) struct ShownStateReader {
     tool: String,
@@ -54,10 +61,9 @@ pub(crate) struct ShownStateReader {
 pub(crate) struct ShownState {
     /// The compared values, by place.
     values: BTreeMap<String, Value>,
-    /// The same as it came, and how it was asked for.
+    /// The same as it came.
     answers: BTreeMap<String, ShownAnswer>,
-    /// Why a request got no answer, the first time.
-    failed: Option<Finding>,
+    failure: Option<Finding>,
 }
 
 /// An answer that shows a part of the state.
@@ -65,9 +71,11 @@ pub(crate) struct ShownState {
 pub(crate) struct ShownAnswer {
     pub(crate) request: ReproductionCall,
     pub(crate) result: Value,
+    pub(crate) shown: ShownText,
 }
 
 /// A part of the state that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownChange {
     /// The place, in words.
     pub(crate) place: String,
@@ -75,18 +83,7 @@ pub(crate) struct ShownChange {
     pub(crate) after: String,
 }
 
-/// The tools that only read and that may be called, as far as they are wanted.
-pub(crate) fn readers(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
-    let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
-    let usable = tools.filter(|tool| !tool.is_task_only()).filter_map(|tool| {
-        let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
-        Some(ShownStateReader { tool: tool.name.clone(), arguments: (context.filled)(&arguments)? })
-    });
-    usable.take(MOST_READERS).collect()
-}
-
 impl ShownStateReader {
-    /// A tool that only reads, with these arguments.
     pub(crate) fn new(tool: &str, arguments: Value) -> Self {
         Self { tool: tool.to_owned(), arguments }
     }
@@ -96,7 +93,7 @@ impl ShownStateReader {
         Action::Call { tool: text_node(&self.tool, span), args: Some(from_json(&self.arguments, span)) }
     }
 
-    /// Whether it asks for the same as another one.
+    /// It asks for the same as another one.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.tool == other.tool && self.arguments == other.arguments
     }
@@ -108,64 +105,93 @@ impl ShownStateReader {
     }
 }
 
-impl ShownState {
+impl<'a> StateView<'a> {
+    pub(crate) fn new(context: &'a CheckContext<'a>, deadline: Instant, readers: Vec<ShownStateReader>) -> Self {
+        Self { context, deadline, readers }
+    }
+
+    /// With the tools that only read and that may be called, as far as they are wanted.
+    pub(crate) fn of_tools(context: &'a CheckContext<'a>, deadline: Instant, is_wanted: &dyn Fn(&str) -> bool) -> Self {
+        Self::new(context, deadline, Self::readers_of(context, is_wanted))
+    }
+
+    pub(crate) fn readers_of(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
+        let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
+        let usable = tools.filter(|tool| !tool.is_task_only()).filter_map(|tool| {
+            let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
+            Some(ShownStateReader { tool: tool.name.clone(), arguments: (context.filled)(&arguments)? })
+        });
+        usable.take(MOST_READERS).collect()
+    }
+
+    pub(crate) fn readers(&self) -> &[ShownStateReader] {
+        &self.readers
+    }
+
     /// Reads the state once.
-    pub(crate) async fn read(
-        context: &CheckContext<'_>,
-        deadline: Instant,
-        session: &Session,
-        readers: &[ShownStateReader],
-    ) -> Self {
-        let mut round = VisitRound::new(context, deadline.saturating_duration_since(Instant::now()));
+    pub(crate) async fn observe(&self, session: &Session) -> ShownState {
+        let time = self.deadline.saturating_duration_since(Instant::now());
+        self.observe_in(&mut VisitRound::new(self.context, time), session).await
+    }
+
+    /// Reads the state once, with the requests of a round.
+    pub(crate) async fn observe_in(&self, round: &mut VisitRound<'_>, session: &Session) -> ShownState {
         let mut shown: Vec<ShownText> = Vec::new();
-        for reader in readers {
+        for reader in &self.readers {
             if let Some(mut answer) = round.call(session, &reader.tool, &reader.arguments).await {
-                answer.place = reader.place(&answer, readers);
+                answer.place = reader.place(&answer, &self.readers);
                 shown.push(answer);
             }
         }
         shown.extend(round.visit_lists(session).await);
-        let mut state = Self { failed: round.failed(), ..Self::default() };
+        ShownState::of(shown, round.failure())
+    }
+
+    /// Reads the state twice, with a pause between, and keeps what is the same both times: what changes by itself, or by
+    /// being read, says nothing.
+    pub(crate) async fn observe_stable(&self, session: &Session, pause: Duration) -> ShownState {
+        let first = self.observe(session).await;
+        if let Some(pause) = pause_within(self.deadline, pause) {
+            sleep(pause).await;
+        }
+        self.observe(session).await.common_with(&first)
+    }
+}
+
+impl ShownState {
+    fn of(shown: Vec<ShownText>, failure: Option<Finding>) -> Self {
+        let mut state = Self { failure, ..Self::default() };
         for shown in shown.into_iter().filter(|shown| shown.is_served) {
             let result = shown.result();
-            state.values.insert(shown.place.clone(), neutral(&result));
+            state.values.insert(shown.place.clone(), comparable(&result));
             let request = shown.request().cloned();
-            state.answers.extend(request.map(|request| (shown.place, ShownAnswer { request, result })));
+            state.answers.extend(request.map(|request| (shown.place.clone(), ShownAnswer { request, result, shown })));
         }
         state
     }
 
-    /// Reads the state twice and keeps what is the same both times: what changes by itself, or by being read, says
-    /// nothing.
-    pub(crate) async fn stable(
-        context: &CheckContext<'_>,
-        deadline: Instant,
-        session: &Session,
-        readers: &[ShownStateReader],
-    ) -> Self {
-        Self::stable_over(context, deadline, session, readers, Duration::ZERO).await
+    /// A state in which the members of an object are what its places show.
+    #[cfg(test)]
+    pub(crate) fn of_values(places: &Value) -> Self {
+        let places = places.as_object().into_iter().flatten();
+        let values = places.map(|(place, value)| (place.clone(), comparable(value))).collect();
+        Self { values, ..Self::default() }
     }
 
-    /// The same with some time between the two, so that clocks are seen to go on.
-    pub(crate) async fn stable_over(
-        context: &CheckContext<'_>,
-        deadline: Instant,
-        session: &Session,
-        readers: &[ShownStateReader],
-        time: Duration,
-    ) -> Self {
-        let first = Self::read(context, deadline, session, readers).await;
-        if let Some(pause) = pause_within(deadline, time) {
-            sleep(pause).await;
-        }
-        let second = Self::read(context, deadline, session, readers).await;
-        let is_same = |place: &String, value: &Value| first.values.get(place) == Some(value);
-        let values = second.values.into_iter().filter(|(place, value)| is_same(place, value)).collect();
-        Self { values, ..second }
+    /// The parts that another reading shows alike.
+    pub(crate) fn common_with(mut self, other: &Self) -> Self {
+        self.values.retain(|place, value| other.values.get(place) == Some(value));
+        self
+    }
+
+    /// The parts whose answers are kept.
+    pub(crate) fn filter(mut self, is_kept: impl Fn(&ShownAnswer) -> bool) -> Self {
+        self.values.retain(|place, _| self.answers.get(place).is_none_or(&is_kept));
+        self
     }
 
     /// Everything that is compared: an object with a member for each place.
-    pub(crate) fn compared(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         self.values.iter().map(|(place, value)| (place.clone(), value.clone())).collect::<Map<_, _>>().into()
     }
 
@@ -174,12 +200,12 @@ impl ShownState {
         self.answers.get(place)
     }
 
-    /// Why a request got no answer, the first time.
-    pub(crate) fn failed(&self) -> Option<&Finding> {
-        self.failed.as_ref()
+    /// The reason why a request got no answer, the first time.
+    pub(crate) fn failure(&self) -> Option<&Finding> {
+        self.failure.as_ref()
     }
 
-    /// Where the state was read.
+    /// The places where the state was read.
     pub(crate) fn places(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
@@ -201,21 +227,21 @@ impl ShownState {
 /// The part of an answer that is compared.
 pub(crate) fn result_of(message: &Value) -> Value {
     let result = message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default();
-    neutral(&result)
+    comparable(&result)
 }
 
-/// A value without what says when something was changed; texts with JSON are read.
-fn neutral(value: &Value) -> Value {
+/// A value without the times and versions that say when something was changed; texts with JSON are read.
+fn comparable(value: &Value) -> Value {
     match value {
         Value::String(text) if is_timestamp(text) => Value::Null,
         Value::String(text) => match serde_json::from_str(text) {
-            Ok(inner @ (Value::Object(_) | Value::Array(_))) => neutral(&inner),
+            Ok(inner @ (Value::Object(_) | Value::Array(_))) => comparable(&inner),
             Ok(_) | Err(_) => value.clone(),
         },
-        Value::Array(items) => items.iter().map(neutral).collect(),
+        Value::Array(items) => items.iter().map(comparable).collect(),
         Value::Object(members) => {
             let kept = members.iter().filter(|(name, _)| !varies(name));
-            Value::Object(kept.map(|(name, member)| (name.clone(), neutral(member))).collect::<Map<_, _>>())
+            Value::Object(kept.map(|(name, member)| (name.clone(), comparable(member))).collect::<Map<_, _>>())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -232,19 +258,63 @@ mod tests {
 
     use super::*;
 
-    fn state(value: &Value) -> ShownState {
-        let values = [("the answer of `list`".to_owned(), neutral(value))].into();
-        ShownState { values, ..ShownState::default() }
+    fn state(shown: &Value) -> ShownState {
+        ShownState::of_values(shown)
+    }
+
+    fn text(text: &str) -> Value {
+        json!({"content": [{"type": "text", "text": text}]})
     }
 
     #[test]
     fn times_and_versions_are_no_state() {
-        let before = json!({"content": [{"type": "text", "text": r#"{"name":"Ann","updatedAt":1,"etag":"a"}"#}]});
-        let after = json!({"content": [{"type": "text", "text": r#"{"etag":"b","name":"Ann","updatedAt":2}"#}]});
-        assert!(state(&before).first_change(&state(&after)).is_none());
-        let renamed = json!({"content": [{"type": "text", "text": r#"{"name":"Anna","updatedAt":1,"etag":"a"}"#}]});
-        let change = state(&before).first_change(&state(&renamed)).map(|change| (change.place, change.after));
-        assert!(change.is_some_and(|(place, after)| place == "the answer of `list`" && after.contains("Anna")));
-        assert!(state(&before).first_change(&ShownState::default()).is_none());
+        for (before, after, is_change) in [
+            (
+                text(r#"{"name":"Ann","updatedAt":1,"etag":"a"}"#),
+                text(r#"{"etag":"b","name":"Ann","updatedAt":2}"#),
+                false,
+            ),
+            (text(r#"{"name":"Ann","updatedAt":1}"#), text(r#"{"name":"Anna","updatedAt":1}"#), true),
+            (json!({"at": "2026-01-01T00:00:00Z"}), json!({"at": "2026-01-01T00:00:01Z"}), false),
+            (json!({"_meta": {"seen": 1}, "users": []}), json!({"_meta": {"seen": 2}, "users": []}), false),
+            (json!({"last_modified": 1, "count": 1}), json!({"last_modified": 2, "count": 1}), false),
+            (json!({"count": 1}), json!({"count": 2}), true),
+            (json!({"users": ["a", "b"]}), json!({"users": ["b", "a"]}), true),
+            (text("7"), text("8"), true),
+        ] {
+            let [before, after] = [&before, &after].map(|value| state(&json!({"list": value})));
+            assert_eq!(before.first_change(&after).is_some(), is_change, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_change_is_one_of_both_readings() {
+        let before = state(&json!({"a": 1, "b": [1], "c": "x"}));
+        for (after, expected) in [
+            (json!({"a": 1, "b": [1], "c": "x"}), None),
+            (json!({"a": 2, "b": [2], "c": "x"}), Some(("a", "1", "2"))),
+            (json!({"b": [], "c": "y"}), Some(("b", "[1]", "[]"))),
+            (json!({"d": "new"}), None),
+            (json!({}), None),
+        ] {
+            let change = before.first_change(&state(&after));
+            let change = change.as_ref().map(|change| (&*change.place, &*change.before, &*change.after));
+            assert_eq!(change, expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn parts_that_change_by_themselves_are_left_out() {
+        let first = state(&json!({"clock": 1, "users": ["a"], "gone": true}));
+        let second = state(&json!({"clock": 2, "users": ["a"], "new": true}));
+        assert_eq!(second.common_with(&first).to_value(), json!({"users": ["a"]}));
+    }
+
+    #[test]
+    fn errors_are_compared_like_results() {
+        let check = |message: Value, expected: Value| assert_eq!(result_of(&message), expected);
+        check(json!({"id": 1, "result": {"a": 1, "_meta": {}}}), json!({"a": 1}));
+        check(json!({"id": 1, "error": {"code": -1, "message": "no"}}), json!({"code": -1, "message": "no"}));
+        check(json!({"id": 1}), json!(null));
     }
 }

@@ -14,10 +14,10 @@ use crate::source::{beginning, beginning_of_json};
 use crate::transport::http::ReadUntil;
 use crate::wire::{Channel, Direction, Frame, ListKind};
 
-/// How many resources and prompts are looked at.
+/// The number of resources and prompts that are looked at.
 const MOST_READ: usize = 32;
 
-/// How much of a message is shown, in characters.
+/// The number of characters of a message that are shown.
 const SHOWN: usize = 600;
 
 /// The limits of a round, and what happened in its sessions so far.
@@ -26,10 +26,10 @@ pub(crate) struct VisitRound<'a> {
     pub(crate) deadline: Instant,
     /// Tools that did not answer in time, which are not called again.
     silent: BTreeSet<String>,
-    /// Why a server ended, if one did.
-    ended: Option<Finding>,
-    /// Why a request got no answer, the first time.
-    failed: Option<Finding>,
+    /// The exit of a server that ended by itself.
+    exit: Option<Finding>,
+    /// The reason why a request got no answer, the first time.
+    failure: Option<Finding>,
     frames: Vec<u32>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct ShownText {
     /// The request that it answers; `None` where nobody asked.
     pub(crate) request: Option<ReproductionCall>,
     pub(crate) exchange: Exchange,
-    /// Whether it is the answer that was asked for, and no error.
+    /// It is the answer that was asked for, and no error.
     pub(crate) is_served: bool,
 }
 
@@ -65,14 +65,18 @@ impl ShownText {
         self.request.as_ref()
     }
 
-    /// The request that it answers, as a text.
-    pub(crate) fn request_key(&self) -> Option<String> {
-        let request = self.request.as_ref()?;
-        Some(format!("{} {}", request.method, request.params))
+    /// An answer of a tool with this text.
+    #[cfg(test)]
+    pub(crate) fn of_test(tool: &str, text: &str, is_served: bool) -> Self {
+        let (frame, params, late, elapsed) = (0, Value::Null, Vec::new(), Duration::ZERO);
+        let cancelled = Cancelled { frame, params, is_cancelled: false, late, progress_after: 0, elapsed };
+        let cancelled = Self::of_cancelled_call(tool, &json!({}), &cancelled);
+        let request = ReproductionCall { method: "tools/call".to_owned(), params: json!({"name": tool}) };
+        Self { text: text.to_owned(), request: Some(request), is_served, ..cancelled }
     }
 
     /// A call that was cancelled, so that nothing answers it.
-    pub(crate) fn cancelled(tool: &str, arguments: &Value, cancelled: &Cancelled) -> Self {
+    pub(crate) fn of_cancelled_call(tool: &str, arguments: &Value, cancelled: &Cancelled) -> Self {
         Self {
             place: format!("the call of `{tool}`"),
             text: String::new(),
@@ -97,36 +101,36 @@ impl<'a> VisitRound<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
         let (silent, frames) = (BTreeSet::new(), Vec::new());
         let deadline = Instant::now() + time;
-        Self { context, deadline, silent, ended: None, failed: None, frames }
+        Self { context, deadline, silent, exit: None, failure: None, frames }
     }
 
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
-    /// Why a server ended, if one did.
+    /// The exit of a server that ended by itself.
     pub(crate) fn exit(&self) -> Option<Finding> {
-        self.ended.clone()
+        self.exit.clone()
     }
 
-    /// Why a request got no answer, the first time.
-    pub(crate) fn failed(&self) -> Option<Finding> {
-        self.failed.clone()
+    /// The reason why a request got no answer, the first time.
+    pub(crate) fn failure(&self) -> Option<Finding> {
+        self.failure.clone()
     }
 
     /// Forgets which tools were silent and how servers ended, before other servers are asked.
     pub(crate) fn forget_failures(&mut self) {
         self.silent.clear();
-        (self.ended, self.failed) = (None, None);
+        (self.exit, self.failure) = (None, None);
     }
 
     /// Ends a session, and its server where that is its own.
     pub(crate) async fn close(&mut self, session: Session) {
-        if self.ended.is_some() {
+        if self.exit.is_some() {
             session.mark_exit_reported();
         }
         if let Some(found) = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit {
-            self.ended.get_or_insert(found);
+            self.exit.get_or_insert(found);
         }
     }
 
@@ -172,7 +176,7 @@ impl<'a> VisitRound<'a> {
             progress: false,
         };
         match session.request(request).await {
-            Ok(reply) => Some(self.shown(&reply, method, &params, tool)),
+            Ok(reply) => Some(self.note_reply(&reply, method, &params, tool)),
             Err(failure) => {
                 self.note(&failure, tool);
                 None
@@ -210,15 +214,15 @@ impl<'a> VisitRound<'a> {
             elapsed: begun.elapsed(),
             notifications: Vec::new(),
         };
-        Some(self.shown(&reply, &request.method, &request.params, tool))
+        Some(self.note_reply(&reply, &request.method, &request.params, tool))
     }
 
     fn note(&mut self, failure: &CallFailure, tool: Option<&str>) {
         self.frames.extend(failure.frame);
-        self.failed.get_or_insert_with(|| Finding::from(failure));
+        self.failure.get_or_insert_with(|| Finding::from(failure));
         match failure.reason {
             FailureReason::Timeout(_) => self.silent.extend(tool.map(str::to_owned)),
-            FailureReason::Exited(_) => drop(self.ended.get_or_insert_with(|| Finding::from(failure))),
+            FailureReason::Exited(_) => drop(self.exit.get_or_insert_with(|| Finding::from(failure))),
             FailureReason::Protocol(_)
             | FailureReason::NotRead(_)
             | FailureReason::RefusedWhole(_)
@@ -226,7 +230,7 @@ impl<'a> VisitRound<'a> {
         }
     }
 
-    fn shown(&mut self, reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> ShownText {
+    fn note_reply(&mut self, reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> ShownText {
         self.frames.extend([reply.frame, reply.answer_frame]);
         let subject = tool.or_else(|| params["uri"].as_str()).or_else(|| params["name"].as_str());
         let title = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject}"));
@@ -270,7 +274,7 @@ impl<'a> VisitRound<'a> {
         }
         match timeout(self.deadline - Instant::now(), session.list(self.context.owner, kind)).await {
             Ok(Ok(reply)) => {
-                shown.push(self.shown(&reply, kind.method(), &Value::Null, None));
+                shown.push(self.note_reply(&reply, kind.method(), &Value::Null, None));
                 reply.message["result"][kind.member()].as_array().cloned().unwrap_or_default()
             }
             Ok(Err(failure)) => {
@@ -282,7 +286,7 @@ impl<'a> VisitRound<'a> {
     }
 
     /// Notifications, requests of the server and lines of standard error.
-    pub(crate) fn unrequested(session: &Session, answered: &[ShownText]) -> Vec<ShownText> {
+    pub(crate) fn unrequested_messages(session: &Session, answered: &[ShownText]) -> Vec<ShownText> {
         let answers: BTreeSet<u32> = answered.iter().filter_map(|shown| shown.exchange.answer_frame).collect();
         let frames = session.frames();
         let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
@@ -338,5 +342,39 @@ fn request_for(kind: ListKind, item: &Value) -> Option<ReproductionCall> {
             call("prompts/get", json!({"name": item["name"].as_str()?, "arguments": arguments}))
         }
         ListKind::Tools | ListKind::ResourceTemplates => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_of_lists_are_read_as_far_as_a_request_shows_them() {
+        let prompt = json!({"name": "ask", "arguments": [{"name": "topic", "required": true}, {"name": "tone"}]});
+        let asked = json!({"name": "ask", "arguments": {"topic": "text"}});
+        for (kind, item, expected) in [
+            (ListKind::Resources, json!({"uri": "users://u1"}), Some(("resources/read", json!({"uri": "users://u1"})))),
+            (ListKind::Resources, json!({"name": "no address"}), None),
+            (ListKind::Prompts, prompt, Some(("prompts/get", asked))),
+            (ListKind::Prompts, json!({"name": "ask"}), Some(("prompts/get", json!({"name": "ask", "arguments": {}})))),
+            (ListKind::Prompts, json!(7), None),
+            (ListKind::Tools, json!({"name": "add"}), None),
+            (ListKind::ResourceTemplates, json!({"uriTemplate": "users://{id}"}), None),
+        ] {
+            let request = request_for(kind, &item).map(|call| (call.method, call.params));
+            assert_eq!(request, expected.map(|(method, params)| (method.to_owned(), params)), "{item}");
+        }
+    }
+
+    #[test]
+    fn results_are_without_the_id_of_the_answer() {
+        for (text, expected) in [
+            (r#"{"jsonrpc": "2.0", "id": 7, "result": {"a": 1}}"#, json!({"a": 1})),
+            (r#"{"jsonrpc": "2.0", "id": 7, "error": {"code": 1}}"#, json!(null)),
+            ("no JSON", json!(null)),
+        ] {
+            assert_eq!(ShownText::of_test("get", text, true).result(), expected, "{text}");
+        }
     }
 }

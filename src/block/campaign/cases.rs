@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::Campaign;
 use super::check::{CampaignCheck, CampaignFaults, is_process};
+use super::effect::ToolNature;
 use super::fault_kind::FaultKind;
-use super::subject::{CampaignSubject, ToolNature};
+use super::subject::CampaignSubject;
 use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Mistake};
@@ -17,7 +18,7 @@ pub(crate) const JUDGES: [&str; 3] = ["CONFIG-IDEMPOTENT-HINT", "CONFIG-READONLY
 /// The faults that reads must withstand, as a control: nothing may change.
 const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateRequest];
 
-/// How many sets of faults are tried together at each tool.
+/// The number of sets of faults that are tried together at each tool.
 const SETS: usize = 4;
 
 pub(crate) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campaign>, catalog: &Catalog) -> Vec<Case> {
@@ -55,7 +56,7 @@ struct CampaignPlan<'a> {
     template: &'a Case,
     campaign: &'a Arc<Campaign>,
     cases: Vec<Case>,
-    /// How many of them strike a tool that may change data.
+    /// The number of them that strike a tool that may change data.
     writes: usize,
 }
 
@@ -79,7 +80,7 @@ impl CampaignPlan<'_> {
                 self.cases.push(self.case(&name, Body::Skipped(Reason::NotApplicable(why))));
             }
         }
-        for faults in self.faults(subject.nature) {
+        for faults in faults_for(self.campaign, subject.nature, self.is_process()) {
             self.writes += usize::from(subject.nature != ToolNature::Reads);
             let name = format!("{}, {}", tool.name, faults.text());
             let check = CampaignCheck {
@@ -89,7 +90,7 @@ impl CampaignPlan<'_> {
                 order: self.cases.len(),
             };
             let mut case = self.case(&name, Body::Check(Arc::new(check)));
-            case.variants.extend(judged(subject.nature).map(str::to_owned));
+            case.variants.extend(judged_variants(subject.nature).map(str::to_owned));
             self.cases.push(case);
         }
     }
@@ -103,32 +104,70 @@ impl CampaignPlan<'_> {
     fn is_process(&self) -> bool {
         is_process(self.planner.suite, &self.planner.lane.server)
     }
+}
 
-    /// The faults for a tool of that nature: each that fits, and sets of them where calls may be repeated.
-    fn faults(&self, nature: ToolNature) -> Vec<CampaignFaults> {
-        let is_process = self.is_process();
-        let chosen = |kind: &FaultKind| {
-            self.campaign.faults.contains(kind) && kind.fits(nature) && (is_process || !kind.needs_process())
-        };
-        if nature == ToolNature::Reads {
-            let kinds: Vec<FaultKind> = AT_READS.into_iter().filter(chosen).collect();
-            return if kinds.is_empty() { Vec::new() } else { vec![CampaignFaults::InTurn(kinds)] };
-        }
-        let fitting: Vec<FaultKind> = FaultKind::ALL.into_iter().filter(chosen).collect();
-        let mut faults: Vec<CampaignFaults> = fitting.iter().map(|kind| CampaignFaults::One(*kind)).collect();
-        if nature.may_be_repeated() && self.campaign.together > 1 && !fitting.is_empty() {
-            faults.push(CampaignFaults::Drawn { from: fitting, times: SETS });
-        }
-        faults
+/// The faults for a tool of that nature: each that fits, and sets of them where calls may be repeated.
+fn faults_for(campaign: &Campaign, nature: ToolNature, is_process: bool) -> Vec<CampaignFaults> {
+    let chosen =
+        |kind: &FaultKind| campaign.faults.contains(kind) && kind.fits(nature) && (is_process || !kind.needs_process());
+    if nature == ToolNature::Reads {
+        let kinds: Vec<FaultKind> = AT_READS.into_iter().filter(chosen).collect();
+        return if kinds.is_empty() { Vec::new() } else { vec![CampaignFaults::InTurn(kinds)] };
     }
+    let fitting: Vec<FaultKind> = FaultKind::ALL.into_iter().filter(chosen).collect();
+    let mut faults: Vec<CampaignFaults> = fitting.iter().map(|kind| CampaignFaults::One(*kind)).collect();
+    if nature.may_be_repeated() && campaign.together > 1 && !fitting.is_empty() {
+        faults.push(CampaignFaults::Drawn { from: fitting, times: SETS });
+    }
+    faults
 }
 
 /// The variants that the cases of a tool judge.
-fn judged(nature: ToolNature) -> impl Iterator<Item = &'static str> {
+fn judged_variants(nature: ToolNature) -> impl Iterator<Item = &'static str> {
     let judged = match nature {
         ToolNature::Reads => &JUDGES[1..2],
         ToolNature::Idempotent => &[JUDGES[0], JUDGES[2]][..],
         ToolNature::Plain => &JUDGES[2..],
     };
     judged.iter().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Sources, parse};
+
+    fn campaign(settings: &str) -> Campaign {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("suite.yml", settings));
+        super::super::read_campaign(&parse(&sources, source).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn faults_fit_the_hints_of_tools_and_their_server() {
+        use ToolNature::{Idempotent, Plain, Reads};
+        let all = "{ seed: 1 }";
+        for (settings, nature, is_process, expected) in [
+            (all, Reads, true, &["only reads"][..]),
+            (all, Plain, false, &["lost_response", "lost_request", "late_answer", "error", "garbage"]),
+            ("{ faults: [kill, pause] }", Plain, true, &["kill", "pause"]),
+            ("{ faults: [kill, pause] }", Plain, false, &[]),
+            ("{ faults: [duplicate_request] }", Plain, true, &[]),
+            ("{ faults: [duplicate_request] }", Idempotent, true, &["duplicate_request", "together"]),
+            ("{ faults: [error], together: 1 }", Idempotent, true, &["error"]),
+            ("{ faults: [garbage] }", Reads, true, &[]),
+        ] {
+            let faults = faults_for(&campaign(settings), nature, is_process);
+            let names: Vec<&str> = faults.iter().map(CampaignFaults::text).collect();
+            assert_eq!(names, expected, "{settings} {nature:?} {is_process}");
+        }
+    }
+
+    #[test]
+    fn cases_judge_the_hints_of_their_tool() {
+        let judged = |nature| judged_variants(nature).collect::<Vec<_>>();
+        assert_eq!(judged(ToolNature::Reads), ["CONFIG-READONLY-HINT"]);
+        assert_eq!(judged(ToolNature::Idempotent), ["CONFIG-IDEMPOTENT-HINT", "STATE-LOST-UPDATE"]);
+        assert_eq!(judged(ToolNature::Plain), ["STATE-LOST-UPDATE"]);
+    }
 }

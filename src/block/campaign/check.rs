@@ -6,12 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Campaign;
-use super::clean::{CleanStates, EffectCount, ExpectedEffect};
+use super::clean::CleanStates;
+use super::effect::{EffectCount, ExpectedEffect, ToolNature};
 use super::fault_kind::FaultKind;
 use super::log::{CampaignRow, CampaignVerdict};
-use super::subject::{CampaignSubject, ToolNature};
-use super::trial::{CampaignTrial, StruckEnd, StruckRun, TrialEnd};
+use super::subject::CampaignSubject;
+use super::trial::{CampaignTrial, StruckEnd, StruckRun};
 use super::written;
+use crate::check::CheckEnd;
+use crate::check::evidence::finding_with_help;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::generate::Rng;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -19,7 +22,7 @@ use crate::reproduce::{ddmin, next_question};
 use crate::source::duration_text;
 use crate::suite::{Suite, Target};
 
-/// How much of a value is shown, in characters.
+/// The number of characters of a value that are shown.
 const SHOWN: usize = 200;
 
 /// A tool, and the faults that strike calls of it.
@@ -53,7 +56,7 @@ impl CampaignFaults {
         }
     }
 
-    /// Whether one of them kills the server.
+    /// One of them kills the server.
     fn kill(&self) -> bool {
         match self {
             Self::One(kind) => kind.kills(),
@@ -97,7 +100,7 @@ impl Check for CampaignCheck {
             let mut trial = CampaignTrial::new(&context, &self.campaign, &self.subject);
             let mut tried = CampaignTried::default();
             let verdict = self.judge(&mut trial, &mut tried).await;
-            let result = trial.result(verdict);
+            let result = trial.run.into_result(verdict);
             self.campaign.log.add(CampaignRow {
                 file: context.suite.file.clone(),
                 server: context.server_name.to_owned(),
@@ -108,7 +111,7 @@ impl Check for CampaignCheck {
                 verdict: CampaignVerdict::of(&result),
                 effect: tried.effect,
                 recovered: tried.recovered,
-                test: tried.test.map(|test| on_server(test, &context)),
+                test: tried.test.map(|test| test_of_server(test, &context)),
             });
             result
         })
@@ -116,7 +119,7 @@ impl Check for CampaignCheck {
 }
 
 /// A test without secrets, and with the name of its server where the suite has several.
-fn on_server(test: Value, context: &CheckContext<'_>) -> Value {
+fn test_of_server(test: Value, context: &CheckContext<'_>) -> Value {
     let mut test = (context.neutral)(test);
     if context.suite.servers.len() > 1 {
         let name = test["name"].as_str().unwrap_or_default();
@@ -144,14 +147,14 @@ impl CampaignTried {
     }
 }
 
-/// Faults that have broken the server, and how it ended.
+/// Faults that have broken the server, and its end.
 struct BrokenBy {
     set: Vec<FaultKind>,
     end: StruckEnd,
 }
 
 impl CampaignCheck {
-    async fn judge(&self, trial: &mut CampaignTrial<'_>, tried: &mut CampaignTried) -> Result<CheckResult, TrialEnd> {
+    async fn judge(&self, trial: &mut CampaignTrial<'_>, tried: &mut CampaignTried) -> Result<CheckResult, CheckEnd> {
         let clean = trial.clean().await?;
         let sets = self.usable(trial, clean).await?.sets(&self.campaign, &self.subject.tool);
         let count = sets.len();
@@ -159,23 +162,23 @@ impl CampaignCheck {
             let end = trial.strike(&set, clean).await?;
             tried.note(&end);
             if end.is_broken() {
-                return self.broken(trial, tried, clean, BrokenBy { set, end }).await;
+                return self.report_broken(trial, tried, clean, BrokenBy { set, end }).await;
             }
         }
         let note = match tried.recovered.iter().max() {
             Some(slowest) => format!(
                 "{} after {}, answered again after {}",
-                self.told(tried),
-                self.struck(count),
+                effect_text(self.subject.nature, tried.effect),
+                self.faults_text(count),
                 duration_text(*slowest)
             ),
-            None => format!("{} after {}", self.told(tried), self.struck(count)),
+            None => format!("{} after {}", effect_text(self.subject.nature, tried.effect), self.faults_text(count)),
         };
         Ok(CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) })
     }
 
     /// The faults that say something about this server: after a kill, nothing can be expected of data that ends with it.
-    async fn usable(&self, trial: &mut CampaignTrial<'_>, clean: &CleanStates) -> Result<CampaignFaults, TrialEnd> {
+    async fn usable(&self, trial: &mut CampaignTrial<'_>, clean: &CleanStates) -> Result<CampaignFaults, CheckEnd> {
         if !self.faults.kill() {
             return Ok(self.faults.clone());
         }
@@ -187,24 +190,14 @@ impl CampaignCheck {
             return Ok(left);
         }
         outlives?;
-        Err(TrialEnd::Because(Reason::NotApplicable(format!(
+        Err(CheckEnd::not_applicable(format!(
             "what `{}` writes ends with its server, so nothing can be expected of it after a kill; say `durable: true` if \
              it has to outlive the server",
             self.subject.tool
-        ))))
+        )))
     }
 
-    fn told(&self, tried: &CampaignTried) -> String {
-        match tried.effect {
-            Some(effect) if self.subject.nature != ToolNature::Reads => {
-                format!("the effect is there {}", effect.text())
-            }
-            _ => "nothing has changed".to_owned(),
-        }
-        .replace("there none", "not there")
-    }
-
-    fn struck(&self, sets: usize) -> String {
+    fn faults_text(&self, sets: usize) -> String {
         match &self.faults {
             CampaignFaults::One(kind) => format!("`{}`", kind.as_str()),
             CampaignFaults::InTurn(kinds) => list(kinds),
@@ -213,18 +206,18 @@ impl CampaignCheck {
     }
 
     /// The smallest set that still breaks the server, tried once more, as a finding and as a test.
-    async fn broken(
+    async fn report_broken(
         &self,
         trial: &mut CampaignTrial<'_>,
         tried: &mut CampaignTried,
         clean: &CleanStates,
         BrokenBy { set, end: first }: BrokenBy,
-    ) -> Result<CheckResult, TrialEnd> {
+    ) -> Result<CheckResult, CheckEnd> {
         let drawn = set.len();
         let (set, mut end) = match first {
             // It cannot be tried again.
             StruckEnd::Silent(silent) if silent.is_final => (set, StruckEnd::Silent(silent)),
-            StruckEnd::Read(_) | StruckEnd::Silent(_) => self.confirmed(trial, tried, clean, set).await?,
+            StruckEnd::Read(_) | StruckEnd::Silent(_) => self.confirm(trial, tried, clean, set).await?,
         };
         let mut found = match &end {
             StruckEnd::Read(run) => self.finding(trial, clean, &set, run),
@@ -244,23 +237,23 @@ impl CampaignCheck {
     }
 
     /// The smallest set of faults that breaks the server, tried once more beside calls without faults.
-    async fn confirmed(
+    async fn confirm(
         &self,
         trial: &mut CampaignTrial<'_>,
         tried: &mut CampaignTried,
         clean: &CleanStates,
         set: Vec<FaultKind>,
-    ) -> Result<(Vec<FaultKind>, StruckEnd), TrialEnd> {
+    ) -> Result<(Vec<FaultKind>, StruckEnd), CheckEnd> {
         let set = smallest(trial, clean, set).await?;
         if let (CampaignFaults::Drawn { .. }, [kind]) = (&self.faults, set.as_slice()) {
             let why = format!("`{}` alone is enough to break it, and has a case of its own", kind.as_str());
-            return Err(TrialEnd::Inconclusive(why));
+            return Err(CheckEnd::inconclusive(why));
         }
         let end = trial.strike(&set, clean).await?;
         tried.note(&end);
         if !end.is_broken() {
             let why = format!("{} broke the server once, and did not when it was tried again", list(&set));
-            return Err(TrialEnd::Inconclusive(why));
+            return Err(CheckEnd::inconclusive(why));
         }
         for is_last in [false, true] {
             let control = trial.clean_run().await?;
@@ -270,54 +263,26 @@ impl CampaignCheck {
             // Data that outlives the server may still have the damage in it, which the first call undoes.
             if is_last || !end.is_of_changes() {
                 let why = format!("calls of `{}` without faults do not show the same each time", self.subject.tool);
-                return Err(TrialEnd::Inconclusive(why));
+                return Err(CheckEnd::inconclusive(why));
             }
         }
         Ok((set, end))
     }
 
     fn finding(&self, trial: &CampaignTrial<'_>, clean: &CleanStates, set: &[FaultKind], run: &StruckRun) -> Finding {
-        let (tool, faults) = (&self.subject.tool, list(set));
-        if run.is_sound {
-            let message = format!("after {faults} `{tool}` is not answered any more, although the faults have ended");
-            let help = "the server goes on failing after the fault: look at what it waits for";
-            return explained("not-recovered", message, help).with_evidence("injected", run.strikes.join("\n"));
-        }
-        let once_more = if trial.is_repeated(set) { " and the same call once more" } else { "" };
-        let confirmed = if run.is_confirmed { ", although the server had confirmed the call" } else { "" };
-        let (code, message, help) = match (run.expected, run.count) {
-            (ExpectedEffect::Never, _) => (
-                "read-only-tool-writes",
-                format!("`{tool}` only reads, but {faults}{once_more} changed what reading shows"),
-                "say `readOnlyHint: false`, or change nothing: clients repeat reads without asking",
-            ),
-            (_, EffectCount::Times(0)) => (
-                "effect-lost",
-                format!("the effect of `{tool}` is missing after {faults}{once_more}{confirmed}"),
-                "confirm a call once its effect is in the store, and do not take it for done before",
-            ),
-            (_, EffectCount::Times(times)) if times > 1 => (
-                "effect-repeated",
-                if self.subject.nature == ToolNature::Idempotent {
-                    format!(
-                        "`{tool}` says `idempotentHint: true`, but its effect is there {} after {faults}{once_more}",
-                        run.count.text()
-                    )
-                } else {
-                    format!("the effect of `{tool}` is there {} after {faults}{once_more}", run.count.text())
-                },
-                "recognise a repeated call, by a key in its arguments or by what is there already, or say \
-                 `idempotentHint: false`: clients repeat calls after a lost answer",
-            ),
-            (_, EffectCount::Times(_) | EffectCount::Other) => (
-                "effect-torn",
-                format!(
-                    "after {faults}{once_more} the state is neither that before a call of `{tool}` nor that after one"
-                ),
-                "make all changes of a call in one step, such as a transaction, and undo those of a call that ends early",
-            ),
+        let wrong = WrongEffect {
+            tool: &self.subject.tool,
+            nature: self.subject.nature,
+            faults: list(set),
+            is_repeated: trial.is_repeated(set),
+            is_confirmed: run.is_confirmed,
+            expected: run.expected,
+            count: run.count,
         };
-        let mut found = explained(code, message, help).with_evidence("injected", run.strikes.join("\n"));
+        if run.is_sound {
+            return wrong.not_recovered().with_evidence("injected", run.strikes.join("\n"));
+        }
+        let mut found = wrong.finding().with_evidence("injected", run.strikes.join("\n"));
         if let Some(difference) = run.compared.differences(&run.state, run.expected).into_iter().next() {
             found = found
                 .with_evidence("place", difference.place())
@@ -335,12 +300,84 @@ impl CampaignCheck {
     }
 }
 
+/// An effect that shows more or less often than it may.
+struct WrongEffect<'a> {
+    tool: &'a str,
+    nature: ToolNature,
+    /// The faults, in words.
+    faults: String,
+    /// The client made the call once more after the faults.
+    is_repeated: bool,
+    /// The server had answered the call with a success before it was killed.
+    is_confirmed: bool,
+    expected: ExpectedEffect,
+    count: EffectCount,
+}
+
+impl WrongEffect<'_> {
+    fn not_recovered(&self) -> Finding {
+        let Self { tool, faults, .. } = self;
+        finding_with_help(
+            "not-recovered",
+            format!("after {faults} `{tool}` is not answered any more, although the faults have ended"),
+            "the server goes on failing after the fault: look at what it waits for",
+        )
+    }
+
+    fn finding(&self) -> Finding {
+        let Self { tool, faults, count, .. } = self;
+        let once_more = if self.is_repeated { " and the same call once more" } else { "" };
+        match (self.expected, count) {
+            (ExpectedEffect::Never, _) => finding_with_help(
+                "read-only-tool-writes",
+                format!("`{tool}` only reads, but {faults}{once_more} changed what reading shows"),
+                "say `readOnlyHint: false`, or change nothing: clients repeat reads without asking",
+            ),
+            (_, EffectCount::Times(0)) => {
+                let confirmed = if self.is_confirmed { ", although the server had confirmed the call" } else { "" };
+                finding_with_help(
+                    "effect-lost",
+                    format!("the effect of `{tool}` is missing after {faults}{once_more}{confirmed}"),
+                    "confirm a call once its effect is in the store, and do not take it for done before",
+                )
+            }
+            (_, EffectCount::Times(times)) if *times > 1 => {
+                let is_there = format!("is there {} after {faults}{once_more}", count.text());
+                let message = if self.nature == ToolNature::Idempotent {
+                    format!("`{tool}` says `idempotentHint: true`, but its effect {is_there}")
+                } else {
+                    format!("the effect of `{tool}` {is_there}")
+                };
+                let help = "recognise a repeated call, by a key in its arguments or by what is there already, or say \
+                            `idempotentHint: false`: clients repeat calls after a lost answer";
+                finding_with_help("effect-repeated", message, help)
+            }
+            (_, EffectCount::Times(_) | EffectCount::Other) => finding_with_help(
+                "effect-torn",
+                format!(
+                    "after {faults}{once_more} the state is neither that before a call of `{tool}` nor that after one"
+                ),
+                "make all changes of a call in one step, such as a transaction, and undo those of a call that ends early",
+            ),
+        }
+    }
+}
+
+/// The effect of the calls of a case that holds, in words.
+fn effect_text(nature: ToolNature, effect: Option<EffectCount>) -> String {
+    match effect {
+        Some(EffectCount::Times(0)) if nature != ToolNature::Reads => "the effect is not there".to_owned(),
+        Some(effect) if nature != ToolNature::Reads => format!("the effect is there {}", effect.text()),
+        Some(_) | None => "nothing has changed".to_owned(),
+    }
+}
+
 /// The smallest set of faults in which one of that set breaks the server.
 async fn smallest(
     trial: &mut CampaignTrial<'_>,
     clean: &CleanStates,
     set: Vec<FaultKind>,
-) -> Result<Vec<FaultKind>, TrialEnd> {
+) -> Result<Vec<FaultKind>, CheckEnd> {
     let mut answers: Vec<bool> = Vec::new();
     loop {
         let next = next_question::<[FaultKind]>(&answers, |ask| drop(ddmin(set.clone(), &mut |rest| ask(rest))));
@@ -367,7 +404,7 @@ fn list(kinds: &[FaultKind]) -> String {
     }
 }
 
-/// Whether the server is a process that is started here.
+/// The server is a process that is started here.
 pub(crate) fn is_process(suite: &Suite, server: &str) -> bool {
     suite.servers.get(server).is_some_and(|server| match &server.target {
         Target::Command(_) => true,
@@ -376,6 +413,82 @@ pub(crate) fn is_process(suite: &Suite, server: &str) -> bool {
     })
 }
 
-pub(crate) fn explained(code: &'static str, message: String, help: &str) -> Finding {
-    Finding { help: Some(help.to_owned()), ..Finding::new(code, message) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_effects_are_reported_by_their_number() {
+        use EffectCount::{Other, Times};
+        use ExpectedEffect::{AtMostOnce, Never, Once};
+        use ToolNature::{Idempotent, Plain, Reads};
+        for (nature, expected, count, code, says) in [
+            (Reads, Never, Times(0), "read-only-tool-writes", "`add` only reads, but `kill` changed"),
+            (
+                Plain,
+                Once,
+                Times(0),
+                "effect-lost",
+                "is missing after `kill`, although the server had confirmed the call",
+            ),
+            (Plain, AtMostOnce, Times(2), "effect-repeated", "the effect of `add` is there twice after `kill`"),
+            (
+                Idempotent,
+                Once,
+                Times(3),
+                "effect-repeated",
+                "`add` says `idempotentHint: true`, but its effect is there 3 times",
+            ),
+            (Plain, Once, Other, "effect-torn", "neither that before a call of `add` nor that after one"),
+            (Plain, Never, Other, "read-only-tool-writes", "changed what reading shows"),
+        ] {
+            let (is_repeated, is_confirmed, faults) = (false, true, "`kill`".to_owned());
+            let wrong = WrongEffect { tool: "add", nature, faults, is_repeated, is_confirmed, expected, count };
+            let found = wrong.finding();
+            assert!(found.code.as_str() == code && found.message.contains(says), "{} {}", found.code, found.message);
+            assert_eq!(wrong.not_recovered().code.as_str(), "not-recovered");
+        }
+    }
+
+    #[test]
+    fn effects_that_hold_are_put_in_words() {
+        for (nature, effect, expected) in [
+            (ToolNature::Plain, Some(EffectCount::Times(0)), "the effect is not there"),
+            (ToolNature::Plain, Some(EffectCount::Times(1)), "the effect is there once"),
+            (ToolNature::Idempotent, Some(EffectCount::Times(1)), "the effect is there once"),
+            (ToolNature::Reads, Some(EffectCount::Times(0)), "nothing has changed"),
+            (ToolNature::Plain, None, "nothing has changed"),
+        ] {
+            assert_eq!(effect_text(nature, effect), expected);
+        }
+    }
+
+    #[test]
+    fn faults_in_a_row_are_counted() {
+        use FaultKind::{Error, Kill};
+        for (kinds, expected) in [
+            (&[][..], "no fault"),
+            (&[Kill], "`kill`"),
+            (&[Kill, Kill], "2 × `kill`"),
+            (&[Error, Kill, Kill, Error], "`error`, 2 × `kill` and `error`"),
+        ] {
+            assert_eq!(list(kinds), expected);
+        }
+    }
+
+    #[test]
+    fn kills_are_left_out_where_data_ends_with_the_server() {
+        use FaultKind::{Error, Kill, KillAtWork};
+        let drawn = |from: &[FaultKind]| CampaignFaults::Drawn { from: from.to_vec(), times: 4 };
+        for (faults, has_kills, without) in [
+            (CampaignFaults::One(Error), false, Some(CampaignFaults::One(Error))),
+            (CampaignFaults::One(Kill), true, None),
+            (CampaignFaults::InTurn(vec![Kill, Error]), true, Some(CampaignFaults::InTurn(vec![Error]))),
+            (CampaignFaults::InTurn(vec![KillAtWork]), true, None),
+            (drawn(&[Error, Kill]), true, Some(drawn(&[Error]))),
+            (drawn(&[Kill]), true, None),
+        ] {
+            assert_eq!((faults.kill(), faults.without_kills()), (has_kills, without), "{faults:?}");
+        }
+    }
 }

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
-
-use super::comparison::{StateComparison, StatePatterns, change};
-use super::subject::ToolNature;
-use super::trial::{CampaignTrial, TrialEnd};
-use crate::check::shown_state::{CLOCK, ShownAnswer, ShownState};
-use crate::event::Reason;
+use super::comparison::{CleanRun, StateComparison, StatePatterns, change};
+use super::effect::{ExpectedEffect, ToolNature};
+use crate::check::CheckEnd;
+use crate::check::shown_state::{ShownAnswer, ShownState};
 
 /// The states that two clean runs agree on.
 #[derive(Debug, Clone)]
@@ -20,103 +17,48 @@ pub(crate) struct CleanStates {
     changes: Option<Arc<StatePatterns>>,
     /// The state after one call.
     shown: ShownState,
-    /// Whether the same call once more changed the state again.
+    /// The same call once more changed the state again.
     pub(crate) repeats: bool,
-    /// Whether the same call once more is served; it may be refused because all is done.
+    /// The same call once more is served; it may be refused because all is done.
     pub(crate) serves_again: bool,
-    /// How long the call took at most.
+    /// The longest time of the call.
     pub(crate) elapsed: Duration,
-}
-
-/// The states of one clean run; read twice, because reading may change what is shown.
-pub(crate) struct CleanRun {
-    pub(crate) before: [ShownState; 2],
-    pub(crate) once: [ShownState; 2],
-    pub(crate) twice: ShownState,
-    pub(crate) serves_again: bool,
-    pub(crate) elapsed: Duration,
-}
-
-/// How often an effect shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EffectCount {
-    Times(u64),
-    /// Something else than the effect shows, or a part of it.
-    Other,
-}
-
-/// How often the effect of a call may show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExpectedEffect {
-    Never,
-    Once,
-    AtMostOnce,
-}
-
-impl ExpectedEffect {
-    /// In words.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Never => "no effect",
-            Self::Once => "its effect once",
-            Self::AtMostOnce => "its effect once or not at all",
-        }
-    }
-}
-
-impl EffectCount {
-    /// In words, for a table.
-    pub(crate) fn text(self) -> String {
-        match self {
-            Self::Times(0) => "none".to_owned(),
-            Self::Times(1) => "once".to_owned(),
-            Self::Times(2) => "twice".to_owned(),
-            Self::Times(times) => format!("{times} times"),
-            Self::Other => "in part".to_owned(),
-        }
-    }
 }
 
 impl CleanStates {
-    /// Makes the call twice in each of two sessions; `Err` says why nothing could be learned.
-    pub(crate) async fn learn(trial: &mut CampaignTrial<'_>) -> Result<Self, TrialEnd> {
-        let first = trial.clean_run().await?;
-        // Clocks that count seconds are seen to go on.
-        sleep(CLOCK).await;
-        let second = trial.clean_run().await?;
-        let runs = [first, second];
+    /// The states on which two runs agree; `Err` says why nothing can be learned from them.
+    pub(crate) fn of_runs(runs: [CleanRun; 2], tool: &str, nature: ToolNature) -> Result<Self, CheckEnd> {
         let states = StatePatterns::of_states(&runs);
         let changes = StatePatterns::of_changes(&runs);
-        let is_shown = |run: &CleanRun| !states.is_before(&run.once[0].compared());
-        let tool = &trial.subject.tool;
-        if trial.subject.nature == ToolNature::Reads {
+        let is_shown = |run: &CleanRun| !states.is_before(&run.once[0].to_value());
+        if nature == ToolNature::Reads {
             if runs.iter().any(is_shown) {
-                return Err(TrialEnd::Inconclusive(format!(
+                return Err(CheckEnd::inconclusive(format!(
                     "`{tool}` changes what reading shows without any fault, although it says that it only reads, or its \
                      name does"
                 )));
             }
             return Ok(Self::of(runs, Some(states), None));
         }
-        let begun = |run: &CleanRun| run.before[0].compared();
+        let begun = |run: &CleanRun| run.before[0].to_value();
         let tells_states = runs.iter().all(is_shown) && runs.iter().all(|run| states.tells_apart(&begun(run)));
         let tells_changes = runs.iter().all(|run| changes.tells_apart(&change(&begun(run), &begun(run))));
-        if !tells_states && !tells_changes {
-            let [first, second] = &runs;
-            let begins_elsewhere = first.before[0].first_change(&second.before[0]).is_some();
-            return Err(TrialEnd::Because(Reason::NotApplicable(if begins_elsewhere {
-                format!(
-                    "what earlier calls of `{tool}` wrote is still there when its server has been started again, so calls \
-                     cannot be compared; remove it in `setup` and `teardown`, or start the server with a store of its own"
-                )
-            } else {
-                format!(
-                    "nothing that reading shows changes with a call of `{tool}`; show its effect with `verify:` in a \
-                     test that calls it"
-                )
-            })));
+        if tells_states || tells_changes {
+            return Ok(Self::of(runs, tells_states.then_some(states), tells_changes.then_some(changes)));
         }
-        Ok(Self::of(runs, tells_states.then_some(states), tells_changes.then_some(changes)))
+        let [first, second] = &runs;
+        let begins_elsewhere = first.before[0].first_change(&second.before[0]).is_some();
+        Err(CheckEnd::not_applicable(if begins_elsewhere {
+            format!(
+                "what earlier calls of `{tool}` wrote is still there when its server has been started again, so calls \
+                 cannot be compared; remove it in `setup` and `teardown`, or start the server with a store of its own"
+            )
+        } else {
+            format!(
+                "nothing that reading shows changes with a call of `{tool}`; show its effect with `verify:` in a test that \
+                 calls it"
+            )
+        }))
     }
 
     fn of(runs: [CleanRun; 2], states: Option<StatePatterns>, changes: Option<StatePatterns>) -> Self {
@@ -133,18 +75,18 @@ impl CleanStates {
         clean
     }
 
-    /// How the states of a session are compared that begins with this one; `None` where they cannot be.
+    /// The comparison of the states of a session that begins with this one; `None` where they cannot be compared.
     pub(crate) fn compare(&self, begun: &ShownState) -> Option<StateComparison> {
-        let whole = self.states.as_ref().filter(|states| states.is_before(&begun.compared()));
+        let whole = self.states.as_ref().filter(|states| states.is_before(&begun.to_value()));
         whole.map(StateComparison::of_states).or_else(|| self.compare_changes(begun))
     }
 
     /// The same by the changes since then.
     pub(crate) fn compare_changes(&self, begun: &ShownState) -> Option<StateComparison> {
-        self.changes.as_ref().map(|changes| StateComparison::of_changes(changes, begun.compared()))
+        self.changes.as_ref().map(|changes| StateComparison::of_changes(changes, begun.to_value()))
     }
 
-    /// Whether another clean run agrees, so that nothing but faults can have made a difference.
+    /// Another clean run agrees, so that nothing but faults can have made a difference.
     pub(crate) fn is_confirmed_by(&self, run: &CleanRun) -> bool {
         let is_as_often = |compared: StateComparison| {
             compared.allows(&run.before[1], ExpectedEffect::Never)
@@ -156,5 +98,68 @@ impl CleanStates {
     /// The answer at a place after one clean call.
     pub(crate) fn answer(&self, place: &str) -> Option<&ShownAnswer> {
         self.shown.answer(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::event::Outcome;
+
+    /// A run that shows these values before the call, after it, and after the same call once more.
+    fn run([before, once, twice]: [Value; 3]) -> CleanRun {
+        let state = |value: &Value| ShownState::of_values(&json!({"list": value}));
+        CleanRun {
+            before: [state(&before), state(&before)],
+            once: [state(&once), state(&once)],
+            twice: state(&twice),
+            serves_again: true,
+            elapsed: Duration::from_millis(3),
+        }
+    }
+
+    fn learn(first: [Value; 3], second: [Value; 3], nature: ToolNature) -> Result<CleanStates, CheckEnd> {
+        CleanStates::of_runs([run(first), run(second)], "add", nature)
+    }
+
+    #[test]
+    fn an_effect_must_show_in_both_runs() {
+        let adds = || [json!([]), json!(["ann"]), json!(["ann", "ann"])];
+        let grows = || [json!(["ann"]), json!(["ann", "ann"]), json!(["ann", "ann", "ann"])];
+        let stays = || [json!([]), json!([]), json!([])];
+        for (first, second, nature, expected) in [
+            (adds(), adds(), ToolNature::Plain, None),
+            (adds(), grows(), ToolNature::Plain, None),
+            (stays(), stays(), ToolNature::Reads, None),
+            (adds(), adds(), ToolNature::Reads, Some((Outcome::Inconclusive, "although it says that it only reads"))),
+            (stays(), stays(), ToolNature::Plain, Some((Outcome::Skipped, "nothing that reading shows changes"))),
+            (stays(), adds(), ToolNature::Idempotent, Some((Outcome::Skipped, "nothing that reading shows changes"))),
+            (
+                [json!("a"), json!("b"), json!("b")],
+                [json!("b"), json!("b"), json!("b")],
+                ToolNature::Plain,
+                Some((Outcome::Skipped, "is still there when its server has been started again")),
+            ),
+        ] {
+            let text = format!("{first:?} {second:?} {nature:?}");
+            let end = learn(first, second, nature).err().map(CheckEnd::into_result);
+            assert_eq!(end.as_ref().map(|end| end.outcome), expected.map(|(outcome, _)| outcome), "{text}");
+            let (reason, says) = (format!("{:?}", end.map(|end| end.reason)), expected.map_or("", |(_, says)| says));
+            assert!(reason.contains(says), "{text}: {reason}");
+        }
+    }
+
+    #[test]
+    fn clean_runs_say_whether_a_call_repeats_and_confirm_each_other() {
+        let adds = || [json!([]), json!(["ann"]), json!(["ann", "ann"])];
+        let sets = || [json!(null), json!("ann"), json!("ann")];
+        let clean = |values: fn() -> [Value; 3]| learn(values(), values(), ToolNature::Idempotent).unwrap();
+        assert!(clean(adds).repeats && !clean(sets).repeats);
+        assert!(clean(adds).is_confirmed_by(&run(adds())) && !clean(sets).is_confirmed_by(&run(adds())));
+        let lost = run([json!([]), json!([]), json!([])]);
+        assert!(!clean(adds).is_confirmed_by(&lost));
+        assert_eq!(clean(adds).elapsed, Duration::from_millis(3));
     }
 }

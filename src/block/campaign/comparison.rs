@@ -2,21 +2,26 @@
 //! changes since the beginning of the session where data outlives its server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::clean::{CleanRun, EffectCount, ExpectedEffect};
-use super::pattern::{ExpectedPart, PatternDifference, StatePattern};
-use super::subject::ToolNature;
+use super::effect::{EffectCount, ExpectedEffect, ToolNature};
+use super::pattern::{ADDED, ExpectedPart, PatternDifference, REMOVED, StatePattern};
 use crate::check::shown_state::ShownState;
 use crate::path::PathStep;
 
-/// The members that hold the items which came into a list, and those which left it.
-pub(crate) const ADDED: &str = "+";
-pub(crate) const REMOVED: &str = "-";
-
 /// The list of an answer that is a message, and no data.
 const BLOCKS: &str = "content";
+
+/// The states of one clean run; read twice, because reading may change what is shown.
+pub(crate) struct CleanRun {
+    pub(crate) before: [ShownState; 2],
+    pub(crate) once: [ShownState; 2],
+    pub(crate) twice: ShownState,
+    pub(crate) serves_again: bool,
+    pub(crate) elapsed: Duration,
+}
 
 /// The states before a call and after it on which clean runs agree.
 #[derive(Debug, Clone)]
@@ -36,29 +41,29 @@ pub(crate) struct StateComparison {
 impl StatePatterns {
     /// Whole states.
     pub(crate) fn of_states(runs: &[CleanRun; 2]) -> Self {
-        Self::of(runs, |_, state| state.compared())
+        Self::of(runs, |_, state| state.to_value())
     }
 
     /// Changes since the beginning of the session.
     pub(crate) fn of_changes(runs: &[CleanRun; 2]) -> Self {
-        Self::of(runs, |run, state| change(&run.before[0].compared(), &state.compared()))
+        Self::of(runs, |run, state| change(&run.before[0].to_value(), &state.to_value()))
     }
 
     fn of(runs: &[CleanRun; 2], view: impl Fn(&CleanRun, &ShownState) -> Value) -> Self {
         let common = |states: fn(&CleanRun) -> &[ShownState; 2]| {
             let mut views = runs.iter().flat_map(|run| states(run).iter().map(|state| view(run, state)));
             let first = views.next().unwrap_or_default();
-            views.fold(StatePattern::Same(first), |pattern, view| pattern.widened(&view))
+            views.fold(StatePattern::Same(first), |pattern, view| pattern.widen(&view))
         };
         Self { before: common(|run| &run.before), once: common(|run| &run.once) }
     }
 
-    /// Whether a state is one before a call.
+    /// A state is one before a call.
     pub(crate) fn is_before(&self, state: &Value) -> bool {
         self.before.matches(state)
     }
 
-    /// Whether it tells a state after a call from one before it.
+    /// It tells a state after a call from one before it.
     pub(crate) fn tells_apart(&self, before: &Value) -> bool {
         !self.once.matches(before)
     }
@@ -75,17 +80,17 @@ impl StateComparison {
         Self { patterns: Arc::clone(patterns), begun: Some(begun) }
     }
 
-    /// Whether changes are compared, rather than whole states.
+    /// Changes are compared, rather than whole states.
     pub(crate) fn is_of_changes(&self) -> bool {
         self.begun.is_some()
     }
 
     fn view(&self, state: &ShownState) -> Value {
-        let state = state.compared();
+        let state = state.to_value();
         self.begun.as_ref().map_or_else(|| state.clone(), |begun| change(begun, &state))
     }
 
-    /// Whether a state shows the effect as often as it may.
+    /// A state shows the effect as often as it may.
     pub(crate) fn allows(&self, state: &ShownState, expected: ExpectedEffect) -> bool {
         let state = self.view(state);
         let (before, once) = (|| self.patterns.before.matches(&state), || self.patterns.once.matches(&state));
@@ -96,7 +101,7 @@ impl StateComparison {
         }
     }
 
-    /// How often the effect shows in a state.
+    /// The number of times that the effect shows in a state.
     pub(crate) fn count(&self, state: &ShownState, nature: ToolNature) -> EffectCount {
         let state = self.view(state);
         if nature != ToolNature::Reads && self.patterns.once.matches(&state) {
@@ -110,7 +115,7 @@ impl StateComparison {
         counted.map_or(EffectCount::Other, EffectCount::Times)
     }
 
-    /// How many times as far as after one call a size or a number has moved.
+    /// The number of times by which a size or a number has moved further than after one call.
     fn multiple(&self, difference: &PatternDifference) -> Option<u64> {
         let once = match &difference.expected {
             ExpectedPart::Length(length) => i64::try_from(*length).ok()?,
@@ -200,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_told_whatever_was_there_before() {
+    fn changes_are_the_same_whatever_was_there_before() {
         let check = |before: Value, after: Value, expected: Value| assert_eq!(change(&before, &after), expected);
         check(json!({"a": 1, "b": "x"}), json!({"a": 3, "b": "x"}), json!({"a": 2, "b": null}));
         check(json!({"b": "x"}), json!({"b": "y", "c": [1]}), json!({"b": "y", "c": [1]}));
@@ -210,5 +215,73 @@ mod tests {
         let blocks = |notes: Value| json!({"content": [{"type": "text", "text": {"notes": notes}}]});
         let added = json!({"content": [{"type": null, "text": {"notes": {"+": ["b"], "-": []}}}]});
         check(blocks(json!(["a"])), blocks(json!(["a", "b"])), added);
+    }
+
+    fn states(places: [Value; 2]) -> [ShownState; 2] {
+        places.map(|value| ShownState::of_values(&json!({"list": value})))
+    }
+
+    /// A clean run whose state is `before` before the call, and `once` after it; ids differ from run to run.
+    fn run(before: &Value, once: &Value, id: u8) -> CleanRun {
+        let at = |value: &Value| json!({"users": value, "drawn": id});
+        let twice = ShownState::of_values(&json!({"list": at(once)}));
+        CleanRun {
+            before: states([at(before), at(before)]),
+            once: states([at(once), at(once)]),
+            twice,
+            serves_again: true,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    fn comparison(before: &Value, once: &Value) -> StateComparison {
+        let runs = [run(before, once, 1), run(before, once, 2)];
+        StateComparison::of_states(&Arc::new(StatePatterns::of_states(&runs)))
+    }
+
+    #[test]
+    fn effects_are_counted_by_items_and_numbers() {
+        let (none, ann) = (json!([]), json!(["ann"]));
+        let check = |before: &Value, once: &Value, now: Value, expected: EffectCount| {
+            let state = ShownState::of_values(&json!({"list": {"users": now, "drawn": 9}}));
+            let count = comparison(before, once).count(&state, ToolNature::Plain);
+            assert_eq!(count, expected, "{before} {once} {state:?}");
+        };
+        check(&none, &ann, json!([]), EffectCount::Times(0));
+        check(&none, &ann, json!(["ann"]), EffectCount::Times(1));
+        check(&none, &ann, json!(["ann", "ann"]), EffectCount::Times(2));
+        check(&none, &ann, json!(["bob"]), EffectCount::Other);
+        check(&none, &ann, json!("gone"), EffectCount::Other);
+        check(&json!(5), &json!(7), json!(11), EffectCount::Times(3));
+        check(&json!(5), &json!(7), json!(8), EffectCount::Other);
+        check(&json!(["a", "b", "c"]), &json!(["a", "b"]), json!(["a"]), EffectCount::Times(2));
+    }
+
+    #[test]
+    fn states_are_allowed_by_what_is_expected() {
+        use ExpectedEffect::{AtMostOnce, Never, Once};
+        let compared = comparison(&json!([]), &json!(["ann"]));
+        for (now, allowed) in [
+            (json!([]), &[Never, AtMostOnce][..]),
+            (json!(["ann"]), &[Once, AtMostOnce]),
+            (json!(["ann", "ann"]), &[]),
+            (json!(["bob"]), &[]),
+        ] {
+            let state = ShownState::of_values(&json!({"list": {"users": now, "drawn": 9}}));
+            let actual = [Never, Once, AtMostOnce].into_iter().filter(|expected| compared.allows(&state, *expected));
+            assert_eq!(actual.collect::<Vec<_>>(), allowed, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn changes_are_compared_where_sessions_begin_elsewhere() {
+        let runs = [run(&json!(["x"]), &json!(["x", "ann"]), 1), run(&json!(["x", "y"]), &json!(["x", "y", "ann"]), 2)];
+        let patterns = Arc::new(StatePatterns::of_changes(&runs));
+        let state = |users: Value| ShownState::of_values(&json!({"list": {"users": users, "drawn": 3}}));
+        let compared = StateComparison::of_changes(&patterns, state(json!(["z"])).to_value());
+        assert!(compared.is_of_changes() && compared.allows(&state(json!(["z", "ann"])), ExpectedEffect::Once));
+        assert!(compared.allows(&state(json!(["z"])), ExpectedEffect::Never));
+        assert!(!compared.allows(&state(json!(["ann"])), ExpectedEffect::AtMostOnce));
+        assert_eq!(compared.count(&state(json!(["z", "ann", "ann"])), ToolNature::Idempotent), EffectCount::Times(2));
     }
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::subject::ToolNature;
+use super::effect::ToolNature;
 use crate::fault::{Fault, decode_named};
 use crate::source::template::from_json;
 use crate::source::{Span, choice};
 
-/// How many times longer than the client waits a late answer takes, or a pause.
+/// The factor by which a late answer, or a pause, takes longer than the client waits.
 const LATER: u32 = 2;
 
 choice! {
@@ -17,9 +17,9 @@ choice! {
     pub(crate) enum FaultKind {
         /// The server does its work, and its answer does not come.
         LostResponse = "lost_response",
-        /// The server does not hear of the request.
+        /// The server does not get the request.
         LostRequest = "lost_request",
-        /// The server hears of the request twice.
+        /// The server gets the request twice.
         DuplicateRequest = "duplicate_request",
         /// The answer comes too late: the client has cancelled the request.
         LateAnswer = "late_answer",
@@ -42,9 +42,9 @@ pub(crate) struct StruckCall<'a> {
     pub(crate) tool: &'a str,
     /// Its number among the calls of the tool.
     pub(crate) number: usize,
-    /// How long the client waits for its answer.
+    /// The time for which the client waits for its answer.
     pub(crate) timeout: Duration,
-    /// Whether the server may be started again before it, so that its session is another one.
+    /// The server may be started again before it, so that its session is another one.
     pub(crate) is_counted_across_sessions: bool,
 }
 
@@ -60,27 +60,27 @@ pub(crate) enum StruckEnding {
 }
 
 impl FaultKind {
-    /// Whether it can be held against no tool of that nature: what a tool must be told once is not told twice.
+    /// It may strike a tool of that nature: a call that must be made once is not made twice.
     pub(crate) fn fits(self, nature: ToolNature) -> bool {
         self != Self::DuplicateRequest || nature.may_be_repeated()
     }
 
-    /// Whether the server hears of a call that it strikes.
-    pub(crate) fn is_heard(self) -> bool {
+    /// The server receives a call that it strikes.
+    pub(crate) fn reaches_server(self) -> bool {
         self != Self::LostRequest
     }
 
-    /// Whether it strikes the process of the server, which must be one that is started here.
+    /// It strikes the process of the server, which must be one that is started here.
     pub(crate) fn needs_process(self) -> bool {
         self.kills() || self == Self::Pause
     }
 
-    /// Whether the server is gone afterwards, and starts again.
+    /// The server is gone afterwards, and starts again.
     pub(crate) fn kills(self) -> bool {
         matches!(self, Self::Kill | Self::KillAtWork)
     }
 
-    /// How long the server stands still from the call on.
+    /// The time for which the server stands still from the call on.
     pub(crate) fn stands_still(self, timeout: Duration) -> Duration {
         if self == Self::Pause { timeout * LATER } else { Duration::ZERO }
     }
@@ -95,13 +95,13 @@ impl FaultKind {
         }
     }
 
-    /// Whether the client gets the answer of the server.
+    /// The client gets the answer of the server.
     pub(crate) fn keeps_answer(self) -> bool {
         self.ending() == StruckEnding::Answered && self != Self::Error
     }
 
     /// The fault in the words of a suite.
-    pub(crate) fn written(self, call: StruckCall<'_>) -> Value {
+    pub(crate) fn to_json(self, call: StruckCall<'_>) -> Value {
         let mut on = json!({"tools": call.tool, "nth": call.number});
         if call.is_counted_across_sessions {
             on["per"] = "server".into();
@@ -127,7 +127,7 @@ impl FaultKind {
     /// The fault itself.
     pub(crate) fn faults(self, call: StruckCall<'_>, span: Span) -> Vec<Fault> {
         let mut found = Vec::new();
-        let faults = decode_named(&self.fault_name(call.number), &from_json(&self.written(call), span), &mut found);
+        let faults = decode_named(&self.fault_name(call.number), &from_json(&self.to_json(call), span), &mut found);
         debug_assert!(found.is_empty(), "a fault of campaigns has mistakes: {found:?}");
         faults
     }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_may_have_their_effect_again_are_told_once() {
+    fn tools_that_may_have_their_effect_again_are_called_once() {
         let doubled = |nature| FaultKind::ALL.into_iter().filter(|kind| kind.fits(nature)).count();
         assert_eq!(doubled(ToolNature::Plain), FaultKind::ALL.len() - 1);
         assert_eq!(doubled(ToolNature::Idempotent), FaultKind::ALL.len());

@@ -2,25 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::KEY;
-use super::clean::EffectCount;
-use crate::block::performance::measurement::{latency_text, nearest_rank};
+use super::effect::EffectCount;
+use crate::check::latency::{latency_text, nearest_rank};
 use crate::event::{Cell, CheckResult, Code, Outcome, Section, SectionPart, SectionTable, Tone};
 use crate::source::yaml_writer;
 
-/// How many tests are shown.
+/// The number of tests that are shown.
 const MOST_SHOWN: usize = 2;
 
 /// Everything that the cases of a run found out.
 #[derive(Debug, Default)]
 pub(crate) struct CampaignLog {
-    spent: AtomicU64,
+    /// The calls that all cases have made.
+    pub(crate) calls: Arc<AtomicUsize>,
     rows: Mutex<Vec<CampaignRow>>,
     turns: Mutex<BTreeMap<CampaignTarget, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -42,7 +43,7 @@ pub(crate) struct CampaignRow {
     pub(crate) test: Option<Value>,
 }
 
-/// How a case ended.
+/// The end of a case.
 #[derive(Debug, Clone)]
 pub(crate) struct CampaignVerdict {
     outcome: Outcome,
@@ -75,12 +76,6 @@ impl CampaignLog {
         let target = CampaignTarget { file: file.to_owned(), server: server.to_owned() };
         let mut turns = self.turns.lock();
         Arc::clone(turns.entry(target).or_default())
-    }
-
-    /// Takes so many calls from the budget; false where it does not have them.
-    pub(crate) fn spend(&self, calls: usize, budget: u64) -> bool {
-        let calls = u64::try_from(calls).unwrap_or(u64::MAX);
-        self.spent.fetch_add(calls, Ordering::Relaxed).saturating_add(calls) <= budget
     }
 
     pub(crate) fn add(&self, row: CampaignRow) {
@@ -181,5 +176,58 @@ impl CampaignRow {
             },
             "recovered_us": times,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Finding;
+
+    fn row(order: usize, fault: &str, result: &CheckResult) -> CampaignRow {
+        let (file, server, tool) = ("suite.yml".to_owned(), "users".to_owned(), "add".to_owned());
+        let recovered = vec![Duration::from_millis(7 + order as u64)];
+        let test = (result.outcome == Outcome::Failed).then(|| json!({"name": "add breaks"}));
+        let (fault, verdict, effect) = (fault.to_owned(), CampaignVerdict::of(result), Some(EffectCount::Times(2)));
+        CampaignRow { file, server, revision: "r".to_owned(), order, tool, fault, verdict, effect, recovered, test }
+    }
+
+    #[test]
+    fn verdicts_are_words_of_their_outcome_or_codes() {
+        let broken = Finding::new("effect-repeated", "twice");
+        for (result, text, tone) in [
+            (CheckResult::new(Outcome::Passed), "holds", Tone::Good),
+            (CheckResult::found(Outcome::Failed, vec![broken.clone()]), "effect-repeated", Tone::Bad),
+            (CheckResult::found(Outcome::Warned, vec![broken]), "effect-repeated", Tone::Doubtful),
+            (CheckResult::new(Outcome::Errored), "error", Tone::Bad),
+            (CheckResult::inconclusive("unclear"), "not judged", Tone::Doubtful),
+            (CheckResult::not_applicable("none"), "skipped", Tone::Doubtful),
+        ] {
+            assert_eq!(CampaignVerdict::of(&result).cell(), Cell::new(text, tone));
+        }
+    }
+
+    #[test]
+    fn a_section_has_rows_in_order_and_each_test_once() {
+        let log = CampaignLog::default();
+        let broken = CheckResult::found(Outcome::Failed, vec![Finding::new("effect-repeated", "twice")]);
+        log.add(row(2, "garbage", &CheckResult::new(Outcome::Passed)));
+        log.add(row(1, "error", &broken));
+        log.add(row(0, "lost_response", &broken));
+        let sections = log.sections(3);
+        let [section] = sections.as_slice() else { panic!("{sections:?}") };
+        let faults = section.data["cases"].as_array().unwrap().iter().map(|case| case["fault"].as_str().unwrap());
+        assert_eq!(faults.collect::<Vec<_>>(), ["lost_response", "error", "garbage"]);
+        assert_eq!((&section.data["tests"], &section.data["seed"]), (&json!([{"name": "add breaks"}]), &json!(3)));
+        assert_eq!(section.data["cases"][0]["effect"], json!(2));
+        let notes = section
+            .parts
+            .iter()
+            .filter_map(|part| if let SectionPart::Note(note) = part { Some(note.as_str()) } else { None });
+        let expected = [
+            "answered again 3 times after the faults ended: p50 8.00 ms, p95 9.00 ms, max 9.00 ms",
+            "a test that fails as long as this is so, to be pasted under `tests:`",
+        ];
+        assert_eq!(notes.collect::<Vec<_>>(), expected);
     }
 }

@@ -2,15 +2,16 @@
 //! garbage, and servers that are killed or stand still.
 //!
 //! `cases` plans a case for each tool and each `fault_kind` that fits it. A `subject` is a tool with a call of it that is
-//! served; `clean` learns what that call does without faults, as a `pattern` of what is read before and after it, to which a
-//! `comparison` holds later states. A `trial` strikes calls in a session of its own, ends the faults, and measures how soon the server answers again;
-//! `check` compares what is read then, finds the smallest set of faults that breaks the server, and `written` makes a
-//! test of it. `log` has the table.
+//! served, an `effect` what such calls may do; `clean` holds what the call does without faults, as a `pattern` of what is read
+//! before and after it, to which a `comparison` holds later states. A `trial` strikes calls in a session of its own, ends
+//! the faults, and measures how soon the server answers again; `check` compares what is read then, finds the smallest set
+//! of faults that breaks the server, and `written` makes a test of it. `log` has the table.
 
 mod cases;
 mod check;
 mod clean;
 mod comparison;
+mod effect;
 mod fault_kind;
 mod log;
 mod pattern;
@@ -65,13 +66,13 @@ settings! {
         /// fault strikes alone.
         together: usize => range(0, 8) default("3"),
         /// The most calls that all cases together make of tools.
-        calls: u64 => range(1, 1_000_000) default("5000"),
+        calls: usize => range(1, 1_000_000) default("5000"),
         /// The seed; the same seed draws the same sets of faults.
         seed: u64 => default("0"),
         /// The time for each case.
         max_time: Duration => default("60s"),
     } with {
-        /// Whether the suite names no faults, so that all are tried.
+        /// The suite names no faults, so that all are tried.
         has_all_faults: bool,
         log: Arc<CampaignLog>,
     }

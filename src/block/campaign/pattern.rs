@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::comparison::{ADDED, REMOVED};
+use crate::check::evidence::items_text;
 use crate::path::{DottedPath, PathStep};
 use crate::source::beginning_of_json;
+
+/// The members that hold the items which came into a list, and those which left it.
+pub(crate) const ADDED: &str = "+";
+pub(crate) const REMOVED: &str = "-";
 
 /// A value as far as two runs agree on it.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +50,7 @@ pub(crate) enum ExpectedPart {
 }
 
 impl PatternDifference {
-    /// How little it says: least where a path leads to it that suites can write, and it is a number of items or a number.
+    /// The measure of how little it says: least where a path leads to it that suites can write, and it is a number of items or a number.
     pub(crate) fn obscurity(&self) -> (bool, usize) {
         let is_structured = self.path.get(1) == Some(&PathStep::Member("structuredContent".to_owned()));
         let kind = match &self.expected {
@@ -62,12 +66,12 @@ impl PatternDifference {
     pub(crate) fn actual_text(&self, most: usize) -> String {
         match (&self.expected, &self.actual) {
             (_, None) => "nothing".to_owned(),
-            (ExpectedPart::Length(_), Some(Value::Array(values))) => items(values.len()),
+            (ExpectedPart::Length(_), Some(Value::Array(values))) => items_text(values.len() as u64),
             (_, Some(value)) => beginning_of_json(value, most),
         }
     }
 
-    /// Where it is, in words.
+    /// The place of it, in words.
     pub(crate) fn place(&self) -> String {
         let [PathStep::Member(place), inner @ ..] = self.path.as_slice() else {
             return DottedPath { steps: self.path.clone() }.to_string();
@@ -86,17 +90,12 @@ pub(crate) fn of_result(inner: &[PathStep]) -> DottedPath {
     DottedPath { steps: [&[PathStep::Member("result".to_owned())], inner].concat() }
 }
 
-/// A number of items in words.
-fn items(count: usize) -> String {
-    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
-}
-
 impl ExpectedPart {
     /// In words, of at most so many characters.
     pub(crate) fn text(&self, most: usize) -> String {
         match self {
             Self::Value(value) => beginning_of_json(value, most),
-            Self::Length(length) => items(*length),
+            Self::Length(length) => items_text(*length as u64),
             Self::Something => "something".to_owned(),
             Self::Nothing => "nothing".to_owned(),
         }
@@ -120,16 +119,16 @@ impl StatePattern {
     }
 
     /// The same with one more value that it describes.
-    pub(crate) fn widened(self, value: &Value) -> Self {
+    pub(crate) fn widen(self, value: &Value) -> Self {
         match (self, value) {
             (Self::Same(same), value) => Self::common(&same, value),
             (Self::Items(items), Value::Array(values)) if items.len() == values.len() => {
-                Self::Items(items.into_iter().zip(values).map(|(item, value)| item.widened(value)).collect())
+                Self::Items(items.into_iter().zip(values).map(|(item, value)| item.widen(value)).collect())
             }
             (Self::Members(mut members), Value::Object(values)) => {
                 for (name, member) in &mut members {
                     let known = std::mem::replace(member, Self::Varies);
-                    *member = values.get(name).map_or(Self::Varies, |value| known.widened(value));
+                    *member = values.get(name).map_or(Self::Varies, |value| known.widen(value));
                 }
                 let new = values.keys().filter(|name| !members.contains_key(*name)).cloned().collect::<Vec<_>>();
                 members.extend(new.into_iter().map(|name| (name, Self::Varies)));
@@ -146,7 +145,7 @@ impl StatePattern {
         }
     }
 
-    /// Whether a value is one of those that it describes.
+    /// A value is one of those that it describes.
     pub(crate) fn matches(&self, value: &Value) -> bool {
         self.differences(value).is_empty()
     }
@@ -256,10 +255,10 @@ mod tests {
 
     #[test]
     fn a_pattern_grows_with_what_it_describes() {
-        let wider = pattern().widened(&json!({"users": [{"id": "a", "name": "Bob"}], "at": 1, "more": true}));
+        let wider = pattern().widen(&json!({"users": [{"id": "a", "name": "Bob"}], "at": 1, "more": true}));
         assert!(wider.matches(&json!({"users": [{"id": "c", "name": "Carl"}]})));
         assert!(!wider.matches(&json!({"users": [], "at": 1})));
-        assert!(pattern().widened(&json!([])).matches(&json!(1)));
+        assert!(pattern().widen(&json!([])).matches(&json!(1)));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::clean::CleanStates;
-use super::trial::TrialEnd;
-use crate::check::shown_state::{ShownStateReader, readers};
+use super::effect::ToolNature;
+use crate::check::CheckEnd;
+use crate::check::shown_state::{ShownStateReader, StateView};
 use crate::event::Reason;
 use crate::plan::CheckContext;
 use crate::plan::planner::Planner;
@@ -13,34 +14,6 @@ use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
 use crate::source::template::Names;
 use crate::suite::{Awaited, Step, Test};
 use crate::wire::{Catalog, Tool};
-
-/// The hint of a tool about repeated calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ToolNature {
-    /// It changes nothing.
-    Reads,
-    /// A repeated call changes nothing more.
-    Idempotent,
-    /// A repeated call may rightly have its effect again.
-    Plain,
-}
-
-impl ToolNature {
-    fn of(tool: &Tool) -> Self {
-        if tool.only_reads() {
-            Self::Reads
-        } else if tool.raw["annotations"]["idempotentHint"] == true {
-            Self::Idempotent
-        } else {
-            Self::Plain
-        }
-    }
-
-    /// Whether a client may repeat a call of which it does not know what came of it.
-    pub(crate) fn may_be_repeated(self) -> bool {
-        self != Self::Plain
-    }
-}
 
 /// A tool with a call of it.
 #[derive(Debug)]
@@ -57,12 +30,12 @@ pub(crate) struct CampaignSubject {
     pub(crate) teardown: Vec<Step>,
     /// Steps that show what the call has done.
     shows: Vec<Step>,
-    /// How many calls of the tool come before it in every session of the suite.
+    /// The number of calls of the tool before it in every session of the suite.
     pub(crate) earlier_calls: usize,
     /// The effect of the call without faults, once that is known.
-    pub(crate) clean: OnceCell<Result<CleanStates, TrialEnd>>,
-    /// Whether that is still there when the server has been started again, once that is known.
-    pub(crate) outlives: OnceCell<Result<bool, TrialEnd>>,
+    pub(crate) clean: OnceCell<Result<CleanStates, CheckEnd>>,
+    /// That is still there when the server has been started again, once that is known.
+    pub(crate) outlives: OnceCell<Result<bool, CheckEnd>>,
 }
 
 impl CampaignSubject {
@@ -94,7 +67,7 @@ impl CampaignSubject {
             Some(ShownStateReader::new(tool.text()?, arguments))
         });
         let mut found: Vec<ShownStateReader> = Vec::new();
-        for reader in named.chain(readers(context, &|_| true)) {
+        for reader in named.chain(StateView::readers_of(context, &|_| true)) {
             if !found.iter().any(|known| known.is_same(&reader)) {
                 found.push(reader);
             }

@@ -7,71 +7,52 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::Campaign;
-use super::check::explained;
-use super::clean::{CleanRun, CleanStates, EffectCount, ExpectedEffect};
-use super::comparison::StateComparison;
+use super::clean::CleanStates;
+use super::comparison::{CleanRun, StateComparison};
+use super::effect::{EffectCount, ExpectedEffect, ToolNature};
 use super::fault_kind::{FaultKind, StruckCall, StruckEnding};
-use super::subject::{CampaignSubject, ToolNature};
-use crate::check::evidence::refused_with_help;
-use crate::check::shown_state::{ShownState, ShownStateReader};
-use crate::event::{CheckResult, Exchange, FailureClass, Finding, FindingKind, Outcome, Reason};
+use super::subject::CampaignSubject;
+use crate::check::evidence::{finding_with_help, valid_call_refused};
+use crate::check::shown_state::{CLOCK, ShownState, StateView};
+use crate::check::{CheckEnd, CheckLimits, StepRun};
+use crate::event::{Exchange, FailureClass, Finding, FindingKind};
 use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::generated::bare;
 use crate::plan::{CheckContext, CloseServer, OpenServer, StepOutcome};
 use crate::session::Session;
-use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::transport::{FirstSignal, ShutdownOrder};
 use crate::wire::is_served;
 
-/// How long a client waits at least for an answer that a fault may have lost.
+/// The least time for which a client waits for an answer that a fault may have lost.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How many times as long as a clean call takes.
+/// The factor by which a client waits longer than a clean call takes.
 const PATIENCE: u32 = 4;
 
-/// How long a state is given to become what it must be.
+/// The time in which a state may become what it must be.
 const SETTLING: Duration = Duration::from_secs(1);
 const POLLING: Duration = Duration::from_millis(100);
 
-/// How often a call is made after the faults, until it is served.
+/// The number of calls after the faults, until one is served.
 const MOST_ATTEMPTS: usize = 10;
 
-/// How often a server that was killed is started, and how long is waited before it is started again.
+/// The number of starts of a server that was killed, and the pause between them.
 const STARTS: usize = 3;
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a server has to end by itself.
+/// The time in which a server must end by itself.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
-
-/// Why a case comes to no verdict, or to one early.
-#[derive(Debug, Clone)]
-pub(crate) enum TrialEnd {
-    /// The server is at fault.
-    Failed(Box<Finding>),
-    /// It does not start any more.
-    Unstartable(Box<Finding>),
-    /// Nothing follows, for this reason.
-    Inconclusive(String),
-    /// The case does not apply.
-    Because(Reason),
-    /// The server cannot be used.
-    Unavailable(Box<Finding>),
-    /// The call was refused without any fault.
-    Refused(Box<CheckResult>),
-}
 
 /// A case under way.
 pub(crate) struct CampaignTrial<'a> {
-    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) run: StepRun<'a>,
     pub(crate) campaign: &'a Campaign,
     pub(crate) subject: &'a CampaignSubject,
-    deadline: Instant,
-    exchanges: Vec<Exchange>,
-    frames: Vec<u32>,
-    protocol_revision: String,
+    /// The way to the state that the server shows.
+    pub(crate) view: StateView<'a>,
     /// The captures of the last session, for the teardown.
     captured: Names,
 }
@@ -84,7 +65,7 @@ struct StruckSet<'a> {
     player: &'a Arc<FaultPlayer>,
 }
 
-/// How calls that were struck ended.
+/// The end of calls that were struck.
 #[derive(Debug)]
 pub(crate) enum StruckEnd {
     /// The server still answers what reads its state.
@@ -97,13 +78,13 @@ pub(crate) enum StruckEnd {
 #[derive(Debug)]
 pub(crate) struct SilentServer {
     pub(crate) found: Finding,
-    /// Whether it does not start any more either.
+    /// It does not start any more either.
     pub(crate) is_final: bool,
     pub(crate) exchanges: Vec<Exchange>,
 }
 
 impl StruckEnd {
-    /// Whether changes were compared, since data outlives the server.
+    /// Changes were compared, since data outlives the server.
     pub(crate) fn is_of_changes(&self) -> bool {
         match self {
             Self::Read(run) => run.compared.is_of_changes(),
@@ -111,7 +92,7 @@ impl StruckEnd {
         }
     }
 
-    /// Whether a correct server does not end so.
+    /// A correct server does not end so.
     pub(crate) fn is_broken(&self) -> bool {
         match self {
             Self::Read(run) => !run.is_sound || run.recovered.is_none(),
@@ -124,13 +105,12 @@ impl StruckEnd {
 #[derive(Debug)]
 pub(crate) struct StruckRun {
     pub(crate) state: ShownState,
-    /// How it is compared.
     pub(crate) compared: StateComparison,
-    /// Whether the server had answered a call with a success before it was killed.
+    /// The server had answered a call with a success before it was killed.
     pub(crate) is_confirmed: bool,
     pub(crate) expected: ExpectedEffect,
     pub(crate) count: EffectCount,
-    /// Whether the state is as it may be.
+    /// The state is as it may be.
     pub(crate) is_sound: bool,
     /// The time from the end of the faults to the first answer; `None` where none came.
     pub(crate) recovered: Option<Duration>,
@@ -144,38 +124,38 @@ pub(crate) struct StruckRun {
 
 impl<'a> CampaignTrial<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, campaign: &'a Campaign, subject: &'a CampaignSubject) -> Self {
-        Self {
-            context,
-            campaign,
-            subject,
-            deadline: Instant::now() + campaign.max_time,
-            exchanges: Vec::new(),
-            frames: Vec::new(),
-            protocol_revision: String::new(),
-            captured: Names::new(),
-        }
+        let limits = CheckLimits::new(campaign.max_time, "raise `max_time`");
+        let limits = limits.with_shared_budget(&campaign.log.calls, campaign.calls, "raise `calls`");
+        let view = StateView::new(context, limits.deadline(), subject.readers(context));
+        Self { run: StepRun::new(context, limits), campaign, subject, view, captured: Names::new() }
     }
 
     /// The effect of the call without faults, which is found out once for each tool.
-    pub(crate) async fn clean(&mut self) -> Result<&'a CleanStates, TrialEnd> {
+    pub(crate) async fn clean(&mut self) -> Result<&'a CleanStates, CheckEnd> {
         let subject = self.subject;
-        let known = subject.clean.get_or_init(|| CleanStates::learn(self)).await;
+        let known = subject.clean.get_or_init(|| self.learn()).await;
         known.as_ref().map_err(Clone::clone)
     }
 
-    /// Makes the call twice in a session of its own.
-    pub(crate) async fn clean_run(&mut self) -> Result<CleanRun, TrialEnd> {
-        let session = self.open(None).await?;
-        let looked = self.look_at_clean_calls(&session).await;
-        let ended = self.end(session).await;
-        let run = looked?;
-        ended.map_or(Ok(run), |found| Err(TrialEnd::Failed(Box::new(found))))
+    /// Makes the call twice in each of two sessions.
+    async fn learn(&mut self) -> Result<CleanStates, CheckEnd> {
+        let first = self.clean_run().await?;
+        // Clocks that count seconds are seen to go on.
+        sleep(CLOCK).await;
+        let second = self.clean_run().await?;
+        CleanStates::of_runs([first, second], &self.subject.tool, self.subject.nature)
     }
 
-    async fn look_at_clean_calls(&mut self, session: &Session) -> Result<CleanRun, TrialEnd> {
+    /// Makes the call twice in a session of its own.
+    pub(crate) async fn clean_run(&mut self) -> Result<CleanRun, CheckEnd> {
+        let session = self.open(OpenServer::FRESH).await?;
+        let run = self.look_at_clean_calls(&session).await;
+        self.end_with(session, run).await
+    }
+
+    async fn look_at_clean_calls(&mut self, session: &Session) -> Result<CleanRun, CheckEnd> {
         let names = self.prepare(session).await?;
-        let readers = self.subject.readers(self.context);
-        let before = self.read_twice(session, &readers).await?;
+        let before = self.read_twice(session).await?;
         let first = self.ask(session, &self.subject.call, &names).await?;
         let elapsed = Duration::from_micros(first.exchange.elapsed_us);
         match &first.answer {
@@ -183,31 +163,26 @@ impl<'a> CampaignTrial<'a> {
             // A control that is refused is none.
             Ok(_) if self.subject.nature == ToolNature::Reads => {
                 let why = format!("the call of `{}` is refused without any fault", self.subject.tool);
-                return Err(TrialEnd::Because(Reason::NotApplicable(why)));
+                return Err(CheckEnd::not_applicable(why));
             }
-            Ok(_) => return Err(TrialEnd::Refused(Box::new(self.refused(&first.exchange)))),
+            Ok(_) => {
+                let tool = &self.subject.tool;
+                let help = ConfigSource::of(self.run.context.suite).help_to_give_arguments(tool);
+                let answer = first.exchange.received.clone();
+                return Err(CheckEnd::Inconclusive(valid_call_refused(tool, answer, help)));
+            }
             Err(found) => return Err(unusable(found)),
         }
-        let once = self.read_twice(session, &readers).await?;
+        let once = self.read_twice(session).await?;
         // Refusing what is done already is no fault.
         let again = self.ask(session, &self.subject.call, &names).await?;
         let serves_again = is_served(again.answer.as_ref().map_err(unusable)?);
-        let twice = self.read(session, &readers).await?;
+        let twice = self.read(session).await?;
         Ok(CleanRun { before, once, twice, serves_again, elapsed })
     }
 
-    fn refused(&self, exchange: &Exchange) -> CheckResult {
-        let tool = &self.subject.tool;
-        let help = ConfigSource::of(self.context.suite).help_to_give_arguments(tool);
-        let mut result = refused_with_help(tool, None, help);
-        if let Some(Reason::ValidCallRefused(call)) = &mut result.reason {
-            call.answer.clone_from(&exchange.received);
-        }
-        result
-    }
-
-    /// Whether what a call does is still there after a clean end of its server and a new start.
-    pub(crate) async fn outlives_server(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
+    /// The effect of a call is still there after a clean end of its server and a new start.
+    pub(crate) async fn outlives_server(&mut self, clean: &CleanStates) -> Result<bool, CheckEnd> {
         if let Some(is_durable) = self.campaign.durable {
             return Ok(is_durable);
         }
@@ -215,23 +190,15 @@ impl<'a> CampaignTrial<'a> {
         subject.outlives.get_or_init(|| self.try_clean_restart(clean)).await.clone()
     }
 
-    async fn try_clean_restart(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
-        let session = self.open(None).await?;
+    async fn try_clean_restart(&mut self, clean: &CleanStates) -> Result<bool, CheckEnd> {
+        let session = self.open(OpenServer::FRESH).await?;
         let called = self.call_cleanly(&session, clean).await;
-        let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
-        self.context.servers.close(&session, CloseServer::Shutdown(order)).await;
+        self.shut_down(&session).await;
         let compared = called?;
-        let session = self.open(None).await?;
-        let readers = self.subject.readers(self.context);
-        let state = self.settled(&session, &readers, &compared, ExpectedEffect::Once, clean.elapsed).await;
-        let ended = self.end(session).await;
-        let state = state?;
-        if let Some(found) = ended {
-            return Err(TrialEnd::Failed(Box::new(found)));
-        }
+        let state = self.settled_state_of_next_run(&compared, ExpectedEffect::Once, clean).await?;
         let is_kept = compared.allows(&state, ExpectedEffect::Once);
         if !is_kept && !compared.allows(&state, ExpectedEffect::Never) {
-            return Err(TrialEnd::Inconclusive(format!(
+            return Err(CheckEnd::inconclusive(format!(
                 "after a clean end and a new start the server shows neither the state before a call of `{}` nor that after \
                  it",
                 self.subject.tool
@@ -241,49 +208,56 @@ impl<'a> CampaignTrial<'a> {
         Ok(is_kept && self.keeps_earlier_state(clean).await?)
     }
 
-    /// Whether what is there before a call outlives a clean end of the server; also where nobody can tell.
-    async fn keeps_earlier_state(&mut self, clean: &CleanStates) -> Result<bool, TrialEnd> {
-        let session = self.open(None).await?;
-        let readers = self.subject.readers(self.context);
+    /// The state before a call outlives a clean end of the server; also where nobody can tell.
+    async fn keeps_earlier_state(&mut self, clean: &CleanStates) -> Result<bool, CheckEnd> {
+        let session = self.open(OpenServer::FRESH).await?;
         let begun = match self.prepare(&session).await {
-            Ok(_) => self.read(&session, &readers).await,
-            Err(ended) => Err(ended),
+            Ok(_) => self.read(&session).await,
+            Err(end) => Err(end),
         };
-        let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
-        self.context.servers.close(&session, CloseServer::Shutdown(order)).await;
+        self.shut_down(&session).await;
         let begun = begun?;
         let Some(compared) = clean.compare_changes(&begun).or_else(|| clean.compare(&begun)) else { return Ok(true) };
-        let session = self.open(None).await?;
-        let state = self.settled(&session, &readers, &compared, ExpectedEffect::Never, clean.elapsed).await;
-        let ended = self.end(session).await;
-        let state = state?;
-        if let Some(found) = ended {
-            return Err(TrialEnd::Failed(Box::new(found)));
-        }
+        let state = self.settled_state_of_next_run(&compared, ExpectedEffect::Never, clean).await?;
         Ok(compared.allows(&state, ExpectedEffect::Never))
     }
 
-    async fn call_cleanly(&mut self, session: &Session, clean: &CleanStates) -> Result<StateComparison, TrialEnd> {
+    async fn shut_down(&self, session: &Session) {
+        let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: SHUTDOWN_GRACE };
+        self.run.context.servers.close(session, CloseServer::Shutdown(order)).await;
+    }
+
+    async fn settled_state_of_next_run(
+        &mut self,
+        compared: &StateComparison,
+        expected: ExpectedEffect,
+        clean: &CleanStates,
+    ) -> Result<ShownState, CheckEnd> {
+        let session = self.open(OpenServer::FRESH).await?;
+        let state = self.settled_state(&session, compared, expected, clean.elapsed).await;
+        self.end_with(session, state).await
+    }
+
+    async fn call_cleanly(&mut self, session: &Session, clean: &CleanStates) -> Result<StateComparison, CheckEnd> {
         let names = self.prepare(session).await?;
-        let readers = self.subject.readers(self.context);
-        let before = self.read(session, &readers).await?;
+        let before = self.read(session).await?;
         let compared = self.compare(clean, &before)?;
         let called = self.ask(session, &self.subject.call, &names).await?;
         called.answer.as_ref().map_err(unusable)?;
-        let state = self.read(session, &readers).await?;
+        let state = self.read(session).await?;
         if compared.allows(&state, ExpectedEffect::Once) { Ok(compared) } else { Err(self.begins_elsewhere()) }
     }
 
-    /// How the states of a session are compared that begins with this one: by changes where data is known to outlive the
+    /// The comparison of the states of a session that begins with this one: by changes where data is known to outlive the
     /// server, since others may write to the same store.
-    fn compare(&self, clean: &CleanStates, begun: &ShownState) -> Result<StateComparison, TrialEnd> {
+    fn compare(&self, clean: &CleanStates, begun: &ShownState) -> Result<StateComparison, CheckEnd> {
         let outlives = matches!(self.subject.outlives.get(), Some(Ok(true)));
         let changes = if outlives { clean.compare_changes(begun) } else { None };
         changes.or_else(|| clean.compare(begun)).ok_or_else(|| self.begins_elsewhere())
     }
 
-    fn begins_elsewhere(&self) -> TrialEnd {
-        TrialEnd::Inconclusive(format!(
+    fn begins_elsewhere(&self) -> CheckEnd {
+        CheckEnd::inconclusive(format!(
             "the server does not begin as it did without faults, so what is read after calls of `{}` says nothing; remove \
              what earlier calls wrote in `setup` and `teardown`",
             self.subject.tool
@@ -291,7 +265,7 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// The call that a fault strikes in a set of them, as one of that number.
-    pub(crate) fn struck<'s>(&'s self, at: usize, kinds: &[FaultKind], clean: &CleanStates) -> StruckCall<'s> {
+    pub(crate) fn struck_call_at<'s>(&'s self, at: usize, kinds: &[FaultKind], clean: &CleanStates) -> StruckCall<'s> {
         StruckCall {
             tool: &self.subject.tool,
             number: at + 1,
@@ -301,39 +275,38 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// Strikes one call with each of these faults in turn, ends the faults, and looks what the server has done.
-    pub(crate) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, TrialEnd> {
+    pub(crate) async fn strike(&mut self, kinds: &[FaultKind], clean: &CleanStates) -> Result<StruckEnd, CheckEnd> {
         let span = self.subject.call.span;
         let faults = kinds.iter().enumerate();
-        let faults = faults.flat_map(|(at, kind)| kind.faults(self.struck(at, kinds, clean), span)).collect();
+        let faults = faults.flat_map(|(at, kind)| kind.faults(self.struck_call_at(at, kinds, clean), span)).collect();
         let player = Arc::new(FaultPlayer::new(faults));
         // Setup, and what is read before the calls, are not struck.
         player.heal();
-        let mut session = self.open(Some(&player)).await?;
-        let first = self.exchanges.len();
+        let mut session = self.open(OpenServer { faults: Some(&player), ..OpenServer::FRESH }).await?;
+        let first = self.run.log.exchanges().len();
         let struck = self.strike_in(&mut session, StruckSet { kinds, clean, player: &player }).await;
-        if matches!(&struck, Err(TrialEnd::Failed(_))) {
+        if matches!(&struck, Err(CheckEnd::Failed(_)) | Ok(StruckEnd::Silent(_))) {
             session.mark_exit_reported();
         }
-        let ended = self.end(session).await;
-        let exchanges = self.exchanges[first..].to_vec();
+        let exit = self.end(session).await;
+        let exchanges = self.run.log.exchanges()[first..].to_vec();
         let silent = |found: Finding, is_final: bool| {
             let found = found.with_evidence("injected", strikes(&player).join("\n"));
-            Ok(StruckEnd::Silent(Box::new(SilentServer { found, is_final, exchanges: exchanges.clone() })))
+            StruckEnd::Silent(Box::new(SilentServer { found, is_final, exchanges: exchanges.clone() }))
         };
-        match (struck, ended) {
-            (Err(TrialEnd::Failed(found)), _) => silent(*found, false),
-            (Err(TrialEnd::Unstartable(found)), _) => silent(*found, true),
+        match (struck, exit) {
+            (Err(CheckEnd::Failed(mut found)), _) if !found.is_empty() => Ok(silent(found.remove(0), false)),
             (Err(end), _) => Err(end),
-            (Ok(_), Some(found)) => silent(found, false),
-            (Ok(run), None) => Ok(StruckEnd::Read(Box::new(StruckRun { exchanges, ..run }))),
+            (Ok(StruckEnd::Silent(end)), _) => Ok(silent(end.found, end.is_final)),
+            (Ok(StruckEnd::Read(_)), Some(found)) => Ok(silent(found, false)),
+            (Ok(StruckEnd::Read(run)), None) => Ok(StruckEnd::Read(Box::new(StruckRun { exchanges, ..*run }))),
         }
     }
 
-    async fn strike_in(&mut self, session: &mut Session, struck: StruckSet<'_>) -> Result<StruckRun, TrialEnd> {
+    async fn strike_in(&mut self, session: &mut Session, struck: StruckSet<'_>) -> Result<StruckEnd, CheckEnd> {
         let StruckSet { kinds, clean, player } = struck;
         let names = self.prepare(session).await?;
-        let readers = self.subject.readers(self.context);
-        let before = self.read(session, &readers).await?;
+        let before = self.read(session).await?;
         let compared = self.compare(clean, &before)?;
         player.resume();
         let mut end_of_faults = Instant::now();
@@ -343,11 +316,14 @@ impl<'a> CampaignTrial<'a> {
             let outcome = self.ask(session, &step, &names).await?;
             end_of_faults = end_of_faults.max(Instant::now());
             if kind.kills() {
-                self.restart(session, player, *kind).await?;
+                if let Some(found) = self.restart(session, player, *kind).await? {
+                    let exchanges = Vec::new();
+                    return Ok(StruckEnd::Silent(Box::new(SilentServer { found, is_final: true, exchanges })));
+                }
             } else if let Err(found) = outcome.answer
                 && found.class == Some(FailureClass::ProcessExited)
             {
-                return Err(TrialEnd::Failed(Box::new(found)));
+                return Err(CheckEnd::failed(found));
             }
             if *kind == FaultKind::Pause && at + 1 < kinds.len() {
                 self.ask(session, &bare(Action::Alive, step.span), &names).await?;
@@ -363,81 +339,68 @@ impl<'a> CampaignTrial<'a> {
         };
         if let Some((_, kind)) = kinds.iter().enumerate().find(is_needed) {
             let name = kind.as_str();
-            return Err(TrialEnd::Inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));
+            return Err(CheckEnd::inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));
         }
         let recovered = self.recover(session, &names, struck, end_of_faults).await?;
-        let expected = self.expected(kinds, is_confirmed);
-        let state = self.settled(session, &readers, &compared, expected, clean.elapsed).await?;
+        let expected = expected_effect(self.subject.nature, kinds, is_confirmed);
+        let state = self.settled_state(session, &compared, expected, clean.elapsed).await?;
         let is_sound = compared.allows(&state, expected);
         let count = compared.count(&state, self.subject.nature);
         let (strikes, exchanges) = (strikes(player), Vec::new());
-        Ok(StruckRun { state, compared, is_confirmed, expected, count, is_sound, recovered, strikes, idle, exchanges })
+        let run =
+            StruckRun { state, compared, is_confirmed, expected, count, is_sound, recovered, strikes, idle, exchanges };
+        Ok(StruckEnd::Read(Box::new(run)))
     }
 
-    /// Starts a server again that was killed.
+    /// Starts a server again that was killed; the finding says why it does not start any more.
     async fn restart(
         &mut self,
         session: &mut Session,
         player: &Arc<FaultPlayer>,
         kind: FaultKind,
-    ) -> Result<(), TrialEnd> {
+    ) -> Result<Option<Finding>, CheckEnd> {
         // Nothing of it may be left beside the new one.
         session.kill().await;
         session.mark_exit_reported();
         let mut attempts = 1;
         let started = loop {
-            self.within_limits(0)?;
-            match self.context.servers.open(OpenServer { faults: Some(player), ..OpenServer::FRESH }).await {
+            self.run.limits.spend(0)?;
+            match self.run.context.servers.open(OpenServer { faults: Some(player), ..OpenServer::FRESH }).await {
                 Ok(started) => break started,
                 // One that hangs has had the whole time of a start.
                 Err(found) if found.kind() == FindingKind::Hang || attempts == STARTS => {
                     let message =
                         format!("after `{}` the server does not start any more: {}", kind.as_str(), found.message);
-                    let help =
-                        "start with whatever a killed server leaves: a file that is half written, a lock of nobody";
-                    return Err(TrialEnd::Unstartable(Box::new(explained("not-recovered", message, help))));
+                    let help = "handle half-written files and stale lock files at startup";
+                    return Ok(Some(finding_with_help("not-recovered", message, help)));
                 }
                 Err(_) => sleep(RESTART_PAUSE).await,
             }
             attempts += 1;
         };
         let killed = std::mem::replace(session, started);
-        self.context.servers.close(&killed, CloseServer::AfterTeardown).await;
-        Ok(())
+        self.run.context.servers.close(&killed, CloseServer::AfterTeardown).await;
+        Ok(None)
     }
 
-    /// How often the effect may show after calls with these faults, and after what the client does then.
-    fn expected(&self, kinds: &[FaultKind], is_confirmed: bool) -> ExpectedEffect {
-        match self.subject.nature {
-            ToolNature::Reads => ExpectedEffect::Never,
-            ToolNature::Idempotent | ToolNature::Plain if is_confirmed || self.is_repeated(kinds) => {
-                ExpectedEffect::Once
-            }
-            ToolNature::Idempotent | ToolNature::Plain => ExpectedEffect::AtMostOnce,
-        }
-    }
-
-    /// Whether the client makes the call once more after the faults: it may, or the server has not heard of it. What a
-    /// killed server has confirmed is looked at without that.
+    /// The client makes the call once more after the faults.
     pub(crate) fn is_repeated(&self, kinds: &[FaultKind]) -> bool {
-        let is_confirmed = kinds.iter().all(|kind| *kind == FaultKind::Kill);
-        self.subject.nature.may_be_repeated() && !is_confirmed || !kinds.iter().any(|kind| kind.is_heard())
+        is_repeated(self.subject.nature, kinds)
     }
 
-    /// How long the client waits for an answer to a struck call.
+    /// The time for which the client waits for an answer to a struck call.
     pub(crate) fn timeout(&self, clean: &CleanStates) -> Duration {
-        let timeout = LEAST_TIMEOUT.max(clean.elapsed * PATIENCE).min(self.context.request_timeout);
+        let timeout = LEAST_TIMEOUT.max(clean.elapsed * PATIENCE).min(self.run.context.request_timeout);
         Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// A step that reads the state.
     pub(crate) fn reading_step(&self) -> Step {
         let span = self.subject.call.span;
-        let readers = self.subject.readers(self.context);
-        bare(readers.first().map_or(Action::Alive, |reader| reader.action(span)), span)
+        bare(self.view.readers().first().map_or(Action::Alive, |reader| reader.action(span)), span)
     }
 
-    /// When the client cancels a call whose answer comes late: in the middle of it.
+    /// The time after which the client cancels a call whose answer comes late: in the middle of it.
     pub(crate) fn cancels_after(clean: &CleanStates) -> Duration {
         let half = u64::try_from(clean.elapsed.as_millis() / 2).unwrap_or(u64::MAX);
         Duration::from_millis(half.max(20))
@@ -463,7 +426,7 @@ impl<'a> CampaignTrial<'a> {
         names: &Names,
         struck: StruckSet<'_>,
         end_of_faults: Instant,
-    ) -> Result<Option<Duration>, TrialEnd> {
+    ) -> Result<Option<Duration>, CheckEnd> {
         let StruckSet { kinds, clean, .. } = struck;
         let is_repeated = self.is_repeated(kinds);
         let step = if is_repeated { self.subject.call.clone() } else { self.reading_step() };
@@ -484,7 +447,7 @@ impl<'a> CampaignTrial<'a> {
                 Ok(_) if !clean.serves_again => return Ok(Some(took)),
                 Ok(_) => drop(answered.get_or_insert(took)),
                 Err(found) if found.class == Some(FailureClass::ProcessExited) => {
-                    return Err(TrialEnd::Failed(Box::new(found)));
+                    return Err(CheckEnd::failed(found));
                 }
                 Err(_) => {}
             }
@@ -493,17 +456,16 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// The state, as soon as it is as it may be, or in the end.
-    async fn settled(
+    async fn settled_state(
         &mut self,
         session: &Session,
-        readers: &[ShownStateReader],
         compared: &StateComparison,
         expected: ExpectedEffect,
         elapsed: Duration,
-    ) -> Result<ShownState, TrialEnd> {
+    ) -> Result<ShownState, CheckEnd> {
         let until = Instant::now() + SETTLING + elapsed * PATIENCE;
         loop {
-            let state = self.read(session, readers).await?;
+            let state = self.read(session).await?;
             if compared.allows(&state, expected) || Instant::now() >= until {
                 return Ok(state);
             }
@@ -512,17 +474,13 @@ impl<'a> CampaignTrial<'a> {
     }
 
     /// A fresh server with the suite's setup.
-    async fn open(&mut self, faults: Option<&Arc<FaultPlayer>>) -> Result<Session, TrialEnd> {
-        self.within_limits(0)?;
-        let servers = self.context.servers;
-        let opened = servers.open(OpenServer { faults, ..OpenServer::FRESH }).await;
-        let session = opened.map_err(|found| TrialEnd::Unavailable(Box::new(found)))?;
-        self.protocol_revision = session.server.revision.to_string();
-        Ok(session)
+    async fn open(&mut self, request: OpenServer<'_>) -> Result<Session, CheckEnd> {
+        self.run.limits.spend(0)?;
+        self.run.open(request).await.map_err(CheckEnd::unavailable)
     }
 
     /// Does what the test does before the call; returns what it learned.
-    async fn prepare(&mut self, session: &Session) -> Result<Names, TrialEnd> {
+    async fn prepare(&mut self, session: &Session) -> Result<Names, CheckEnd> {
         let mut names = self.subject.names.clone();
         self.captured.clear();
         let subject = self.subject;
@@ -536,91 +494,98 @@ impl<'a> CampaignTrial<'a> {
 
     /// Undoes what the test did, and ends the server; the finding tells of one that had ended by itself.
     async fn end(&mut self, session: Session) -> Option<Finding> {
-        let subject = self.subject;
-        let mut names = subject.names.clone();
+        let mut names = self.subject.names.clone();
         names.extend(std::mem::take(&mut self.captured));
-        for step in &subject.teardown {
+        for step in &self.subject.teardown {
             if session.is_open() {
-                self.context.steps.run(&session, step, &names).await;
+                self.run.context.steps.run(&session, step, &names).await;
             }
         }
-        self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit
+        self.run.context.servers.close(&session, CloseServer::AfterTeardown).await.exit
     }
 
-    async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<StepOutcome, TrialEnd> {
-        self.within_limits(1)?;
-        let done = self.context.steps.run(session, step, names).await;
-        let shown = [Some(done.exchange.frame), done.exchange.answer_frame];
-        self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));
-        self.exchanges.push(done.exchange.clone());
-        self.captured.extend(done.names.clone());
-        Ok(done)
+    /// Ends the server, with what was seen in its session if it had not ended by itself.
+    async fn end_with<T>(&mut self, session: Session, seen: Result<T, CheckEnd>) -> Result<T, CheckEnd> {
+        let exit = self.end(session).await;
+        let seen = seen?;
+        exit.map_or(Ok(seen), |found| Err(CheckEnd::failed(found)))
     }
 
-    async fn read_twice(
-        &mut self,
-        session: &Session,
-        readers: &[ShownStateReader],
-    ) -> Result<[ShownState; 2], TrialEnd> {
-        Ok([self.read(session, readers).await?, self.read(session, readers).await?])
+    async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<StepOutcome, CheckEnd> {
+        let outcome = self.run.step(session, step, names).await?.outcome;
+        self.captured.extend(outcome.names.clone());
+        Ok(outcome)
     }
 
-    async fn read(&mut self, session: &Session, readers: &[ShownStateReader]) -> Result<ShownState, TrialEnd> {
-        self.within_limits(readers.len())?;
-        let state = ShownState::read(self.context, self.deadline, session, readers).await;
-        match state.failed() {
-            Some(found) if found.class == Some(FailureClass::ProcessExited) => {
-                Err(TrialEnd::Failed(Box::new(found.clone())))
-            }
-            Some(found) if Instant::now() < self.deadline => {
-                let message = format!("the server does not answer what reads its state: {}", found.message);
-                Err(TrialEnd::Failed(Box::new(Finding { message, ..found.clone() })))
-            }
-            Some(_) => Err(self.out_of_time()),
+    async fn read_twice(&mut self, session: &Session) -> Result<[ShownState; 2], CheckEnd> {
+        Ok([self.read(session).await?, self.read(session).await?])
+    }
+
+    async fn read(&mut self, session: &Session) -> Result<ShownState, CheckEnd> {
+        let limits = &self.run.limits;
+        limits.spend(self.view.readers().len())?;
+        let state = self.view.observe(session).await;
+        match state.failure() {
             None => Ok(state),
-        }
-    }
-
-    /// Counts calls, and ends the case where there is no time or no budget for them.
-    fn within_limits(&self, calls: usize) -> Result<(), TrialEnd> {
-        if !self.campaign.log.spend(calls, self.campaign.calls) {
-            let limit = self.campaign.calls;
-            return Err(TrialEnd::Inconclusive(format!("the budget of {limit} calls is spent; raise `calls`")));
-        }
-        if Instant::now() >= self.deadline { Err(self.out_of_time()) } else { Ok(()) }
-    }
-
-    fn out_of_time(&self) -> TrialEnd {
-        let limit = duration_text(self.campaign.max_time);
-        TrialEnd::Inconclusive(format!("the time of {limit} ended before all calls were made; raise `max_time`"))
-    }
-
-    /// The result with everything that was said.
-    pub(crate) fn result(self, verdict: Result<CheckResult, TrialEnd>) -> CheckResult {
-        let mut result = match verdict {
-            Ok(result) => result,
-            Err(TrialEnd::Failed(found) | TrialEnd::Unstartable(found)) => {
-                CheckResult::found(Outcome::Failed, vec![*found])
+            Some(exit) if exit.class == Some(FailureClass::ProcessExited) => Err(CheckEnd::failed(exit.clone())),
+            Some(_) if limits.is_over() => Err(limits.out_of_time()),
+            Some(failure) => {
+                let message = format!("the server does not answer what reads its state: {}", failure.message);
+                Err(CheckEnd::failed(Finding { message, ..failure.clone() }))
             }
-            Err(TrialEnd::Inconclusive(why)) => CheckResult::inconclusive(why),
-            Err(TrialEnd::Because(reason)) => CheckResult::because(Outcome::Skipped, reason),
-            Err(TrialEnd::Unavailable(found)) => CheckResult::unavailable(*found),
-            Err(TrialEnd::Refused(result)) => *result,
-        };
-        if result.exchanges.is_empty() {
-            result.exchanges = self.exchanges;
         }
-        result.frames = self.frames;
-        result.protocol_revision = self.protocol_revision;
-        result
     }
 }
 
-fn unusable(found: &Finding) -> TrialEnd {
-    TrialEnd::Inconclusive(format!("without any fault: {}", found.message))
+/// The number of times that the effect may show after calls with these faults, and after what the client does then.
+fn expected_effect(nature: ToolNature, kinds: &[FaultKind], is_confirmed: bool) -> ExpectedEffect {
+    match nature {
+        ToolNature::Reads => ExpectedEffect::Never,
+        ToolNature::Idempotent | ToolNature::Plain if is_confirmed || is_repeated(nature, kinds) => {
+            ExpectedEffect::Once
+        }
+        ToolNature::Idempotent | ToolNature::Plain => ExpectedEffect::AtMostOnce,
+    }
+}
+
+/// The client makes the call once more after the faults: it may, or the server has not got it. A call that a killed server
+/// has confirmed is not made again.
+fn is_repeated(nature: ToolNature, kinds: &[FaultKind]) -> bool {
+    let is_confirmed = kinds.iter().all(|kind| *kind == FaultKind::Kill);
+    nature.may_be_repeated() && !is_confirmed || !kinds.iter().any(|kind| kind.reaches_server())
+}
+
+fn unusable(found: &Finding) -> CheckEnd {
+    CheckEnd::inconclusive(format!("without any fault: {}", found.message))
 }
 
 /// The changes by faults, one line each.
 fn strikes(player: &FaultPlayer) -> Vec<String> {
     player.strikes().iter().map(|strike| format!("{}: {}", strike.fault, strike.changes.join("; "))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_are_expected_by_hint_and_by_what_the_client_repeats() {
+        use ExpectedEffect::{AtMostOnce, Never, Once};
+        use FaultKind::{DuplicateRequest, Error, Kill, LostRequest, LostResponse};
+        use ToolNature::{Idempotent, Plain, Reads};
+        for (nature, kinds, is_confirmed, expected, is_repeated_then) in [
+            (Reads, &[LostResponse][..], false, Never, true),
+            (Idempotent, &[LostResponse], false, Once, true),
+            (Idempotent, &[DuplicateRequest, Error], false, Once, true),
+            (Idempotent, &[Kill], true, Once, false),
+            (Idempotent, &[Kill], false, AtMostOnce, false),
+            (Plain, &[LostResponse], false, AtMostOnce, false),
+            (Plain, &[LostRequest], false, Once, true),
+            (Plain, &[LostRequest, Error], false, AtMostOnce, false),
+            (Plain, &[Kill], true, Once, false),
+        ] {
+            let actual = (expected_effect(nature, kinds, is_confirmed), is_repeated(nature, kinds));
+            assert_eq!(actual, (expected, is_repeated_then), "{nature:?} {kinds:?} {is_confirmed}");
+        }
+    }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::clean::{CleanStates, ExpectedEffect};
-use super::comparison::{ADDED, REMOVED};
+use super::clean::CleanStates;
+use super::effect::ExpectedEffect;
 use super::fault_kind::{FaultKind, StruckEnding, milliseconds};
-use super::pattern::{ExpectedPart, PatternDifference, StatePattern, of_result};
+use super::pattern::{ADDED, ExpectedPart, PatternDifference, REMOVED, StatePattern, of_result};
 use super::trial::{CampaignTrial, StruckEnd, StruckRun};
 use crate::path::{DottedPath, PathStep, json_of_text};
 use crate::reproduce::{literal, suite_step};
 use crate::suite::Step;
 
-/// How long a client watches the server after a cancellation.
+/// The time for which a client watches the server after a cancellation.
 const WATCH: &str = "500ms";
 
 /// The name of what is read before the calls, where changes are compared.
@@ -43,7 +43,7 @@ pub(crate) fn test(
     let faults: Vec<Value> = (0..)
         .zip(set)
         .filter(|(at, kind)| !idle.contains(&kind.fault_name(at + 1)))
-        .map(|(at, kind): (usize, _)| kind.written(trial.struck(subject.earlier_calls + at, set, clean)))
+        .map(|(at, kind): (usize, _)| kind.to_json(trial.struck_call_at(subject.earlier_calls + at, set, clean)))
         .collect();
     let mut verify = Vec::new();
     let mut begun = None;
@@ -175,7 +175,7 @@ fn of_change(run: &StruckRun, difference: &PatternDifference) -> Option<Verifyin
         }
         _ => return None,
     };
-    let at = addressed(inner, &shown.result).to_string();
+    let at = path_in_answer(inner, &shown.result).to_string();
     let mut begun = suite_step(&shown.request);
     let mut step = begun.clone();
     begun.insert("expect".to_owned(), json!([]));
@@ -193,7 +193,7 @@ fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDiffe
     let expect = match (inner, shown) {
         ([], None) => json!({"is_error": false}),
         ([], Some(_)) if difference.expected == ExpectedPart::Nothing => json!({"is_error": true}),
-        (_, Some(shown)) => part(run, difference, &addressed(inner, &shown.result).to_string())?,
+        (_, Some(shown)) => part(run, difference, &path_in_answer(inner, &shown.result).to_string())?,
         (_, None) => return None,
     };
     step.insert("expect".to_owned(), json!([expect]));
@@ -230,7 +230,7 @@ fn part(run: &StruckRun, difference: &PatternDifference, at: &str) -> Option<Val
 }
 
 /// The path to a part of what is compared, in which texts that hold JSON are read, in an answer with that result.
-fn addressed(inner: &[PathStep], result: &Value) -> DottedPath {
+fn path_in_answer(inner: &[PathStep], result: &Value) -> DottedPath {
     let (mut path, mut value) = (of_result(&[]), Some(result.clone()));
     for step in inner {
         if let Some(json) = value.as_ref().and_then(Value::as_str).and_then(json_of_text) {

@@ -30,7 +30,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
     cases
 }
 
-/// Whether the server is started for a run, so that settings can be added.
+/// The server is started for a run, so that settings can be added.
 pub(crate) fn takes_settings(planner: &Planner<'_>) -> bool {
     planner.suite.servers.get(&planner.lane.server).is_some_and(crate::suite::Server::is_started)
 }

@@ -33,7 +33,7 @@ pub(crate) static KEYS: Object = Object {
     ]],
 };
 
-/// Where a claim compares the server with and without the setting.
+/// The key of claims that compare the server with and without the setting.
 const WITH: &[&str] = &["with"];
 
 const STEPS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&STEP)));
@@ -193,9 +193,10 @@ fn read_setting(node: &Node, reader: &mut dyn BlockReader) -> Option<ConfigSetti
         let help = "add what it does: `refuses`, `differs`, `read_only`, `denies`, `scope`, `limit` or `starts: false`";
         reader.report(Diagnostic::error("missing-expectation", message, name.span).with_help(help.to_owned()));
     }
-    let claims_more = must_not_start && claims.len() > 1;
-    if claims_more {
-        let message = "a server that does not start serves and refuses nothing".to_owned();
+    let others = ["serves", "refuses", "differs", "read_only", "denies", "scope", "limit"];
+    let other = others.iter().find(|key| node.get(key).is_some());
+    if let Some(other) = other.filter(|_| must_not_start && claims.len() > 1) {
+        let message = format!("`starts: false` cannot be combined with `{other}`");
         let help = "write one setting with `starts: false`, and another one for what it does with a valid value";
         reader.report(Diagnostic::error("misplaced-key", message, name.span).with_help(help.to_owned()));
     }

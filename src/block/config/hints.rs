@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::HintSettings;
 use super::watched_files::WatchedFiles;
-use crate::check::shown_state::{CLOCK, ShownChange, ShownState, readers};
+use crate::check::CheckEnd;
+use crate::check::evidence::{beginning_of_list, finding_with_help, valid_call_refused};
+use crate::check::shown_state::{CLOCK, ShownChange, StateView};
 use crate::check::visit::{ShownText, VisitRound};
-use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall};
+use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
-use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
+use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::Session;
 use crate::wire::Tool;
 
@@ -68,6 +71,7 @@ impl Check for HintCheck {
 }
 
 /// A change that a call made.
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum HintedChange {
     Shown(ShownChange),
     Files(Vec<PathBuf>),
@@ -81,233 +85,94 @@ impl HintedChange {
             Self::Files(paths) => format!("`{}` has changed", paths[0].display()),
         }
     }
+
+    fn advice(&self) -> &'static str {
+        match self {
+            Self::Shown(_) => "name tools whose answers may differ after any call under `ignore`",
+            Self::Files(_) => "leave files that change by themselves out of `watch`",
+        }
+    }
 }
 
 /// The observations at one call.
-struct Look {
-    result: CheckResult,
+struct ObservedCall {
     change: Option<HintedChange>,
-    /// Where nothing changed.
+    /// The places where nothing changed.
     compared: Vec<String>,
+    /// The messages, without a verdict.
+    result: CheckResult,
 }
 
 async fn judge(check: &HintCheck, context: &CheckContext<'_>) -> CheckResult {
     let deadline = Instant::now() + check.settings.time;
-    let first = match look(check, context, deadline, Duration::ZERO).await {
-        Ok(look) => look,
+    let first = match observe_call(check, context, deadline, Duration::ZERO).await {
+        Ok(first) => first,
         Err(result) => return *result,
     };
-    let Some(first_change) = &first.change else { return first.unchanged() };
-    let again = match look(check, context, deadline, CLOCK).await {
-        Ok(again) => again,
-        Err(result) => return *result,
+    let Some(first_change) = first.change else {
+        return attach(verdict_without_change(&first.compared), first.result);
     };
-    if let Some(change) = &again.change {
-        let found = finding(check, change, &again.result);
-        return CheckResult { outcome: Outcome::Failed, findings: vec![found], ..again.result };
+    match observe_call(check, context, deadline, CLOCK).await {
+        Ok(again) => {
+            let verdict = verdict_on_change(check.hint, &check.tool, &first_change, again.change.as_ref());
+            attach(verdict, again.result)
+        }
+        Err(result) => *result,
     }
-    let advice = match first_change {
-        HintedChange::Shown(_) => "name tools whose answers may differ after any call under `ignore`",
-        HintedChange::Files(_) => "leave files that change by themselves out of `watch`",
-    };
-    let why = format!(
-        "after a call of `{}` {}, but not after the same call in a new session, so nothing follows; {advice}",
-        check.tool,
-        first_change.text()
-    );
-    CheckResult { reason: Some(Reason::NotEvaluated(why)), outcome: Outcome::Inconclusive, ..again.result }
 }
 
-/// Calls the tool in a new session, and compares the state before and after; `time` is between the two readings that tell
-/// what changes by itself.
-async fn look(
-    check: &HintCheck,
-    context: &CheckContext<'_>,
-    deadline: Instant,
-    time: Duration,
-) -> Result<Look, Box<CheckResult>> {
-    let because = |outcome, reason| Box::new(CheckResult::because(outcome, reason));
-    let config_source = ConfigSource::of(context.suite);
-    let Some(tool) = context.catalog.tool(&check.tool) else {
-        return Err(because(
-            Outcome::Skipped,
-            Reason::NotApplicable(format!("the server lists no tool `{}`", check.tool)),
+/// The verdict with the messages that show it; findings are about the last one.
+fn attach(verdict: Result<CheckResult, CheckEnd>, messages: CheckResult) -> CheckResult {
+    let mut result = verdict.unwrap_or_else(CheckEnd::into_result);
+    let last = messages.exchanges.len().checked_sub(1);
+    for found in &mut result.findings {
+        found.exchange = last;
+        found.frame = last.and_then(|at| messages.exchanges[at].answer_frame);
+    }
+    CheckResult { outcome: result.outcome, reason: result.reason, findings: result.findings, ..messages }
+}
+
+/// The verdict where nothing has changed.
+fn verdict_without_change(compared: &[String]) -> Result<CheckResult, CheckEnd> {
+    if compared.is_empty() {
+        return Err(CheckEnd::not_applicable(
+            "nothing that the server shows can be compared: no other tool that only reads, no resource, no list, and no \
+             folder under `watch`",
         ));
+    }
+    let note = format!("the same before and after: {}", beginning_of_list(compared, compared.len()));
+    Ok(CheckResult::because(Outcome::Passed, Reason::Measured(note)))
+}
+
+/// The verdict on a change: it breaks the hint if the same call in another session makes one, too.
+fn verdict_on_change(
+    hint: Hint,
+    tool: &str,
+    first: &HintedChange,
+    again: Option<&HintedChange>,
+) -> Result<CheckResult, CheckEnd> {
+    let Some(again) = again else {
+        return Err(CheckEnd::inconclusive(format!(
+            "after a call of `{tool}` {}, but not after the same call in a new session, so nothing follows; {}",
+            first.text(),
+            first.advice()
+        )));
     };
-    let arguments = valid_arguments(context.suite, context.server_name, tool)
-        .map_err(|why| because(Outcome::Skipped, why.skip_reason(&tool.name, config_source)))?;
-    let Some(arguments) = (context.filled)(&arguments) else {
-        let why = format!("the arguments of `{}` use a name that only a step captures", tool.name);
-        return Err(because(Outcome::Skipped, Reason::NotApplicable(why)));
-    };
-    let ignored = |name: &str| check.settings.ignore.as_ref().is_some_and(|ignore| ignore.selects(name));
-    let readers = readers(context, &|name| name != tool.name && !ignored(name));
-    let opened = context.servers.open(OpenServer::FRESH).await;
-    let session = opened.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
-    let mut seen = HintSearch {
-        context,
-        session: &session,
-        round: VisitRound::new(context, check.settings.time),
-        calls: Vec::new(),
-    };
-    let looked = async {
-        if check.hint == Hint::Idempotent {
-            seen.call(tool, &arguments).await?;
-        }
-        let files_before = files(check, context).await?;
-        let before = ShownState::stable_over(context, deadline, &session, &readers, time).await;
-        let files_read = files(check, context).await?;
-        if check.hint == Hint::Idempotent {
-            // Refusing what is done already changes nothing.
-            seen.call_again(tool, &arguments).await;
-        } else {
-            seen.call(tool, &arguments).await?;
-        }
-        let after = ShownState::read(context, deadline, &session, &readers).await;
-        let files_after = files(check, context).await?;
-        let by_itself: BTreeSet<PathBuf> = files_before.changes(&files_read).into_iter().collect();
-        let changed: Vec<PathBuf> =
-            files_read.changes(&files_after).into_iter().filter(|path| !by_itself.contains(path)).collect();
-        let change = if changed.is_empty() {
-            before.first_change(&after).map(HintedChange::Shown)
-        } else {
-            Some(HintedChange::Files(changed))
-        };
-        if let Some(path) = missing(check, context).filter(|_| change.is_none()) {
-            let why = format!(
-                "there is nothing at `{path}`, which `watch` names, before the call or after it; write a path that is \
-                 relative to the suite's file"
-            );
-            return Err(Unseen(Outcome::Inconclusive, Reason::NotEvaluated(why)));
-        }
-        let mut compared: Vec<String> = before.places().map(str::to_owned).collect();
-        if files_after.count() > 0 {
-            compared.push(format!("{} watched files", files_after.count()));
-        }
-        Ok((change, compared))
-    };
-    let looked = looked.await;
-    let mut result = seen.result();
-    if !result.findings.is_empty() {
-        session.mark_exit_reported();
-    }
-    result.findings.extend(context.servers.close(&session, CloseServer::AfterTeardown).await.exit);
-    if !result.findings.is_empty() {
-        return Err(Box::new(CheckResult { outcome: Outcome::Failed, ..result }));
-    }
-    let is_late = Instant::now() >= deadline;
-    let (change, compared) = match looked {
-        Ok(looked) if !is_late => looked,
-        Err(Unseen(outcome, reason)) if !is_late => {
-            return Err(Box::new(CheckResult { outcome, reason: Some(reason), ..result }));
-        }
-        Ok(_) | Err(_) => {
-            let why = "the time ended before everything was compared; raise `time`, or select `tools`".to_owned();
-            let reason = Some(Reason::NotEvaluated(why));
-            return Err(Box::new(CheckResult { outcome: Outcome::Inconclusive, reason, ..result }));
-        }
-    };
-    Ok(Look { result, change, compared })
-}
-
-impl Look {
-    fn unchanged(self) -> CheckResult {
-        let (outcome, reason) = if self.compared.is_empty() {
-            let why = "nothing that the server shows can be compared: no other tool that only reads, no resource, no list, \
-                       and no folder under `watch`";
-            (Outcome::Skipped, Reason::NotApplicable(why.to_owned()))
-        } else {
-            (Outcome::Passed, Reason::Measured(format!("the same before and after: {}", listed(&self.compared))))
-        };
-        CheckResult { outcome, reason: Some(reason), ..self.result }
-    }
-}
-
-/// Why a call could not be looked at.
-struct Unseen(Outcome, Reason);
-
-/// The calls of the tool in a session.
-struct HintSearch<'a> {
-    context: &'a CheckContext<'a>,
-    session: &'a Session,
-    round: VisitRound<'a>,
-    calls: Vec<ShownText>,
-}
-
-impl HintSearch<'_> {
-    /// Calls the tool, which must serve the call.
-    async fn call(&mut self, tool: &Tool, arguments: &serde_json::Value) -> Result<(), Unseen> {
-        let Some(shown) = self.round.call(self.session, &tool.name, arguments).await else {
-            let why = match self.round.failed() {
-                Some(failed) => format!("the call of `{}` got no answer: {}", tool.name, failed.message),
-                None => format!("no answer came in time from `{}`", tool.name),
-            };
-            return Err(Unseen(Outcome::Inconclusive, Reason::NotEvaluated(why)));
-        };
-        let is_served = shown.is_served;
-        let refused = RefusedCall {
-            call: shown.exchange.title.clone(),
-            answer: shown.exchange.received.clone(),
-            help: ConfigSource::of(self.context.suite).help_to_give_arguments(&tool.name),
-            purpose: CallPurpose::Check,
-        };
-        self.calls.push(shown);
-        if is_served { Ok(()) } else { Err(Unseen(Outcome::Inconclusive, Reason::ValidCallRefused(refused))) }
-    }
-
-    /// Calls the tool once more, whatever it answers.
-    async fn call_again(&mut self, tool: &Tool, arguments: &serde_json::Value) {
-        self.calls.extend(self.round.call(self.session, &tool.name, arguments).await);
-    }
-
-    fn result(mut self) -> CheckResult {
-        CheckResult {
-            findings: self.round.exit().into_iter().collect(),
-            exchanges: self.calls.into_iter().map(|shown| shown.exchange).collect(),
-            frames: self.round.take_frames(),
-            protocol_revision: self.session.server.revision.to_string(),
-            ..CheckResult::new(Outcome::Passed)
-        }
-    }
-}
-
-/// A watched path at which there is nothing.
-fn missing<'a>(check: &'a HintCheck, context: &CheckContext<'_>) -> Option<&'a str> {
-    let mut paths = check.settings.watch.iter().map(|path| path.value.as_str());
-    paths.find(|path| !context.suite.folder.join(path).exists())
-}
-
-/// The watched files; reading many of them must not hold up the session.
-async fn files(check: &HintCheck, context: &CheckContext<'_>) -> Result<WatchedFiles, Unseen> {
-    if check.settings.watch.is_empty() {
-        return Ok(WatchedFiles::default());
-    }
-    let folder = context.suite.folder.clone();
-    let watch: Vec<String> = check.settings.watch.iter().map(|path| path.value.clone()).collect();
-    let read = tokio::task::spawn_blocking(move || WatchedFiles::read(&folder, &watch)).await;
-    let read = read.unwrap_or_else(|error| Err(format!("the watched files could not be read: {error}")));
-    read.map_err(|why| Unseen(Outcome::Inconclusive, Reason::NotEvaluated(why)))
-}
-
-fn finding(check: &HintCheck, change: &HintedChange, result: &CheckResult) -> Finding {
-    let (tool, exchange) = (&check.tool, result.exchanges.len().checked_sub(1));
-    let what = change.text();
-    let (code, message, help) = match check.hint {
-        Hint::ReadOnly => (
+    let text = again.text();
+    let found = match hint {
+        Hint::ReadOnly => finding_with_help(
             "read-only-tool-writes",
-            format!("`{tool}` declares `readOnlyHint: true`, but after a call of it {what}"),
+            format!("`{tool}` declares `readOnlyHint: true`, but after a call of it {text}"),
             "say `readOnlyHint: false`, or change nothing: clients call read-only tools without asking their user",
         ),
-        Hint::Idempotent => (
+        Hint::Idempotent => finding_with_help(
             "idempotent-tool-repeats",
-            format!("`{tool}` declares `idempotentHint: true`, but after the same call once more {what} again"),
+            format!("`{tool}` declares `idempotentHint: true`, but after the same call once more {text} again"),
             "say `idempotentHint: false`, or let a repeated call change nothing: clients repeat calls after a lost answer",
         ),
     };
-    let found = Finding { help: Some(help.to_owned()), exchange, ..Finding::new(code, message) };
-    let frame = exchange.and_then(|at| result.exchanges[at].answer_frame);
-    let found = Finding { frame, ..found }.with_evidence("reproduced", "once more, in a new session");
-    match change {
+    let found = found.with_evidence("reproduced", "once more, in a new session");
+    Err(CheckEnd::failed(match again {
         HintedChange::Shown(change) => {
             found.with_evidence("before", change.before.clone()).with_evidence("after", change.after.clone())
         }
@@ -315,12 +180,202 @@ fn finding(check: &HintCheck, change: &HintedChange, result: &CheckResult) -> Fi
             let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
             found.with_evidence("changed files", paths.join("\n"))
         }
+    }))
+}
+
+/// Calls the tool in a new session, and compares the state before and after; `pause` is between the two readings that tell
+/// what changes by itself.
+async fn observe_call(
+    check: &HintCheck,
+    context: &CheckContext<'_>,
+    deadline: Instant,
+    pause: Duration,
+) -> Result<ObservedCall, Box<CheckResult>> {
+    let early = |end: CheckEnd| Box::new(end.into_result());
+    let Some(tool) = context.catalog.tool(&check.tool) else {
+        return Err(early(CheckEnd::not_applicable(format!("the server lists no tool `{}`", check.tool))));
+    };
+    let arguments = arguments_of(context, tool).map_err(early)?;
+    let is_ignored = |name: &str| check.settings.ignore.as_ref().is_some_and(|ignore| ignore.selects(name));
+    let is_read = |name: &str| name != tool.name && !is_ignored(name);
+    let view = StateView::of_tools(context, deadline, &is_read);
+    let session = context.servers.open(OpenServer::FRESH).await.map_err(|found| early(CheckEnd::unavailable(found)))?;
+    let round = VisitRound::new(context, check.settings.time);
+    let mut call = HintedCall { check, context, session: &session, tool, arguments, view, round, calls: Vec::new() };
+    let observed = call.observe(pause).await;
+    let HintedCall { mut round, calls, .. } = call;
+    let messages = CheckResult {
+        exchanges: calls.into_iter().map(|shown| shown.exchange).collect(),
+        frames: round.take_frames(),
+        protocol_revision: session.server.revision.to_string(),
+        ..CheckResult::new(Outcome::Passed)
+    };
+    round.close(session).await;
+    if let Some(exit) = round.exit() {
+        return Err(Box::new(CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..messages }));
+    }
+    let is_late = Instant::now() >= deadline;
+    match observed {
+        Ok(observed) if !is_late => Ok(ObservedCall { result: messages, ..observed }),
+        Err(end) if !is_late => Err(Box::new(attach(Err(end), messages))),
+        Ok(_) | Err(_) => {
+            let why = "the time ended before everything was compared; raise `time`, or select `tools`";
+            Err(Box::new(attach(Err(CheckEnd::inconclusive(why)), messages)))
+        }
     }
 }
 
-/// The first items of a list.
-fn listed(items: &[String]) -> String {
-    const MOST: usize = 5;
-    let more = if items.len() > MOST { format!(" and {} more", items.len() - MOST) } else { String::new() };
-    items.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ") + &more
+/// Valid arguments of the tool.
+fn arguments_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, CheckEnd> {
+    let arguments = valid_arguments(context.suite, context.server_name, tool)
+        .map_err(|why| CheckEnd::Skipped(why.skip_reason(&tool.name, ConfigSource::of(context.suite))))?;
+    (context.filled)(&arguments).ok_or_else(|| {
+        CheckEnd::not_applicable(format!("the arguments of `{}` use a name that only a step captures", tool.name))
+    })
+}
+
+/// A tool that is called in a session.
+struct HintedCall<'a, 's> {
+    check: &'a HintCheck,
+    context: &'a CheckContext<'a>,
+    session: &'s Session,
+    tool: &'a Tool,
+    arguments: Value,
+    view: StateView<'a>,
+    round: VisitRound<'a>,
+    calls: Vec<ShownText>,
+}
+
+impl HintedCall<'_, '_> {
+    async fn observe(&mut self, pause: Duration) -> Result<ObservedCall, CheckEnd> {
+        let is_repeated = self.check.hint == Hint::Idempotent;
+        if is_repeated {
+            self.call().await?;
+        }
+        let files_before = self.files().await?;
+        let before = self.view.observe_stable(self.session, pause).await;
+        let files_read = self.files().await?;
+        if is_repeated {
+            // Refusing what is done already changes nothing.
+            self.calls.extend(self.round.call(self.session, &self.tool.name, &self.arguments).await);
+        } else {
+            self.call().await?;
+        }
+        let after = self.view.observe(self.session).await;
+        let files_after = self.files().await?;
+        let changed = changed_by_call(&files_before, &files_read, &files_after);
+        let change = if changed.is_empty() {
+            before.first_change(&after).map(HintedChange::Shown)
+        } else {
+            Some(HintedChange::Files(changed))
+        };
+        if let Some(path) = self.missing_path().filter(|_| change.is_none()) {
+            return Err(CheckEnd::inconclusive(format!(
+                "there is nothing at `{path}`, which `watch` names, before the call or after it; write a path that is \
+                 relative to the suite's file"
+            )));
+        }
+        let mut compared: Vec<String> = before.places().map(str::to_owned).collect();
+        if files_after.count() > 0 {
+            compared.push(format!("{} watched files", files_after.count()));
+        }
+        Ok(ObservedCall { change, compared, result: CheckResult::new(Outcome::Passed) })
+    }
+
+    /// Calls the tool, which must serve the call.
+    async fn call(&mut self) -> Result<(), CheckEnd> {
+        let tool = &self.tool.name;
+        let Some(shown) = self.round.call(self.session, tool, &self.arguments).await else {
+            return Err(CheckEnd::inconclusive(match self.round.failure() {
+                Some(failure) => format!("the call of `{tool}` got no answer: {}", failure.message),
+                None => format!("no answer came in time from `{tool}`"),
+            }));
+        };
+        let help = ConfigSource::of(self.context.suite).help_to_give_arguments(tool);
+        let refusal = valid_call_refused(tool, shown.exchange.received.clone(), help);
+        let is_served = shown.is_served;
+        self.calls.push(shown);
+        if is_served { Ok(()) } else { Err(CheckEnd::Inconclusive(refusal)) }
+    }
+
+    /// A watched path at which there is nothing.
+    fn missing_path(&self) -> Option<&str> {
+        let mut paths = self.check.settings.watch.iter().map(|path| path.value.as_str());
+        paths.find(|path| !self.context.suite.folder.join(path).exists())
+    }
+
+    /// The watched files; reading many of them must not hold up the session.
+    async fn files(&self) -> Result<WatchedFiles, CheckEnd> {
+        let watch: Vec<String> = self.check.settings.watch.iter().map(|path| path.value.clone()).collect();
+        if watch.is_empty() {
+            return Ok(WatchedFiles::default());
+        }
+        let folder = self.context.suite.folder.clone();
+        let read = tokio::task::spawn_blocking(move || WatchedFiles::read(&folder, &watch)).await;
+        let read = read.unwrap_or_else(|error| Err(format!("the watched files could not be read: {error}")));
+        read.map_err(CheckEnd::inconclusive)
+    }
+}
+
+/// The files that changed with the call, and not already while the state was read.
+fn changed_by_call(before: &WatchedFiles, read: &WatchedFiles, after: &WatchedFiles) -> Vec<PathBuf> {
+    let by_itself: BTreeSet<PathBuf> = before.changes(read).into_iter().collect();
+    read.changes(after).into_iter().filter(|path| !by_itself.contains(path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(place: &str) -> HintedChange {
+        let (before, after) = ("1".to_owned(), "2".to_owned());
+        HintedChange::Shown(ShownChange { place: place.to_owned(), before, after })
+    }
+
+    #[test]
+    fn a_change_breaks_a_hint_if_it_shows_twice() {
+        let files = HintedChange::Files(vec!["log.txt".into(), "state.json".into()]);
+        for (hint, first, again, outcome, says) in [
+            (
+                Hint::ReadOnly,
+                shown("`list`"),
+                Some(shown("`list`")),
+                Outcome::Failed,
+                "a call of it `list` has changed",
+            ),
+            (Hint::ReadOnly, files.clone(), Some(files.clone()), Outcome::Failed, "a call of it `log.txt` has changed"),
+            (Hint::Idempotent, shown("`a`"), Some(shown("`b`")), Outcome::Failed, "once more `b` has changed again"),
+            (Hint::ReadOnly, shown("`list`"), None, Outcome::Inconclusive, "under `ignore`"),
+            (Hint::Idempotent, files, None, Outcome::Inconclusive, "out of `watch`"),
+        ] {
+            let result = verdict_on_change(hint, "get", &first, again.as_ref()).unwrap_or_else(CheckEnd::into_result);
+            let message = result.findings.first().map_or_else(|| format!("{:?}", result.reason), |f| f.message.clone());
+            assert!(result.outcome == outcome && message.contains(says), "{:?} {message}", result.outcome);
+        }
+    }
+
+    #[test]
+    fn nothing_follows_where_nothing_was_compared() {
+        for (compared, outcome) in
+            [(Vec::new(), Outcome::Skipped), (vec!["the answer of `list`".to_owned()], Outcome::Passed)]
+        {
+            let result = verdict_without_change(&compared).unwrap_or_else(CheckEnd::into_result);
+            assert_eq!(result.outcome, outcome, "{compared:?}");
+        }
+    }
+
+    #[test]
+    fn files_that_change_while_the_state_is_read_are_not_the_calls() {
+        let files = |contents: &[(&str, u64)]| WatchedFiles::of_test(contents);
+        for (before, read, after, expected) in [
+            (&[("a", 1)][..], &[("a", 1)][..], &[("a", 2)][..], &["a"][..]),
+            (&[("a", 1)], &[("a", 1)], &[("a", 1), ("b", 1)], &["b"]),
+            (&[("a", 1)], &[("a", 1)], &[], &["a"]),
+            (&[("log", 1)], &[("log", 2)], &[("log", 3)], &[]),
+            (&[("log", 1)], &[("log", 2)], &[("log", 2)], &[]),
+        ] {
+            let changed = changed_by_call(&files(before), &files(read), &files(after));
+            assert_eq!(changed, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{after:?}");
+        }
+    }
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::LimitClaim;
-use super::sides::{SideAnswer, Sides, Stopped, names};
-use crate::check::pause_within;
+use super::sides::{SideAnswer, Sides, names};
+use crate::check::{CheckEnd, pause_within};
 use crate::event::Finding;
 use crate::session::Session;
 use crate::source::duration_text;
 
-/// How much longer than the time of a limit is waited for new calls to be served.
+/// The time beyond that of a limit after which new calls must be served.
 const MARGIN: Duration = Duration::from_millis(200);
 
-pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<String, Stopped> {
+pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<String, CheckEnd> {
     if let Some(session) = sides.without().await? {
         for number in 1..=claim.calls + 1 {
             let answer = call(sides, &session, claim, number).await?;
@@ -25,11 +25,8 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<S
         sides.end(session).await?;
     }
     let session = sides.with().await?;
-    let found = with(sides, &session, claim).await?;
-    if let Some(found) = found {
-        session.mark_exit_reported();
-        sides.end(session).await?;
-        return Err(Stopped::Failed(vec![found]));
+    if let Some(found) = call_with_setting(sides, &session, claim).await? {
+        return Err(sides.fail(session, vec![found]).await);
     }
     sides.end(session).await?;
     let calls =
@@ -45,19 +42,23 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<S
 
 /// The calls with the setting: as many as are allowed, then as many again, of which none may be served; of a
 /// rate some must be refused.
-async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> Result<Option<Finding>, Stopped> {
+async fn call_with_setting(
+    sides: &mut Sides<'_>,
+    session: &Session,
+    claim: &LimitClaim,
+) -> Result<Option<Finding>, CheckEnd> {
     let setting = sides.setting_text();
     let begun = Instant::now();
     for number in 1..=claim.calls {
         let answer = call(sides, session, claim, number).await?;
         if !answer.is_served {
-            return Err(Stopped::Inconclusive(format!(
+            return Err(CheckEnd::inconclusive(format!(
                 "with the setting, call {number} of the {} that `calls` allows is refused, so it cannot be told where the \
                  limit is: {} is answered {}; say with `calls` how many are served by a server that has served none yet, \
                  and if it keeps its data, start it with a store of its own",
                 claim.calls,
-                sides.told(&answer),
-                sides.received(&answer)
+                sides.call_text(&answer),
+                sides.answer_text(&answer)
             )));
         }
     }
@@ -73,55 +74,83 @@ async fn with(sides: &mut Sides<'_>, session: &Session, claim: &LimitClaim) -> R
             is_refused = true;
         }
     }
-    if let Some(per) = claim.per {
-        return rate(sides, session, claim, RateSeen { per, begun, last_served, is_refused }).await;
+    let within = claim.per.map(duration_text);
+    let seen = SeenLimit {
+        last_served: last_served.as_ref().map(|(number, _)| *number),
+        is_refused,
+        elapsed: begun.elapsed(),
+    };
+    match seen.judge(claim) {
+        LimitVerdict::Kept => {}
+        LimitVerdict::TooSlow => {
+            let (took, within) = (duration_text(seen.elapsed), within.unwrap_or_default());
+            return Err(CheckEnd::inconclusive(format!(
+                "the calls took {took}, longer than the {within} of the limit"
+            )));
+        }
+        LimitVerdict::Exceeded => {
+            let within = within.map(|within| format!(" within {within}")).unwrap_or_default();
+            return Ok(last_served.map(|(number, answer)| {
+                let message = format!(
+                    "started with {setting}, the server serves {number} calls{within}, of which only {} are allowed",
+                    claim.calls
+                );
+                sides.finding("limit-exceeded", message, &answer)
+            }));
+        }
     }
-    Ok(last_served.map(|(number, answer)| {
-        let message = format!(
-            "started with {setting}, the server serves {number} calls, of which only {} are allowed",
-            claim.calls
-        );
-        sides.finding("limit-exceeded", message, &answer)
-    }))
+    match claim.per {
+        Some(per) => limit_not_lifted(sides, session, claim, per).await,
+        None => Ok(None),
+    }
 }
 
-/// The outcome of the calls within one window.
-struct RateSeen {
-    per: Duration,
-    begun: Instant,
-    last_served: Option<(usize, SideAnswer)>,
+/// The outcome of the calls beyond those that a limit allows.
+struct SeenLimit {
+    /// The number of the last one that was served.
+    last_served: Option<usize>,
     is_refused: bool,
+    /// The time since the first call.
+    elapsed: Duration,
 }
 
-/// A rate: some of twice as many calls must be refused if they were made in time, and later calls are served.
-async fn rate(
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LimitVerdict {
+    Kept,
+    Exceeded,
+    /// All were served, and the time of a rate had passed meanwhile.
+    TooSlow,
+}
+
+impl SeenLimit {
+    /// Of a number no further call may be served; of a rate some must be refused if the calls were made in time.
+    fn judge(&self, claim: &LimitClaim) -> LimitVerdict {
+        match claim.per {
+            Some(per) if self.elapsed >= per && !self.is_refused => LimitVerdict::TooSlow,
+            Some(_) if self.is_refused => LimitVerdict::Kept,
+            _ if self.last_served.is_some() => LimitVerdict::Exceeded,
+            _ => LimitVerdict::Kept,
+        }
+    }
+}
+
+/// The finding where calls are still refused after the time of a rate.
+async fn limit_not_lifted(
     sides: &mut Sides<'_>,
     session: &Session,
     claim: &LimitClaim,
-    RateSeen { per, begun, last_served, is_refused }: RateSeen,
-) -> Result<Option<Finding>, Stopped> {
+    per: Duration,
+) -> Result<Option<Finding>, CheckEnd> {
     let within = duration_text(per);
-    if begun.elapsed() >= per && !is_refused {
-        let took = duration_text(begun.elapsed());
-        return Err(Stopped::Inconclusive(format!("the calls took {took}, longer than the {within} of the limit")));
-    }
-    if let (false, Some((number, answer))) = (is_refused, last_served) {
-        let setting = sides.setting_text();
-        let message = format!(
-            "started with {setting}, the server serves {number} calls within {within}, of which only {} are allowed",
-            claim.calls
-        );
-        return Ok(Some(sides.finding("limit-exceeded", message, &answer)));
-    }
-    let Some(pause) = pause_within(sides.deadline, per + MARGIN) else {
-        return Err(Stopped::Inconclusive(format!("there is no time to wait for {within}; raise `time`")));
+    let Some(pause) = pause_within(sides.run.limits.deadline(), per + MARGIN) else {
+        return Err(CheckEnd::inconclusive(format!("there is no time to wait for {within}; raise `time`")));
     };
     sleep(pause).await;
     let answer = call(sides, session, claim, 2 * claim.calls + 2).await?;
     if answer.is_served {
         return Ok(None);
     }
-    let message = format!("{within} after the limit was reached, {} is still refused", sides.told(&answer));
+    let message = format!("{within} after the limit was reached, {} is still refused", sides.call_text(&answer));
     Ok(Some(sides.finding("limit-not-lifted", message, &answer)))
 }
 
@@ -130,6 +159,35 @@ async fn call(
     session: &Session,
     claim: &LimitClaim,
     number: usize,
-) -> Result<SideAnswer, Stopped> {
+) -> Result<SideAnswer, CheckEnd> {
     sides.ask(session, &claim.step, &names("number", number)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::generated::bare;
+    use crate::source::{SourceFile, Sources, Span};
+    use crate::suite::Action;
+
+    #[test]
+    fn a_number_is_exact_and_a_rate_must_refuse_in_time() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("suite.yml", ""));
+        let step = bare(Action::Alive, Span { source, start: 0, end: 0 });
+        let second = Duration::from_secs(1);
+        for (per, last_served, is_refused, elapsed, expected) in [
+            (None, None, true, 0, LimitVerdict::Kept),
+            (None, Some(6), true, 0, LimitVerdict::Exceeded),
+            (None, Some(6), false, 0, LimitVerdict::Exceeded),
+            (Some(second), Some(6), true, 0, LimitVerdict::Kept),
+            (Some(second), None, true, 2, LimitVerdict::Kept),
+            (Some(second), Some(7), false, 0, LimitVerdict::Exceeded),
+            (Some(second), Some(7), false, 2, LimitVerdict::TooSlow),
+        ] {
+            let claim = LimitClaim { step: step.clone(), calls: 3, per };
+            let seen = SeenLimit { last_served, is_refused, elapsed: Duration::from_secs(elapsed) };
+            assert_eq!(seen.judge(&claim), expected, "{per:?} {last_served:?} {is_refused} {elapsed}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `config:`, what tools declare of themselves and what servers are configured to do, each seen to hold.
 //!
 //! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
-//! shows ([`shown_state`]) and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
+//! shows and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
 //! of a page. The other checks start a server without a setting
 //! and with it ([`sides`]): [`calls`] looks at calls that a setting refuses or changes, [`values`] at values that it
 //! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
@@ -90,11 +90,11 @@ settings! {
 struct ConfigSetting {
     span: Span,
     name: String,
-    /// Why it is not checked, where the suite says so.
+    /// The reason for which it is not checked, where the suite says so.
     skip: Option<String>,
     /// The addition to the start of the server; `None` if the server has the setting already.
     with: Option<AddedSettings>,
-    /// Where that is written.
+    /// The place of that in the suite.
     with_span: Option<Span>,
     claims: Vec<SettingClaim>,
     /// The time for each claim.
@@ -123,14 +123,14 @@ struct CallClaim {
     refuses: Vec<Step>,
     /// Answered as expected with the setting, and not without it.
     differs: Vec<Step>,
-    /// Whether the setting forbids all changes of data.
+    /// The setting forbids all changes of data.
     read_only: bool,
 }
 
 /// Values of a call that are refused, and values that are served.
 #[derive(Debug, Clone)]
 struct ValueClaim {
-    /// Whether everything but `served` is out of bounds, rather than `refused` alone.
+    /// Everything but `served` is out of bounds, rather than `refused` alone.
     is_scope: bool,
     /// The call, with `{{ value }}`.
     step: Step,

@@ -9,11 +9,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::PageSizeSettings;
+use crate::check::CheckEnd;
+use crate::check::answer_data::AnswerData;
+use crate::check::evidence::{finding_with_help, items_text, valid_call_refused};
 use crate::check::visit::{ShownText, VisitRound};
-use crate::event::{CallPurpose, CheckResult, Finding, Outcome, Reason, RefusedCall, RequirementLevel, Severity};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::witness::filled_arguments;
-use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
+use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::Session;
 use crate::source::duration_text;
 use crate::wire::Tool;
@@ -48,7 +51,7 @@ pub(crate) struct PageSize {
     /// The smallest size that the schema allows.
     smallest: u64,
     largest: Option<u64>,
-    /// Whether the name may mean something else.
+    /// The name may mean something else.
     is_doubtful: bool,
 }
 
@@ -131,58 +134,79 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
         shown: Vec::new(),
     };
     let judged = pages.judge().await;
-    let mut result = pages.result();
-    if !result.findings.is_empty() {
-        session.mark_exit_reported();
-    }
-    result.protocol_revision = session.server.revision.to_string();
-    result.findings.extend(context.servers.close(&session, CloseServer::AfterTeardown).await.exit);
-    if !result.findings.is_empty() {
-        return CheckResult { outcome: Outcome::Failed, ..result };
-    }
-    match judged {
-        Ok(note) => CheckResult { reason: Some(Reason::Measured(note)), ..result },
-        Err(Unjudged::Found(found)) => {
-            let is_failure = found.level == RequirementLevel::Must;
-            let outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
-            CheckResult { outcome, findings: vec![*found], ..result }
-        }
-        Err(Unjudged::Inconclusive(reason)) => {
-            CheckResult { outcome: Outcome::Inconclusive, reason: Some(reason), ..result }
-        }
-    }
-}
-
-/// Why a tool does not pass.
-enum Unjudged {
-    Found(Box<Finding>),
-    Inconclusive(Reason),
-}
-
-fn inconclusive(why: String) -> Unjudged {
-    Unjudged::Inconclusive(Reason::NotEvaluated(why))
+    let Pages { mut round, shown, .. } = pages;
+    let protocol_revision = session.server.revision.to_string();
+    let frames = round.take_frames();
+    round.close(session).await;
+    let result = match round.exit() {
+        Some(exit) => CheckEnd::failed(exit).into_result(),
+        None => match judged {
+            Ok(note) => CheckResult::because(Outcome::Passed, Reason::Measured(note)),
+            Err(end) => end.into_result(),
+        },
+    };
+    let exchanges = shown.into_iter().map(|shown| shown.exchange).collect();
+    CheckResult { exchanges, frames, protocol_revision, ..result }
 }
 
 /// The lengths of the lists in an answer, by place.
 type Lengths = BTreeMap<String, u64>;
 
+/// The lists in the answer to a call for so many items.
+struct Page {
+    asked: u64,
+    lengths: Lengths,
+}
+
+/// The verdict on small pages, beside one with all items.
+#[derive(Debug, PartialEq, Eq)]
+enum PageVerdict {
+    /// The list at this place is the page, and it keeps to the sizes.
+    Keeps(String),
+    /// The only list is longer than what was asked for.
+    Exceeded { asked: u64 },
+    /// It cannot be told which list is the page.
+    Unclear,
+}
+
+/// Judges pages by the lists in an answer with all items.
+fn judge_pages(all: &Lengths, pages: &[Page]) -> PageVerdict {
+    let length = |page: &Lengths, place: &str| page.get(place).copied().unwrap_or_default();
+    let keeps = |place: &&String| {
+        pages.first().is_some_and(|first| length(all, place) > first.asked)
+            && pages.iter().all(|page| length(&page.lengths, place) <= page.asked)
+    };
+    if let Some(place) = all.keys().find(keeps) {
+        return PageVerdict::Keeps(place.clone());
+    }
+    let exceeded =
+        pages.iter().find(|page| length_of_only_list(all, &page.lengths).is_some_and(|got| got > page.asked));
+    exceeded.map_or(PageVerdict::Unclear, |page| PageVerdict::Exceeded { asked: page.asked })
+}
+
+/// The length in a page of the list that is the only one in an answer with all items.
+fn length_of_only_list(all: &Lengths, page: &Lengths) -> Option<u64> {
+    let place = all.keys().next().filter(|_| all.len() == 1)?;
+    page.get(place).copied()
+}
+
 /// The pages of a tool in one session.
-struct Pages<'a> {
+struct Pages<'a, 's> {
     check: &'a PageSizeCheck,
-    session: &'a Session,
+    session: &'s Session,
     round: VisitRound<'a>,
     arguments: Value,
     help: String,
     shown: Vec<ShownText>,
 }
 
-impl Pages<'_> {
-    async fn judge(&mut self) -> Result<String, Unjudged> {
+impl Pages<'_, '_> {
+    async fn judge(&mut self) -> Result<String, CheckEnd> {
         let PageSizeCheck { tool, size, .. } = self.check;
         let many = size.largest.map_or(LARGE, |largest| largest.min(LARGE)).max(size.smallest);
-        let all = self.served(many).await?;
+        let all = self.served_lengths(many).await?;
         if all.is_empty() {
-            return Err(inconclusive(format!(
+            return Err(CheckEnd::inconclusive(format!(
                 "the answer of `{tool}` has no list whose items could be counted; leave it out of `page_sizes`"
             )));
         }
@@ -191,22 +215,27 @@ impl Pages<'_> {
         if small.is_empty() {
             let why = format!(
                 "`{tool}` returned {} for `{}: {many}`, too few to see a smaller page; create more in `setup`, or find more {}",
-                items(longest),
+                items_text(longest),
                 size.name,
                 self.help
             );
-            return Err(inconclusive(why));
+            return Err(CheckEnd::inconclusive(why));
         }
         let mut pages = Vec::new();
-        for small in &small {
-            pages.push((*small, self.served(*small).await?));
+        for asked in small.iter().copied() {
+            pages.push(Page { asked, lengths: self.served_lengths(asked).await? });
         }
-        let keeps = |place: &str| {
-            let length = |page: &Lengths| page.get(place).copied().unwrap_or_default();
-            length(&all) > small[0] && pages.iter().all(|(asked, page)| length(page) <= *asked)
-        };
-        let Some(page) = all.keys().find(|place| keeps(place)).cloned() else {
-            return Err(self.exceeded(&all, &pages).await);
+        let page = match judge_pages(&all, &pages) {
+            PageVerdict::Keeps(place) => place,
+            PageVerdict::Exceeded { asked } => return Err(self.confirm_exceeded(&all, asked).await),
+            PageVerdict::Unclear => {
+                return Err(CheckEnd::inconclusive(format!(
+                    "the answer of `{tool}` has {} lists, and none is as short as `{}` says; which one is the page cannot be \
+                     told",
+                    all.len(),
+                    size.name
+                )));
+            }
         };
         if let Some(largest) = size.largest {
             self.beyond(&page, largest).await?;
@@ -216,36 +245,23 @@ impl Pages<'_> {
             "no more items than `{}` were returned for {}, and {} for {many}",
             size.name,
             sizes.join(" and "),
-            items(longest)
+            items_text(longest)
         ))
     }
 
-    /// The result where no list keeps to the sizes that were asked for.
-    async fn exceeded(&mut self, all: &Lengths, pages: &[(u64, Lengths)]) -> Unjudged {
+    /// The end where a page is longer than what was asked for, if the same call brings so many once more.
+    async fn confirm_exceeded(&mut self, all: &Lengths, asked: u64) -> CheckEnd {
         let PageSizeCheck { tool, size, .. } = self.check;
-        let only = all.keys().next().filter(|_| all.len() == 1).cloned();
-        let longer = |page: &Lengths, asked: u64| {
-            let length = only.as_ref().and_then(|place| page.get(place)).copied();
-            length.filter(|length| *length > asked)
-        };
-        let found = pages.iter().find_map(|(asked, page)| Some((*asked, longer(page, *asked)?)));
-        let Some((asked, _)) = found else {
-            return inconclusive(format!(
-                "the answer of `{tool}` has {} lists, and none is as short as `{}` says; which one is the page cannot be told",
-                all.len(),
-                size.name
-            ));
-        };
-        let again = match self.served(asked).await {
+        let again = match self.served_lengths(asked).await {
             Ok(again) => again,
-            Err(why) => return why,
+            Err(end) => return end,
         };
-        match longer(&again, asked) {
+        match length_of_only_list(all, &again).filter(|length| *length > asked) {
             Some(length) => {
-                let message = format!("`{tool}` returned {}, although `{}` is {asked}", items(length), size.name);
-                Unjudged::Found(Box::new(self.finding(message)))
+                let message = format!("`{tool}` returned {}, although `{}` is {asked}", items_text(length), size.name);
+                CheckEnd::failed(self.finding(message))
             }
-            None => inconclusive(format!(
+            None => CheckEnd::inconclusive(format!(
                 "`{tool}` returned more items than `{}: {asked}` once, and not when the same call was made again",
                 size.name
             )),
@@ -253,7 +269,7 @@ impl Pages<'_> {
     }
 
     /// A size beyond the largest one is refused, or brings no more than that.
-    async fn beyond(&mut self, page: &str, largest: u64) -> Result<(), Unjudged> {
+    async fn beyond(&mut self, page: &str, largest: u64) -> Result<(), CheckEnd> {
         let PageSizeCheck { tool, size, .. } = self.check;
         let Some(beyond) = largest.checked_add(1) else { return Ok(()) };
         let Some(lengths) = self.ask(beyond).await? else { return Ok(()) };
@@ -263,45 +279,42 @@ impl Pages<'_> {
         }
         let message = format!(
             "`{tool}` returned {} for `{}: {beyond}`, although its schema says `maximum: {largest}`",
-            items(length),
+            items_text(length),
             size.name
         );
-        Err(Unjudged::Found(Box::new(self.finding(message))))
+        Err(CheckEnd::failed(self.finding(message)))
     }
 
     /// The lists in the answer to a call that must be served.
-    async fn served(&mut self, asked: u64) -> Result<Lengths, Unjudged> {
+    async fn served_lengths(&mut self, asked: u64) -> Result<Lengths, CheckEnd> {
         match self.ask(asked).await? {
             Some(lengths) => Ok(lengths),
-            None => Err(Unjudged::Inconclusive(Reason::ValidCallRefused(self.refused()))),
+            None => Err(CheckEnd::Inconclusive(self.refusal())),
         }
     }
 
     /// The lists in the answer to a call; `None` where it was refused.
-    async fn ask(&mut self, asked: u64) -> Result<Option<Lengths>, Unjudged> {
+    async fn ask(&mut self, asked: u64) -> Result<Option<Lengths>, CheckEnd> {
         let tool = &self.check.tool;
         if self.round.is_over() {
             let limit = duration_text(self.check.settings.time);
-            return Err(inconclusive(format!("the time of {limit} ended before all calls were made; raise `time`")));
+            return Err(CheckEnd::inconclusive(format!(
+                "the time of {limit} ended before all calls were made; raise `time`"
+            )));
         }
         let mut arguments = self.arguments.clone();
         arguments[&self.check.size.name] = asked.into();
         let Some(shown) = self.round.call(self.session, tool, &arguments).await else {
-            return Err(inconclusive(format!("no answer came in time from `{tool}`")));
+            return Err(CheckEnd::inconclusive(format!("no answer came in time from `{tool}`")));
         };
-        let lengths = shown.is_served.then(|| lengths_of(&shown.text));
+        let lengths = shown.is_served.then(|| AnswerData::of_result(&shown.result()).list_lengths());
         self.shown.push(shown);
         Ok(lengths)
     }
 
-    fn refused(&self) -> RefusedCall {
-        let exchange = self.shown.last().map(|shown| &shown.exchange);
-        RefusedCall {
-            call: exchange.map(|exchange| exchange.title.clone()).unwrap_or_default(),
-            answer: exchange.map(|exchange| exchange.received.clone()).unwrap_or_default(),
-            help: self.help.clone(),
-            purpose: CallPurpose::Check,
-        }
+    fn refusal(&self) -> Reason {
+        let answer = self.shown.last().map(|shown| shown.exchange.received.clone()).unwrap_or_default();
+        valid_call_refused(&self.check.tool, answer, self.help.clone())
     }
 
     fn finding(&self, message: String) -> Finding {
@@ -316,50 +329,9 @@ impl Pages<'_> {
             severity: Some(if size.is_doubtful { Severity::Low } else { Severity::Medium }),
             exchange: Some(last),
             frame: self.shown[last].exchange.answer_frame,
-            help: Some(help),
-            ..Finding::new("page-size-exceeded", message)
+            ..finding_with_help("page-size-exceeded", message, help)
         }
     }
-
-    /// The calls, with the end of a server that ended.
-    fn result(mut self) -> CheckResult {
-        CheckResult {
-            findings: self.round.exit().into_iter().collect(),
-            exchanges: self.shown.into_iter().map(|shown| shown.exchange).collect(),
-            frames: self.round.take_frames(),
-            ..CheckResult::new(Outcome::Passed)
-        }
-    }
-}
-
-/// The lengths of the lists in an answer that are in no other list; texts with JSON are read where nothing else has any.
-fn lengths_of(text: &str) -> Lengths {
-    let message: Value = serde_json::from_str(text).unwrap_or_default();
-    let result = &message["result"];
-    let mut lengths = Lengths::new();
-    collect("", &result["structuredContent"], &mut lengths);
-    if lengths.is_empty() {
-        let contents = result["content"].as_array().into_iter().flatten();
-        for (index, text) in contents.filter_map(|item| item["text"].as_str()).enumerate() {
-            let value: Value = serde_json::from_str(text).unwrap_or_default();
-            collect(&index.to_string(), &value, &mut lengths);
-        }
-    }
-    lengths
-}
-
-fn collect(place: &str, value: &Value, lengths: &mut Lengths) {
-    match value {
-        Value::Array(items) => drop(lengths.insert(place.to_owned(), items.len() as u64)),
-        Value::Object(members) => {
-            members.iter().for_each(|(name, member)| collect(&format!("{place}/{name}"), member, lengths));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-fn items(count: u64) -> String {
-    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
 }
 
 #[cfg(test)]
@@ -389,12 +361,24 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_counted_wherever_they_are() {
-        let of = |result: &Value| lengths_of(&json!({"result": result}).to_string()).into_values().collect::<Vec<_>>();
-        let structured =
-            json!({"structuredContent": {"total": 3, "users": [[1], {"a": []}]}, "content": [{"text": "[]"}]});
-        assert_eq!(of(&structured), [2]);
-        assert_eq!(of(&json!({"content": [{"text": "{\"a\": [1, 2, 3], \"b\": {\"c\": []}}"}]})), [3, 0]);
-        assert_eq!(of(&json!({"content": [{"text": "- one\n- two"}]})), [] as [u64; 0]);
+    fn pages_are_judged_by_the_list_that_keeps_to_their_size() {
+        let lengths = |lists: &[(&str, u64)]| -> Lengths {
+            lists.iter().map(|(place, length)| ((*place).to_owned(), *length)).collect()
+        };
+        let pages = |lists: &[&[(&str, u64)]]| -> Vec<Page> {
+            (1..).zip(lists).map(|(asked, lists)| Page { asked, lengths: lengths(lists) }).collect()
+        };
+        let keeps = |place: &str| PageVerdict::Keeps(place.to_owned());
+        for (all, small, expected) in [
+            (&[("/users", 9)][..], &[&[("/users", 1)][..], &[("/users", 2)]][..], keeps("/users")),
+            (&[("/users", 9)], &[&[("/users", 9)], &[("/users", 9)]], PageVerdict::Exceeded { asked: 1 }),
+            (&[("/users", 9)], &[&[("/users", 1)], &[("/users", 9)]], PageVerdict::Exceeded { asked: 2 }),
+            (&[("/users", 9)], &[&[], &[]], keeps("/users")),
+            (&[("/tags", 5), ("/users", 9)], &[&[("/tags", 5), ("/users", 1)], &[("/users", 2)]], keeps("/users")),
+            (&[("/tags", 5), ("/users", 9)], &[&[("/tags", 5), ("/users", 9)]], PageVerdict::Unclear),
+            (&[("/users", 1)], &[&[("/users", 1)]], PageVerdict::Unclear),
+        ] {
+            assert_eq!(judge_pages(&lengths(all), &pages(small)), expected, "{all:?} {small:?}");
+        }
     }
 }

@@ -3,37 +3,21 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::ConfigSetting;
-use crate::event::{CheckResult, Code, Exchange, FailureClass, Finding, Outcome, Reason, StepProblem};
+use crate::check::{CheckEnd, CheckLimits, StepRun};
+use crate::event::{CheckResult, Code, FailureClass, Finding, Outcome, Reason, StepProblem};
 use crate::plan::{CheckContext, CloseServer, OpenServer, ServerChoice, SuiteSetup};
 use crate::session::Session;
 use crate::source::template::Names;
-use crate::source::{Node, Span, duration_text};
+use crate::source::{Node, Span};
 use crate::suite::{AddedSettings, Step};
 use crate::wire::is_served;
 
 /// The sessions of a case so far.
 pub(crate) struct Sides<'a> {
-    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) run: StepRun<'a>,
     setting: &'a ConfigSetting,
-    pub(crate) deadline: Instant,
-    exchanges: Vec<Exchange>,
-    frames: Vec<u32>,
-    protocol_revision: String,
-}
-
-/// Why a case has no verdict yet, or has one early.
-pub(crate) enum Stopped {
-    /// The server is at fault.
-    Failed(Vec<Finding>),
-    /// Nothing follows, for this reason.
-    Inconclusive(String),
-    /// The case does not apply.
-    Skipped(Reason),
-    /// The server cannot be used.
-    Unavailable(Box<Finding>),
 }
 
 /// The answer to a step.
@@ -41,7 +25,7 @@ pub(crate) struct SideAnswer {
     /// Its place among the exchanges of the case.
     pub(crate) exchange: usize,
     pub(crate) message: Arc<Value>,
-    /// Whether the answer is the one that was asked for, and no error.
+    /// It is the answer that was asked for, and no error.
     pub(crate) is_served: bool,
     /// Expectations that it does not meet.
     pub(crate) unmet: Vec<Finding>,
@@ -49,35 +33,28 @@ pub(crate) struct SideAnswer {
 
 impl<'a> Sides<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, setting: &'a ConfigSetting) -> Self {
-        Self {
-            context,
-            setting,
-            deadline: Instant::now() + setting.time,
-            exchanges: Vec::new(),
-            frames: Vec::new(),
-            protocol_revision: String::new(),
-        }
+        Self { run: StepRun::new(context, CheckLimits::new(setting.time, "raise `time`")), setting }
     }
 
-    /// Where the setting is written.
+    /// The place where the setting is written.
     pub(crate) fn span(&self) -> Span {
         self.setting.span
     }
 
     /// A server without the setting; `None` where it always has it.
-    pub(crate) async fn without(&mut self) -> Result<Option<Session>, Stopped> {
+    pub(crate) async fn without(&mut self) -> Result<Option<Session>, CheckEnd> {
         if self.setting.with.is_none() {
             return Ok(None);
         }
-        self.start(&AddedSettings::default()).await.map(Some).map_err(|found| Stopped::Unavailable(Box::new(found)))
+        self.start(&AddedSettings::default()).await.map(Some).map_err(CheckEnd::unavailable)
     }
 
     /// A server with the setting.
-    pub(crate) async fn with(&mut self) -> Result<Session, Stopped> {
+    pub(crate) async fn with(&mut self) -> Result<Session, CheckEnd> {
         let started = self.try_with().await;
         started.map_err(|found| match (found.class, &self.setting.with) {
-            (Some(_), Some(_)) => Stopped::Failed(vec![self.not_started(found)]),
-            _ => Stopped::Unavailable(Box::new(found)),
+            (Some(_), Some(_)) => CheckEnd::failed(self.not_started(found)),
+            _ => CheckEnd::unavailable(found),
         })
     }
 
@@ -88,51 +65,46 @@ impl<'a> Sides<'a> {
     }
 
     async fn start(&mut self, added: &AddedSettings) -> Result<Session, Finding> {
-        let session = self
-            .context
-            .servers
-            .open(OpenServer { server: ServerChoice::Configured(added), setup: SuiteSetup::Skip, ..OpenServer::FRESH })
-            .await?;
-        self.protocol_revision = session.server.revision.to_string();
-        Ok(session)
+        let server = ServerChoice::Configured(added);
+        self.run.open(OpenServer { server, setup: SuiteSetup::Skip, ..OpenServer::FRESH }).await
     }
 
     /// Ends a session; a server that had ended by itself is at fault.
-    pub(crate) async fn end(&self, session: Session) -> Result<(), Stopped> {
-        match self.context.servers.close(&session, CloseServer::WithoutTeardown).await.exit {
-            Some(found) => Err(Stopped::Failed(vec![found])),
-            None => Ok(()),
-        }
+    pub(crate) async fn end(&self, session: Session) -> Result<(), CheckEnd> {
+        self.run
+            .context
+            .servers
+            .close(&session, CloseServer::WithoutTeardown)
+            .await
+            .exit
+            .map_or(Ok(()), |found| Err(CheckEnd::failed(found)))
+    }
+
+    /// Ends a session whose server is at fault, and the case with it.
+    pub(crate) async fn fail(&self, session: Session, findings: Vec<Finding>) -> CheckEnd {
+        session.mark_exit_reported();
+        self.end(session).await.err().unwrap_or(CheckEnd::Failed(findings))
     }
 
     /// Does a step.
-    pub(crate) async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<SideAnswer, Stopped> {
-        if Instant::now() >= self.deadline {
-            let limit = duration_text(self.setting.time);
-            return Err(Stopped::Inconclusive(format!(
-                "the time of {limit} ended before all calls were made; raise `time`"
-            )));
-        }
-        let done = self.context.steps.run(session, step, names).await;
-        let exchange = self.exchanges.len();
-        let shown = [Some(done.exchange.frame), done.exchange.answer_frame];
-        self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));
-        self.exchanges.push(done.exchange);
+    pub(crate) async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<SideAnswer, CheckEnd> {
+        let done = self.run.step(session, step, names).await?;
+        let exchange = done.exchange;
         let at = |found: Finding| Finding { exchange: Some(exchange), ..found };
-        match done.answer {
+        match done.outcome.answer {
             Ok(message) => Ok(SideAnswer {
                 exchange,
                 is_served: is_served(&message),
                 message,
-                unmet: done.unmet.into_iter().map(at).collect(),
+                unmet: done.outcome.unmet.into_iter().map(at).collect(),
             }),
-            Err(found) => Err(unanswered(at(found))),
+            Err(found) => Err(end_of_unanswered(at(found))),
         }
     }
 
     /// The call of an answer, with what was sent.
-    pub(crate) fn told(&self, answer: &SideAnswer) -> String {
-        let exchange = &self.exchanges[answer.exchange];
+    pub(crate) fn call_text(&self, answer: &SideAnswer) -> String {
+        let exchange = &self.run.log.exchanges()[answer.exchange];
         let name = exchange.tool.as_deref().unwrap_or(&exchange.title);
         if ["", "{}"].contains(&exchange.sent.as_str()) {
             format!("`{name}`")
@@ -142,8 +114,8 @@ impl<'a> Sides<'a> {
     }
 
     /// The beginning of an answer.
-    pub(crate) fn received(&self, answer: &SideAnswer) -> &str {
-        &self.exchanges[answer.exchange].received
+    pub(crate) fn answer_text(&self, answer: &SideAnswer) -> &str {
+        &self.run.log.exchanges()[answer.exchange].received
     }
 
     /// The addition to the start of the server, as it is written.
@@ -165,43 +137,33 @@ impl<'a> Sides<'a> {
 
     /// A finding about an answer.
     pub(crate) fn finding(&self, code: &'static str, message: String, answer: &SideAnswer) -> Finding {
-        let frame = self.exchanges[answer.exchange].answer_frame;
-        Finding { exchange: Some(answer.exchange), frame, ..Finding::new(code, message) }
+        self.run.log.finding(code.into(), message, answer.exchange)
     }
 
-    /// Why a refusal with the setting would prove nothing: the call is not served without it either.
-    pub(crate) fn refused_without(&self, answer: &SideAnswer) -> Stopped {
-        Stopped::Inconclusive(format!(
+    /// The end of a case where a refusal with the setting would prove nothing: the call is not served without it either.
+    pub(crate) fn refused_without(&self, answer: &SideAnswer) -> CheckEnd {
+        CheckEnd::inconclusive(format!(
             "without the setting {} is refused, too, so its refusal would prove nothing: {}",
-            self.told(answer),
-            self.received(answer)
+            self.call_text(answer),
+            self.answer_text(answer)
         ))
     }
 
-    /// Why nothing follows where a call that changes data is refused with the setting: the data of the server without it
-    /// may still be there.
-    pub(crate) fn refused_with(&self, answer: &SideAnswer) -> Stopped {
-        Stopped::Inconclusive(format!(
+    /// The end of a case where a call that changes data is refused with the setting: nothing follows, since the data of the
+    /// server without it may still be there.
+    pub(crate) fn refused_with(&self, answer: &SideAnswer) -> CheckEnd {
+        CheckEnd::inconclusive(format!(
             "with the setting {} is refused, although it was to be served, so other refusals prove nothing: {}; if the \
              server keeps its data, start it with a store of its own",
-            self.told(answer),
-            self.received(answer)
+            self.call_text(answer),
+            self.answer_text(answer)
         ))
     }
 
     /// The result of the case.
-    pub(crate) fn result(self, verdict: Result<String, Stopped>) -> CheckResult {
-        let mut result = match verdict {
-            Ok(note) => CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) },
-            Err(Stopped::Failed(findings)) => CheckResult::found(Outcome::Failed, findings),
-            Err(Stopped::Inconclusive(why)) => CheckResult::inconclusive(why),
-            Err(Stopped::Skipped(reason)) => CheckResult::because(Outcome::Skipped, reason),
-            Err(Stopped::Unavailable(found)) => CheckResult::unavailable(*found),
-        };
-        result.exchanges = self.exchanges;
-        result.frames = self.frames;
-        result.protocol_revision = self.protocol_revision;
-        result
+    pub(crate) fn result(self, verdict: Result<String, CheckEnd>) -> CheckResult {
+        let passed = |note| CheckResult::because(Outcome::Passed, Reason::Measured(note));
+        self.run.into_result(verdict.map(passed))
     }
 
     fn not_started(&self, found: Finding) -> Finding {
@@ -212,12 +174,12 @@ impl<'a> Sides<'a> {
 }
 
 /// The end of a case whose step got no answer.
-fn unanswered(found: Finding) -> Stopped {
+fn end_of_unanswered(found: Finding) -> CheckEnd {
     match (found.step_problem.as_deref(), found.class) {
-        (Some(StepProblem::ReadOnly), _) => Stopped::Skipped(Reason::ReadOnly(found.message)),
-        (Some(StepProblem::Unfilled), _) => Stopped::Unavailable(Box::new(found)),
-        (Some(_), _) | (None, Some(FailureClass::Timeout)) => Stopped::Inconclusive(found.message),
-        (None, _) => Stopped::Failed(vec![found]),
+        (Some(StepProblem::ReadOnly), _) => CheckEnd::Skipped(Reason::ReadOnly(found.message)),
+        (Some(StepProblem::Unfilled), _) => CheckEnd::unavailable(found),
+        (Some(_), _) | (None, Some(FailureClass::Timeout)) => CheckEnd::inconclusive(found.message),
+        (None, _) => CheckEnd::failed(found),
     }
 }
 
@@ -228,4 +190,27 @@ fn text(node: &Node) -> String {
 /// Names that only the calls of one value have.
 pub(crate) fn names(name: &str, value: impl Into<Value>) -> Names {
     Names::from_iter([(name.to_owned(), value.into())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_that_ends_or_breaks_the_protocol_fails() {
+        let problem = |problem| Finding::new("step", "no answer").with_problem(problem);
+        let failure = |class| Finding::failure(class, "no answer");
+        for (found, outcome) in [
+            (failure(FailureClass::ProcessExited), Outcome::Failed),
+            (failure(FailureClass::ProtocolError), Outcome::Failed),
+            (failure(FailureClass::Timeout), Outcome::Inconclusive),
+            (problem(StepProblem::ReadOnly), Outcome::Skipped),
+            (problem(StepProblem::Unfilled), Outcome::Errored),
+            (problem(StepProblem::NoToken), Outcome::Inconclusive),
+            (problem(StepProblem::MissingValue(None)), Outcome::Inconclusive),
+        ] {
+            let text = format!("{found:?}");
+            assert_eq!(end_of_unanswered(found).into_result().outcome, outcome, "{text}");
+        }
+    }
 }

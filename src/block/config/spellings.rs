@@ -28,7 +28,7 @@ impl ValueKind {
     }
 }
 
-/// Whether a spelling means what the value means.
+/// The meaning of a spelling, compared with that of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Same,
@@ -48,7 +48,7 @@ pub(crate) struct DeniedSpelling {
 }
 
 impl DeniedSpelling {
-    /// Whether it is the value as it is written.
+    /// It is the value as it is written.
     pub(crate) fn is_plain(&self) -> bool {
         self.text == self.of
     }

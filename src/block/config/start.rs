@@ -1,17 +1,18 @@
 //! Settings with which a server must not start.
 
-use super::sides::{Sides, Stopped};
+use super::sides::Sides;
+use crate::check::CheckEnd;
+use crate::check::evidence::finding_with_help;
 use crate::event::{FailureClass, Finding};
 use crate::plan::generated::bare;
-use crate::session::Session;
 use crate::source::beginning;
 use crate::source::template::Names;
 use crate::suite::Action;
 
-/// How much of standard error is shown, in characters.
+/// The number of characters of standard error that are shown.
 const SHOWN: usize = 300;
 
-pub(crate) async fn judge(sides: &mut Sides<'_>) -> Result<String, Stopped> {
+pub(crate) async fn judge(sides: &mut Sides<'_>) -> Result<String, CheckEnd> {
     if let Some(session) = sides.without().await? {
         // A server that starts and then serves nothing is no witness.
         let alive = bare(Action::Alive, sides.span());
@@ -23,24 +24,23 @@ pub(crate) async fn judge(sides: &mut Sides<'_>) -> Result<String, Stopped> {
     }
     let session = match sides.try_with().await {
         Ok(session) => session,
-        Err(found) => return refused(found),
+        Err(found) => return judge_failed_start(found),
     };
-    let told = explained(sides, &session);
+    let line = line_about_setting(&sides.setting_words(), &session.stderr_tail());
     session.mark_exit_reported();
     sides.end(session).await?;
-    if let Some(line) = told {
+    if let Some(line) = line {
         return Ok(format!("the server starts, and says on standard error: {line}"));
     }
     let setting = sides.setting_text();
     let message = format!("the server starts with {setting}, and does not say that the value is invalid");
     let help =
         "have the server exit with an error that names the setting, or say on standard error what it uses instead";
-    let found = Finding::new("invalid-setting-accepted", message);
-    Err(Stopped::Failed(vec![Finding { help: Some(help.to_owned()), ..found }]))
+    Err(CheckEnd::failed(finding_with_help("invalid-setting-accepted", message, help)))
 }
 
 /// A server that ended during its start has refused the value; one that hangs has said nothing.
-fn refused(found: Finding) -> Result<String, Stopped> {
+fn judge_failed_start(found: Finding) -> Result<String, CheckEnd> {
     match found.class {
         Some(FailureClass::ProcessExited) => {
             let exit = found.exit().unwrap_or("an error").to_owned();
@@ -48,19 +48,56 @@ fn refused(found: Finding) -> Result<String, Stopped> {
         }
         Some(FailureClass::ProtocolError) => Ok(format!("the server refused the handshake: {}", found.message)),
         Some(FailureClass::Timeout) => {
-            Err(Stopped::Inconclusive(format!("the server neither started nor ended: {}", found.message)))
+            Err(CheckEnd::inconclusive(format!("the server neither started nor ended: {}", found.message)))
         }
-        Some(_) | None => Err(Stopped::Unavailable(Box::new(found))),
+        Some(_) | None => Err(CheckEnd::unavailable(found)),
     }
 }
 
 /// The line of standard error that names a word of the setting.
-fn explained(sides: &Sides<'_>, session: &Session) -> Option<String> {
-    let words: Vec<String> = sides.setting_words();
-    let lines = session.stderr_tail();
+fn line_about_setting(words: &[String], lines: &[String]) -> Option<String> {
     let line = lines.iter().find(|line| {
         let line = line.to_lowercase();
         words.iter().any(|word| word.len() > 1 && line.contains(&word.to_lowercase()))
     });
     line.map(|line| format!("`{}`", beginning(line, SHOWN)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Outcome;
+
+    #[test]
+    fn only_an_end_refuses_a_value() {
+        for (class, expected) in [
+            (Some(FailureClass::ProcessExited), Ok("the server ended during its start")),
+            (Some(FailureClass::ProtocolError), Ok("the server refused the handshake: no")),
+            (Some(FailureClass::Timeout), Err(Outcome::Inconclusive)),
+            (Some(FailureClass::CommandNotFound), Err(Outcome::Errored)),
+            (None, Err(Outcome::Errored)),
+        ] {
+            let verdict = judge_failed_start(Finding { class, ..Finding::new("start", "no") });
+            match (verdict, expected) {
+                (Ok(note), Ok(expected)) => assert!(note.starts_with(expected), "{note}"),
+                (Err(end), Err(outcome)) => assert_eq!(end.into_result().outcome, outcome, "{class:?}"),
+                (verdict, _) => panic!("{class:?}: {verdict:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_explains_a_setting_if_it_names_it() {
+        let words = ["max-users", "-5", "x"].map(str::to_owned);
+        for (line, is_named) in [
+            ("invalid value for --MAX-USERS", true),
+            ("using 10 instead of -5", true),
+            ("ready, listening on x", false),
+            ("", false),
+        ] {
+            let lines = ["starting".to_owned(), line.to_owned()];
+            let expected = is_named.then(|| format!("`{line}`"));
+            assert_eq!(line_about_setting(&words, &lines), expected, "{line}");
+        }
+    }
 }

@@ -6,18 +6,18 @@
 use serde_json::Value;
 
 use super::ValueClaim;
-use super::sides::{SideAnswer, Sides, Stopped, names};
+use super::sides::{SideAnswer, Sides, names};
 use super::spellings::{DeniedSpelling, Meaning, of_denied, of_outside};
+use crate::check::CheckEnd;
 use crate::check::shown_state::result_of;
 use crate::event::Finding;
-use crate::session::Session;
 use crate::source::Node;
 use crate::source::template::text_of;
 
 /// A value that no server knows: what is answered to it as well says nothing of a spelling.
 const NONSENSE: &str = "zq7xkw";
 
-/// How many spellings are named in a note.
+/// The number of spellings that a note names.
 const SHOWN: usize = 6;
 
 /// The values of a claim, with their templates filled in.
@@ -26,17 +26,18 @@ struct GivenValues {
     served: Vec<String>,
 }
 
-fn filled(sides: &Sides<'_>, values: &[Node]) -> Result<Vec<String>, Stopped> {
+fn fill_templates(sides: &Sides<'_>, values: &[Node]) -> Result<Vec<String>, CheckEnd> {
     let fill = |value: &Node| {
-        let unfilled = || Stopped::Inconclusive(format!("`{}` uses a name that nothing provides", value.to_text()));
-        (sides.context.filled)(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
+        let unfilled = || CheckEnd::inconclusive(format!("`{}` uses a name that nothing provides", value.to_text()));
+        (sides.run.context.filled)(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
     };
     values.iter().map(fill).collect()
 }
 
-pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, Stopped> {
-    let values = GivenValues { refused: filled(sides, &claim.refused)?, served: filled(sides, &claim.served)? };
-    let same = without(sides, claim, &values).await?;
+pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, CheckEnd> {
+    let values =
+        GivenValues { refused: fill_templates(sides, &claim.refused)?, served: fill_templates(sides, &claim.served)? };
+    let same = spellings_to_judge(sides, claim, &values).await?;
     let session = sides.with().await?;
     let mut harmless = Vec::new();
     for value in &values.served {
@@ -62,7 +63,7 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<S
     }
     let found = findings(sides, claim, &served);
     if !found.is_empty() {
-        return failed(sides, session, found).await;
+        return Err(sides.fail(session, found).await);
     }
     sides.end(session).await?;
     let more = if tried.len() > SHOWN { format!(" and {} more", tried.len() - SHOWN) } else { String::new() };
@@ -70,19 +71,13 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<S
     Ok(format!("refused {}{more}", tried.join(", ")))
 }
 
-async fn failed(sides: &mut Sides<'_>, session: Session, found: Vec<Finding>) -> Result<String, Stopped> {
-    session.mark_exit_reported();
-    sides.end(session).await?;
-    Err(Stopped::Failed(found))
-}
-
 /// The spellings to judge. Without the setting everything must be served; spellings that may mean something else are
 /// the same where the server answers them in the same way, and a harmless value in another one.
-async fn without(
+async fn spellings_to_judge(
     sides: &mut Sides<'_>,
     claim: &ValueClaim,
     values: &GivenValues,
-) -> Result<Vec<DeniedSpelling>, Stopped> {
+) -> Result<Vec<DeniedSpelling>, CheckEnd> {
     let spellings: Vec<DeniedSpelling> =
         values.refused.iter().flat_map(|value| of_value(claim, value, &values.served)).collect();
     let Some(session) = sides.without().await? else {
@@ -116,13 +111,32 @@ async fn without(
         let is_like = |other: Option<&SideAnswer>| {
             other.is_some_and(|other| result_of(&other.message) == result_of(&answer.message))
         };
-        let is_same =
-            answer.is_served && is_like(plain.as_ref()) && !is_like(harmless.as_ref()) && !is_like(Some(&unknown));
-        let meaning = if is_same { Meaning::Same } else { Meaning::Unknown };
+        let likeness = Likeness {
+            forbidden: is_like(plain.as_ref()),
+            harmless: is_like(harmless.as_ref()),
+            unknown: is_like(Some(&unknown)),
+        };
+        let meaning = if answer.is_served { likeness.meaning() } else { Meaning::Unknown };
         judged.push(DeniedSpelling { meaning, ..spelling });
     }
     sides.end(session).await?;
     Ok(judged)
+}
+
+/// The values whose answers without the setting are like that to a spelling.
+#[derive(Debug, Clone, Copy)]
+struct Likeness {
+    forbidden: bool,
+    harmless: bool,
+    /// A value that no server knows.
+    unknown: bool,
+}
+
+impl Likeness {
+    /// A spelling means the forbidden value if it is answered like that, and nothing else is.
+    fn meaning(self) -> Meaning {
+        if self.forbidden && !self.harmless && !self.unknown { Meaning::Same } else { Meaning::Unknown }
+    }
 }
 
 fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<DeniedSpelling> {
@@ -137,12 +151,12 @@ fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<DeniedSpe
 /// A finding for each value that was served, whatever its spelling.
 fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&DeniedSpelling, SideAnswer)]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for (spelling, answer) in served {
-        if told.contains(&spelling.of.as_str()) {
+        if reported.contains(&spelling.of.as_str()) {
             continue;
         }
-        told.push(&spelling.of);
+        reported.push(&spelling.of);
         let others = served.iter().filter(|(other, _)| other.of == spelling.of && other.text != spelling.text);
         let others: Vec<String> = others.map(|(other, _)| format!("{}: {:?}", other.how, other.text)).collect();
         found.push(finding(sides, claim, spelling, answer).with_evidence("served, too", others.join("\n")));
@@ -154,7 +168,7 @@ fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &DeniedSpelling, ans
     let (code, why) =
         if claim.is_scope { ("outside-served", "is outside of the scope") } else { ("denied-served", "is denied") };
     let how = if spelling.is_plain() { String::new() } else { format!(" (here {})", spelling.how) };
-    let (value, setting, call) = (&spelling.of, sides.setting_text(), sides.told(answer));
+    let (value, setting, call) = (&spelling.of, sides.setting_text(), sides.call_text(answer));
     let message = format!("started with {setting}, the server serves {call}, although `{value}` {why}{how}");
     let help = if spelling.is_plain() {
         "refuse the value with `isError: true`"
@@ -164,7 +178,7 @@ fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &DeniedSpelling, ans
     Finding { help: Some(help.to_owned()), ..sides.finding(code, message, answer) }
 }
 
-/// Whether an answer has the forbidden value where only another spelling was sent.
+/// An answer has the forbidden value where only another spelling was sent.
 fn shows(message: &Value, spelling: &DeniedSpelling) -> bool {
     fn has(value: &Value, text: &str) -> bool {
         match value {
@@ -178,4 +192,41 @@ fn shows(message: &Value, spelling: &DeniedSpelling) -> bool {
         }
     }
     message.get("result").is_some_and(|result| has(result, &spelling.of))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn spellings_mean_the_same_if_only_the_forbidden_value_is_answered_so() {
+        for (forbidden, harmless, unknown, expected) in [
+            (true, false, false, Meaning::Same),
+            (true, true, false, Meaning::Unknown),
+            (true, false, true, Meaning::Unknown),
+            (false, false, false, Meaning::Unknown),
+            (false, true, true, Meaning::Unknown),
+        ] {
+            let likeness = Likeness { forbidden, harmless, unknown };
+            assert_eq!(likeness.meaning(), expected, "{likeness:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_shows_the_value_as_a_whole_text() {
+        let (text, of, how) = ("ROOT".to_owned(), "root".to_owned(), "in upper case");
+        let spelling = DeniedSpelling { text, of, how, meaning: Meaning::Unknown };
+        for (message, expected) in [
+            (json!({"result": {"structuredContent": {"user": "root"}}}), true),
+            (json!({"result": {"content": [{"type": "text", "text": "root"}]}}), true),
+            (json!({"result": {"content": [{"type": "text", "text": "{\"users\": [\"root\"]}"}]}}), true),
+            (json!({"result": {"content": [{"type": "text", "text": "user ROOT, not root"}]}}), false),
+            (json!({"result": {"structuredContent": {"root": 1, "user": "ROOT"}}}), false),
+            (json!({"error": {"code": 1, "message": "root"}}), false),
+        ] {
+            assert_eq!(shows(&message, &spelling), expected, "{message}");
+        }
+    }
 }

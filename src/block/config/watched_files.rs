@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::source::{FNV, fnv};
 
-/// How many files are read.
+/// The number of files that are read.
 const MOST_FILES: usize = 2_000;
 
-/// How many bytes are read of all of them.
+/// The number of bytes that are read of all of them.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The content of each file, as a hash.
@@ -39,6 +39,12 @@ impl WatchedFiles {
             }
         }
         Ok(Self(reading.files))
+    }
+
+    /// Files with these hashes of their contents.
+    #[cfg(test)]
+    pub(crate) fn of_test(contents: &[(&str, u64)]) -> Self {
+        Self(contents.iter().map(|(path, hash)| (PathBuf::from(path), *hash)).collect())
     }
 
     /// The paths that differ in another reading, those that are there only once included.
@@ -105,5 +111,25 @@ impl Reading {
             }
             hash = fnv(hash, &buffer[..read]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_below_a_folder_are_compared() {
+        let folder = std::env::temp_dir().join(format!("mcprove-watched-{}", std::process::id()));
+        fs::create_dir_all(folder.join("data/inner")).unwrap();
+        fs::write(folder.join("data/inner/a.txt"), "one").unwrap();
+        let read = || WatchedFiles::read(&folder, &["data".to_owned(), "none".to_owned()]).unwrap();
+        let before = read();
+        assert_eq!((before.count(), before.changes(&read())), (3, Vec::new()));
+        fs::write(folder.join("data/inner/a.txt"), "two").unwrap();
+        fs::write(folder.join("none"), "").unwrap();
+        assert_eq!(before.changes(&read()), ["data/inner/a.txt", "none"].map(|path| folder.join(path)));
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(read().count(), 0);
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::check::answer_data::AnswerData;
 use crate::source::words;
-use crate::wire::read_json;
 
 /// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
@@ -17,9 +17,6 @@ const MOST_OF_ONE: usize = 4;
 
 /// The longest text that is kept.
 const LONGEST: usize = 256;
-
-/// How deep in an answer values are looked for.
-const DEPTH: usize = 6;
 
 /// An argument of some tool that takes what answers may hold.
 #[derive(Debug, Clone)]
@@ -119,10 +116,7 @@ impl AnswerPool {
                 }
             }
         };
-        match result.get("structuredContent") {
-            Some(content) => walk(content, &mut Vec::new(), &mut see),
-            None => texts(result).for_each(|value| walk(&value, &mut Vec::new(), &mut see)),
-        }
+        AnswerData::of_result(result).visit_leaves(&mut |leaf| see(leaf.names, leaf.value));
         for (at, value) in found {
             let held = &mut self.held[at];
             // Answers come in any order; what was learned has the order of the calls.
@@ -136,31 +130,6 @@ impl AnswerPool {
         let Some(last) = call.checked_sub(DISTANCE) else { return &[] };
         let held = &self.held[argument];
         &held[..held.partition_point(|(known, _)| *known <= last)]
-    }
-}
-
-/// The JSON in the text blocks of a result.
-fn texts(result: &Value) -> impl Iterator<Item = Value> {
-    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts = blocks.iter().filter_map(|block| block["text"].as_str());
-    texts.filter(|text| text.starts_with(['{', '['])).filter_map(read_json)
-}
-
-fn walk(value: &Value, names: &mut Vec<String>, see: &mut dyn FnMut(&[String], &Value)) {
-    if names.len() > DEPTH {
-        return;
-    }
-    match value {
-        Value::Object(members) => {
-            for (name, value) in members {
-                names.push(name.clone());
-                walk(value, names, see);
-                names.pop();
-            }
-        }
-        Value::Array(items) => items.iter().take(16).for_each(|item| walk(item, names, see)),
-        Value::String(_) | Value::Number(_) => see(names, value),
-        Value::Null | Value::Bool(_) => {}
     }
 }
 

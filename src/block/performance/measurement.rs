@@ -9,6 +9,7 @@ use serde_json::to_value;
 
 use super::KIND;
 use super::check::LoadCheck;
+use crate::check::latency::{latency_text, nearest_rank};
 use crate::event::{Cell, Finding, Section, SectionPart, SectionTable, Tone};
 use crate::plan::CheckContext;
 use crate::source::{duration_text, settings};
@@ -105,12 +106,6 @@ impl fmt::Display for Measurement {
         write!(to, "{} calls, {}", self.served, rate_text(self.calls_per_second))?;
         RANKS.iter().zip(self.latency).try_for_each(|((rank, _), took)| write!(to, ", {rank} {}", latency_text(took)))
     }
-}
-
-/// The time that so many of 100 sorted times do not exceed.
-pub(crate) fn nearest_rank(sorted: &[Duration], rank: usize) -> Duration {
-    let at = (sorted.len() * rank).div_ceil(100).saturating_sub(1);
-    sorted.get(at).copied().unwrap_or_default()
 }
 
 /// The figures of all tools of a run.
@@ -227,17 +222,6 @@ fn section(tools: &[MeasuredTool]) -> Section {
             rows: tools.iter().map(MeasuredTool::row).collect(),
         })],
         data: to_value(figures).unwrap_or_default(),
-    }
-}
-
-/// A duration with three digits that count: `412 µs`, `4.12 ms`, `41.2 ms`, `1.21 s`.
-pub(crate) fn latency_text(took: Duration) -> String {
-    let micros = took.as_micros();
-    let milliseconds = took.as_secs_f64() * 1e3;
-    match micros {
-        1_000..10_000 => format!("{milliseconds:.2} ms"),
-        10_000..100_000 => format!("{milliseconds:.1} ms"),
-        _ => duration_text(took),
     }
 }
 

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::StateSettings;
+use crate::check::CheckEnd;
+use crate::check::answer_data::value_for;
 use crate::check::canary::Canaries;
 use crate::check::visit::{ShownText, VisitRound};
-use crate::event::{CheckResult, Outcome, Reason};
-use crate::generate::{InvalidValue, Rng};
+use crate::generate::Rng;
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable, SafeArguments, safe_arguments, server_folder};
 use crate::plan::witness::filled_arguments;
@@ -14,14 +15,14 @@ use crate::schema::{below, name_of};
 use crate::session::Session;
 use crate::wire::Tool;
 
-/// How many calls of one tool have canaries, and how many look for them by a value of an answer.
+/// The numbers of calls of one tool that have canaries, and that look for them by a value of an answer.
 const MOST_WRITES: usize = 4;
 const MOST_LOOKUPS: usize = 4;
 
-/// How many calls of one tool have invalid arguments.
+/// The number of calls of one tool that have invalid arguments.
 const MOST_INVALID: usize = 4;
 
-/// How many arguments are drawn in the search for some that have a text.
+/// The number of arguments that are drawn in the search for some that have a text.
 const DRAWS: u64 = 24;
 
 /// The largest arguments, in bytes of JSON.
@@ -30,11 +31,11 @@ const LARGEST: usize = 4096;
 /// A tool that may be called.
 pub(crate) struct CanaryCaller {
     pub(crate) name: String,
-    /// Whether it declares with `readOnlyHint` that it changes nothing.
+    /// It declares with `readOnlyHint` that it changes nothing.
     pub(crate) declares_reading: bool,
-    /// Whether it changes nothing, as far as its hints and words tell.
+    /// It changes nothing, as far as its hints and words tell.
     pub(crate) only_reads: bool,
-    /// Whether its data is meant to be shared.
+    /// Its data is meant to be shared.
     pub(crate) is_shared: bool,
     /// Valid arguments: the suite's own, or small ones.
     pub(crate) arguments: Value,
@@ -78,24 +79,36 @@ impl Callers {
         callers
     }
 
-    /// The result of a check that calls tools which change data, where none may be called.
-    pub(crate) fn without_writers(&self, config_source: ConfigSource) -> CheckResult {
-        let reason = match self.left_alone.iter().find(|left| !left.only_reads) {
-            Some(left) => left.reason.skip_reason(&left.tool, config_source),
-            None => Reason::NotApplicable("no tool of the server changes data".to_owned()),
-        };
-        CheckResult::because(Outcome::Skipped, reason)
+    /// Tools that may store a text of their own.
+    pub(crate) fn writers(&self) -> impl Iterator<Item = &CanaryCaller> {
+        self.called.iter().filter(|caller| !caller.only_reads && !caller.is_shared)
+    }
+
+    /// The end of a check that calls tools which change data, where none may be called.
+    pub(crate) fn end_without_writers(&self, config_source: ConfigSource) -> CheckEnd {
+        match self.left_alone.iter().find(|left| !left.only_reads) {
+            Some(left) => CheckEnd::Skipped(left.reason.skip_reason(&left.tool, config_source)),
+            None => CheckEnd::not_applicable("no tool of the server changes data"),
+        }
     }
 }
 
 impl LeftAlone {
-    /// Why it is left alone, with what to type next.
+    /// The reason for which it is left alone, with what to type next.
     pub(crate) fn sentence(&self, config_source: ConfigSource) -> String {
         self.reason.sentence(&self.tool, config_source)
     }
 }
 
 impl CanaryCaller {
+    /// A caller of a tool without a schema.
+    #[cfg(test)]
+    pub(crate) fn of_test(name: &str, only_reads: bool) -> Self {
+        let arguments = Value::Object(serde_json::Map::new());
+        let (name, declares_reading) = (name.to_owned(), only_reads);
+        Self { name, declares_reading, only_reads, is_shared: false, arguments, safe_arguments: None }
+    }
+
     fn new(context: &CheckContext<'_>, settings: &StateSettings, tool: &Tool) -> Result<Self, NotCallable> {
         let suite = context.suite;
         Ok(Self {
@@ -128,11 +141,11 @@ impl CanaryCaller {
     /// and a broken one, of which a server may store the first before it refuses the second.
     pub(crate) fn invalid_calls(&self, canaries: &mut Canaries) -> Vec<Value> {
         let Some(safe) = &self.safe_arguments else { return Vec::new() };
-        let calls = self.canary_calls(canaries);
-        let base = calls.into_iter().next().map_or_else(|| self.arguments.clone(), |call| call.arguments);
+        let base = self.arguments_with_canary(canaries);
         // Arguments that are no object break the request itself.
         let violations = safe.violations(&base).into_iter().filter(|invalid| invalid.value.is_object());
-        let mut broken: Vec<Value> = violations.map(|invalid| behind_valid_item(&base, invalid)).collect();
+        let mut broken: Vec<Value> =
+            violations.map(|invalid| behind_valid_item(&base, &invalid.at, invalid.value)).collect();
         let has_canary = |value: &Value| !canaries.find(&value.to_string()).is_empty();
         broken.sort_by_key(|value| (value.to_string().len() <= base.to_string().len(), !has_canary(value)));
         broken.truncate(MOST_INVALID);
@@ -156,9 +169,14 @@ impl CanaryCaller {
         lookups
     }
 
-    /// How many texts its arguments have.
     pub(crate) fn texts(&self) -> usize {
         self.places(&self.arguments).len()
+    }
+
+    /// Valid arguments with a canary in each text.
+    pub(crate) fn arguments_with_canary(&self, canaries: &mut Canaries) -> Value {
+        let calls = self.canary_calls(canaries);
+        calls.into_iter().next().map_or_else(|| self.arguments.clone(), |call| call.arguments)
     }
 
     /// The arguments into which canaries are put: such with a text, if the tool takes any.
@@ -188,7 +206,7 @@ impl CanaryCaller {
         let mut made = arguments.clone();
         for place in places {
             let present = made.pointer(place).and_then(Value::as_str).unwrap_or_default();
-            let tried = spellings(present, text).into_iter().filter_map(|text| put(&made, place, text.into()));
+            let tried = spellings(present, text).into_iter().filter_map(|text| replace_at(&made, place, text.into()));
             if let Some(fitting) = tried.into_iter().find(|value| self.is_valid(value)) {
                 made = fitting;
             }
@@ -202,7 +220,7 @@ impl CanaryCaller {
         let mut made = self.arguments.clone();
         for place in places {
             let name = place.rsplit('/').next().unwrap_or_default();
-            let tried = value_for(name, answer).and_then(|value| put(&made, place, value.clone()));
+            let tried = value_for(name, answer).and_then(|value| replace_at(&made, place, value));
             if let Some(fitting) = tried.filter(|value| self.is_valid(value)) {
                 made = fitting;
             }
@@ -210,19 +228,17 @@ impl CanaryCaller {
         made
     }
 
-    /// Whether the schema takes arguments; those of a schema that cannot be used are sent as they are.
+    /// The schema takes the arguments; those of a schema that cannot be used are sent as they are.
     fn is_valid(&self, arguments: &Value) -> bool {
         self.safe_arguments.as_ref().is_none_or(|safe| safe.generator().is_valid(arguments))
     }
 }
 
-/// Invalid arguments with a valid item before the broken one, if it is broken in an item of a list.
-fn behind_valid_item(base: &Value, invalid: InvalidValue) -> Value {
-    let InvalidValue { at, mut value, .. } = invalid;
-    let in_first_item = at.find("/0").map(|end| at[..end].to_owned());
-    if let Some(list) = in_first_item
+/// Arguments that are broken at a place, with a valid item before the broken one if that is an item of a list.
+fn behind_valid_item(base: &Value, at: &str, mut value: Value) -> Value {
+    if let Some(list) = at.find("/0").map(|end| &at[..end])
         && let Some(valid) = base.pointer(&format!("{list}/0"))
-        && let Some(Value::Array(items)) = value.pointer_mut(&list)
+        && let Some(Value::Array(items)) = value.pointer_mut(list)
     {
         items.insert(0, valid.clone());
     }
@@ -243,7 +259,7 @@ fn spellings(present: &str, text: &str) -> Vec<String> {
 }
 
 /// A value with another one at a place; `None` where there is no such place.
-fn put(value: &Value, place: &str, new: Value) -> Option<Value> {
+fn replace_at(value: &Value, place: &str, new: Value) -> Option<Value> {
     let mut made = value.clone();
     let (above, name) = place.rsplit_once('/')?;
     let above = made.pointer_mut(above)?;
@@ -268,28 +284,6 @@ fn text_places(at: &str, value: &Value, places: &mut Vec<String>) {
     }
 }
 
-/// The value of an answer under the name of a parameter, or under the end of one: `user_id` takes an `id`.
-pub(crate) fn value_for<'a>(parameter: &str, answer: &'a Value) -> Option<&'a Value> {
-    let name = parameter.to_lowercase();
-    value_named(answer, &|key| {
-        let key = key.to_lowercase();
-        !key.is_empty() && (name == key || name.ends_with(&format!("_{key}")) || key == "id" && name.ends_with("id"))
-    })
-}
-
-/// The first text or number of a value under a name that is wanted.
-fn value_named<'a>(value: &'a Value, is_wanted: &dyn Fn(&str) -> bool) -> Option<&'a Value> {
-    match value {
-        Value::Object(members) => members.iter().find_map(|(name, member)| match member {
-            Value::String(_) | Value::Number(_) => is_wanted(name).then_some(member),
-            Value::Array(_) | Value::Object(_) => value_named(member, is_wanted),
-            Value::Null | Value::Bool(_) => None,
-        }),
-        Value::Array(items) => items.iter().find_map(|item| value_named(item, is_wanted)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-    }
-}
-
 /// Everything that a session shows of itself: its lists, resources and prompts, the answers of tools, and what it sent
 /// without being asked. `lookups` are the arguments for a tool.
 pub(crate) async fn visit(
@@ -308,7 +302,7 @@ pub(crate) async fn visit(
         }
     }
     shown.extend(round.visit_lists(session).await);
-    let unrequested = VisitRound::unrequested(session, &shown);
+    let unrequested = VisitRound::unrequested_messages(session, &shown);
     shown.extend(unrequested);
     shown
 }
@@ -320,14 +314,8 @@ mod tests {
     use super::*;
 
     fn caller(schema: &Value, arguments: Value) -> CanaryCaller {
-        CanaryCaller {
-            name: "save".to_owned(),
-            declares_reading: false,
-            only_reads: false,
-            is_shared: false,
-            arguments,
-            safe_arguments: SafeArguments::new(schema, None).ok(),
-        }
+        let safe_arguments = SafeArguments::new(schema, None).ok();
+        CanaryCaller { arguments, safe_arguments, ..CanaryCaller::of_test("save", false) }
     }
 
     #[test]
@@ -355,6 +343,50 @@ mod tests {
                 r#"{"name":"x","mail":"x@y.z","kind":"a","note":"C"}"#,
             ]
         );
+    }
+
+    #[test]
+    fn spellings_keep_the_kind_of_a_text() {
+        for (present, first, count) in [
+            ("Ann", "kw1", 3),
+            ("/etc/hosts", "/etc/hosts/kw1", 2),
+            ("https://a.org/", "https://a.org/kw1", 2),
+            ("ann@a.org", "kw1@example.com", 2),
+        ] {
+            let spellings = spellings(present, "kw1");
+            assert_eq!((spellings[0].as_str(), spellings.len()), (first, count), "{present}");
+        }
+    }
+
+    #[test]
+    fn values_are_replaced_at_pointers() {
+        let value = json!({"a": {"b/c": 1}, "list": ["x"]});
+        for (place, expected) in [
+            ("/a/b~1c", Some(json!({"a": {"b/c": 7}, "list": ["x"]}))),
+            ("/a/new", Some(json!({"a": {"b/c": 1, "new": 7}, "list": ["x"]}))),
+            ("/list/0", Some(json!({"a": {"b/c": 1}, "list": [7]}))),
+            ("/list/1", None),
+            ("/list/x", None),
+            ("/none/x", None),
+            ("", None),
+        ] {
+            assert_eq!(replace_at(&value, place, json!(7)), expected, "{place}");
+        }
+        let mut places = Vec::new();
+        text_places("", &json!({"a": {"b/c": "t"}, "list": ["x", 1]}), &mut places);
+        assert_eq!(places, ["/a/b~1c", "/list/0"]);
+    }
+
+    #[test]
+    fn broken_items_come_behind_valid_ones() {
+        let base = json!({"users": [{"name": "kw1"}]});
+        for (at, broken, expected) in [
+            ("/users/0/name", json!({"users": [{"name": 1}]}), json!({"users": [{"name": "kw1"}, {"name": 1}]})),
+            ("/users", json!({"users": 1}), json!({"users": 1})),
+            ("/name", json!({"name": 1}), json!({"name": 1})),
+        ] {
+            assert_eq!(behind_valid_item(&base, at, broken), expected, "{at}");
+        }
     }
 
     #[test]

@@ -75,12 +75,12 @@ fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node) -
     }
 }
 
-/// Whether the ids of sessions are looked at: over HTTP, where sessions are.
+/// Ids of sessions are looked at over HTTP, where sessions are.
 pub(crate) fn looks_at_ids(planner: &Planner<'_>, settings: &StateSettings) -> bool {
     settings.isolation.contains(&IsolationKind::Sessions) && planner.carrier() == Some(Carrier::Http)
 }
 
-/// Whether streams are resumed in other sessions: over HTTP, where sessions or users are kept apart.
+/// Streams are resumed in other sessions over HTTP, where sessions or users are kept apart.
 pub(crate) fn resumes_streams(planner: &Planner<'_>, settings: &StateSettings) -> bool {
     let has_users = settings.isolation.contains(&IsolationKind::Users) && users(planner) > 1;
     looks_at_ids(planner, settings) || has_users
@@ -112,12 +112,12 @@ fn body(planner: &Planner<'_>, settings: &Arc<StateSettings>, isolation: Isolati
     check(IsolationCheck { settings: Arc::clone(settings), isolation })
 }
 
-/// How many users the suite names for the server.
+/// The number of users that the suite names for the server.
 fn users(planner: &Planner<'_>) -> usize {
     planner.suite.servers.get(&planner.lane.server).map_or(0, users_of)
 }
 
-/// Whether the server is started for a run, so that it ends with it.
+/// The server is started for a run, so that it ends with it.
 fn starts_its_server(planner: &Planner<'_>) -> bool {
     let server = planner.suite.servers.get(&planner.lane.server);
     server.is_some_and(|server| server.is_started() || matches!(server.target, Target::Builtin(_)))

@@ -4,37 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::IsolationKind;
 use super::caller::CanaryCaller;
-use super::check::{ForeignRequest, Seen};
-use super::verdict::names;
+use super::seen::{ForeignRequest, Leak, Seen};
+use crate::check::evidence::{finding_with_help, list_of_names};
 use crate::check::visit::ShownText;
 use crate::event::{Code, Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, Severity};
 
-/// How many bytes of an answer are shown on both sides of a canary.
+/// The number of bytes of an answer that are shown on both sides of a canary.
 const AROUND: usize = 20;
-
-/// A canary where it must not be seen.
-pub(crate) struct Leak {
-    /// The call that wrote it, as an index.
-    pub(crate) written: usize,
-    pub(crate) canary: String,
-    pub(crate) shown: ShownText,
-    /// Where it was shown, in words.
-    pub(crate) place: String,
-}
 
 /// The promises of the suite about isolation, and the knowledge of the server about its clients.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
     pub(crate) isolation: IsolationKind,
-    /// Whether the suite names the isolation, so that the server promises it.
+    /// The suite names the isolation, so that the server promises it.
     pub(crate) is_promised: bool,
     pub(crate) is_http: bool,
-    /// Whether the client says who it is, so that its sessions may be those of one user.
+    /// The client says who it is, so that its sessions may be those of one user.
     pub(crate) has_credentials: bool,
 }
 
 impl Claim {
-    /// How bad a leak of a tool's texts is. Stored data may be shared by design, and so may be the history of one user;
+    /// The level of a leak of a tool's texts. Stored data may be shared by design, and so may be the history of one user;
     /// what an anonymous client sends to a tool that declares to change nothing belongs to nobody else.
     fn level(self, writer: &CanaryCaller) -> RequirementLevel {
         let is_anonymous = self.is_http && !self.has_credentials;
@@ -64,21 +54,21 @@ pub(crate) fn findings(
         // The sessions that were opened last show it.
         let seen = confirmed.unwrap_or(first);
         let leaks: Vec<&Leak> = seen.leaks.iter().filter(|leak| tool_of(seen, leak) == tool).collect();
-        let told = ToldLeaks { claim, caller: &callers[tool], seen, leaks: &leaks };
-        told.finding(confirmed.is_some(), exchanges)
+        let of_tool = ToolLeaks { claim, caller: &callers[tool], seen, leaks: &leaks };
+        of_tool.finding(confirmed.is_some(), exchanges)
     });
     each.collect()
 }
 
 /// The leaks of one tool's texts.
-struct ToldLeaks<'a> {
+struct ToolLeaks<'a> {
     claim: Claim,
     caller: &'a CanaryCaller,
     seen: &'a Seen,
     leaks: &'a [&'a Leak],
 }
 
-impl ToldLeaks<'_> {
+impl ToolLeaks<'_> {
     fn finding(&self, is_confirmed: bool, exchanges: &mut Vec<Exchange>) -> Option<Finding> {
         // The answer to a request can be asked for again.
         let leak = self.leaks.iter().find(|leak| leak.shown.request.is_some()).or(self.leaks.first())?;
@@ -122,8 +112,9 @@ impl ToldLeaks<'_> {
         for leak in self.leaks {
             by_place.entry(&leak.place).or_default().insert(leak.shown.subject());
         }
-        let line =
-            |(place, shown): (&&str, &BTreeSet<&str>)| format!("{place}: {}", names(&shown.iter().collect::<Vec<_>>()));
+        let line = |(place, shown): (&&str, &BTreeSet<&str>)| {
+            format!("{place}: {}", list_of_names(&shown.iter().collect::<Vec<_>>()))
+        };
         by_place.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
@@ -173,8 +164,7 @@ pub(crate) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Excha
         level: RequirementLevel::Should,
         exchange: Some(exchanges.len() - 1),
         frame: exchange.answer_frame,
-        help: Some(help.to_owned()),
-        ..Finding::new("foreign-session", message)
+        ..finding_with_help("foreign-session", message, help)
     }
     .with_evidence("expected", "status 404, as for an id that the server never gave")
 }
@@ -182,12 +172,9 @@ pub(crate) fn foreign_session(served: &ForeignRequest, exchanges: &mut Vec<Excha
 /// The finding about two sessions that have the same id, and so are one.
 pub(crate) fn shared_session_id(id: &str) -> Finding {
     let help = "give every session an id of its own that is drawn at random, such as a UUID of version 4";
-    Finding {
-        severity: Some(Severity::High),
-        help: Some(help.to_owned()),
-        ..Finding::new("session-id", format!("two sessions that are open at the same time have the same id `{id}`"))
-    }
-    .with_evidence("reproduced", "once more, in new sessions")
+    let message = format!("two sessions that are open at the same time have the same id `{id}`");
+    Finding { severity: Some(Severity::High), ..finding_with_help("session-id", message, help) }
+        .with_evidence("reproduced", "once more, in new sessions")
 }
 
 /// The text around a canary.
@@ -212,8 +199,23 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut() {
-        assert_eq!(names(&["a", "b"]), "`a`, `b`");
-        assert_eq!(names(&["a", "b", "c", "d", "e", "f", "g"]), "`a`, `b`, `c`, `d`, `e` and 2 more");
+    fn a_leak_fails_only_where_no_server_could_mean_it() {
+        use RequirementLevel::{Must, Should};
+        let (reader, writer) = (CanaryCaller::of_test("get", true), CanaryCaller::of_test("add", false));
+        let claim = |is_promised, is_http, has_credentials| Claim {
+            isolation: IsolationKind::Sessions,
+            is_promised,
+            is_http,
+            has_credentials,
+        };
+        for (claim, of_reader, of_writer) in [
+            (claim(true, false, false), Must, Must),
+            (claim(true, true, true), Must, Must),
+            (claim(false, true, false), Must, Should),
+            (claim(false, true, true), Should, Should),
+            (claim(false, false, false), Should, Should),
+        ] {
+            assert_eq!((claim.level(&reader), claim.level(&writer)), (of_reader, of_writer), "{claim:?}");
+        }
     }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::check::ForeignRequest;
 use super::search::Search;
+use super::seen::ForeignRequest;
 use crate::event::ReproductionCall;
 use crate::session::Session;
 use crate::transport::http::Endpoint;
@@ -23,7 +23,7 @@ pub(crate) struct UserSession {
 }
 
 impl UserSession {
-    /// Whether the requests of another session carry the same credentials.
+    /// The requests of another session carry the same credentials.
     pub(crate) fn has_credentials_of(&self, other: &Session) -> bool {
         let (Some(own), Some(other)) = (self.session.endpoint(), other.endpoint()) else { return true };
         let headers = |endpoint: &Endpoint| -> BTreeSet<(String, String)> {

@@ -1,7 +1,7 @@
 //! `state:`, texts that one session or run writes and another one must not see.
 //!
 //! [`cases`] plans a case for each kind of isolation; [`check`] opens the sessions and comes to a verdict. [`caller`] puts
-//! [`canary`] texts into arguments, [`visit`] sends them and collects what a session shows, [`finding`] words the
+//! canaries into arguments, [`search`] sends them and looks for them, [`seen`] holds what was found, [`finding`] words the
 //! leaks, and [`verdict`] says what follows where there are none.
 //!
 //! A server may share its data by design, so a leak fails only if the suite says that the data is isolated, or if no
@@ -16,6 +16,7 @@ mod places;
 mod residue;
 mod resumption;
 mod search;
+mod seen;
 mod session_ids;
 mod store;
 mod store_file;
@@ -134,7 +135,7 @@ impl SuiteSettings for StateSettings {
     }
 }
 
-/// How many users the suite names for a server.
+/// The number of users that the suite names for a server.
 fn users_of(server: &Server) -> usize {
     match &server.target {
         Target::Url(http) => http.users.len(),
@@ -160,12 +161,12 @@ impl StateSettings {
         self.shared.as_ref().is_some_and(|shared| shared.selects(subject))
     }
 
-    /// Whether the suite says that the server keeps these apart.
+    /// The suite says that the server keeps these apart.
     fn promises(&self, isolation: IsolationKind) -> bool {
         self.promised.contains(&isolation)
     }
 
-    /// Whether a tool or resource may show what others wrote.
+    /// A tool or resource may show what others wrote.
     fn shares(&self, shown: &ShownText) -> bool {
         let uri = shown.request.as_ref().and_then(|request| request.params["uri"].as_str());
         shown.tool.as_deref().or(uri).is_some_and(|subject| self.is_shared(subject))

@@ -1,30 +1,31 @@
-//! Where canaries are written and where they are looked for, for each kind of isolation.
+//! The sessions in which canaries are written, and those in which they are looked for, for each kind of isolation.
 
 use std::collections::BTreeSet;
 
-use super::check::NoRound;
 use super::foreign::UserSession;
 use super::search::Search;
-use crate::event::Reason;
+use crate::check::CheckEnd;
 use crate::plan::{CheckContext, OpenServer, ServerChoice};
 use crate::session::Session;
 use crate::suite::Target;
 use crate::wire::{Era, Revision};
 
+/// The reason for which sessions cannot be compared.
+pub(crate) const SECOND_SESSION_REFUSED: &str = "the server refused a second session while one was open";
+
 impl Search<'_> {
     /// Looks in a session beside the one that writes, and over HTTP in one that begins after the end of that.
-    pub(crate) async fn in_sessions(&mut self, host: Session) -> Result<(), NoRound> {
+    pub(crate) async fn in_sessions(&mut self, host: Session) -> Result<(), CheckEnd> {
         let servers = self.round.context.servers;
         let Some(endpoint) = host.endpoint() else { return self.in_processes(host).await };
         if let Some(why) = without_sessions(host.server.revision, endpoint.session_id().is_some()) {
             self.close(host).await;
-            return Err(NoRound::Skipped(Reason::NotApplicable(why)));
+            return Err(CheckEnd::not_applicable(why));
         }
         let (writer, other) = (servers.open(OpenServer::of(&host)).await, servers.open(OpenServer::of(&host)).await);
         let (Ok(writer), Ok(other)) = (writer, other) else {
             self.close(host).await;
-            let why = "the server refused a second session while one was open".to_owned();
-            return Err(NoRound::Inconclusive(Reason::NotEvaluated(why)));
+            return Err(CheckEnd::inconclusive(SECOND_SESSION_REFUSED));
         };
         self.seen.shared_id = shared_id(&[&host, &writer, &other]);
         self.write(&writer).await;
@@ -40,12 +41,12 @@ impl Search<'_> {
     }
 
     /// The same where a process has one session.
-    async fn in_processes(&mut self, host: Session) -> Result<(), NoRound> {
+    async fn in_processes(&mut self, host: Session) -> Result<(), CheckEnd> {
         let other = match self.round.context.servers.open(OpenServer::FRESH).await {
             Ok(other) => other,
             Err(found) => {
                 self.close(host).await;
-                return Err(NoRound::Unavailable(Box::new(found)));
+                return Err(CheckEnd::unavailable(found));
             }
         };
         self.write(&host).await;
@@ -56,21 +57,21 @@ impl Search<'_> {
     }
 
     /// Looks in a server that is started after the end of the one that was written to.
-    pub(crate) async fn in_runs(&mut self, first: Session) -> Result<(), NoRound> {
+    pub(crate) async fn in_runs(&mut self, first: Session) -> Result<(), CheckEnd> {
         self.write(&first).await;
         self.close(first).await;
         if self.round.exit().is_some() {
             return Ok(());
         }
         let opened = self.round.context.servers.open(OpenServer::FRESH).await;
-        let next = opened.map_err(|found| NoRound::Unavailable(Box::new(found)))?;
+        let next = opened.map_err(CheckEnd::unavailable)?;
         self.look(&next, "in the next run").await;
         self.close(next).await;
         Ok(())
     }
 
     /// Writes as the first user, and looks as every other one.
-    pub(crate) async fn as_users(&mut self, host: Session) -> Result<(), NoRound> {
+    pub(crate) async fn as_users(&mut self, host: Session) -> Result<(), CheckEnd> {
         let mut users = Vec::new();
         let opened = open_users(self.round.context, &host, &mut users).await;
         if let (Ok(()), [writer, others @ ..]) = (&opened, users.as_slice()) {
@@ -93,20 +94,20 @@ pub(crate) async fn open_users(
     context: &CheckContext<'_>,
     host: &Session,
     users: &mut Vec<UserSession>,
-) -> Result<(), NoRound> {
-    let inconclusive = |why: String| NoRound::Inconclusive(Reason::NotEvaluated(why));
+) -> Result<(), CheckEnd> {
     for name in user_names(context) {
         let opened = context
             .servers
             .open(OpenServer { server: ServerChoice::AsUser { session: host, user: &name }, ..OpenServer::FRESH })
             .await;
-        let session = opened
-            .map_err(|found| inconclusive(format!("the server does not serve the user `{name}`: {}", found.message)))?;
+        let session = opened.map_err(|found| {
+            CheckEnd::inconclusive(format!("the server does not serve the user `{name}`: {}", found.message))
+        })?;
         let same = users.iter().find(|user| user.has_credentials_of(&session)).map(|user| user.name.clone());
         users.push(UserSession { name: name.clone(), session });
         if let Some(other) = same {
             let why = format!("the users `{other}` and `{name}` send the same headers, so they are one user");
-            return Err(inconclusive(why));
+            return Err(CheckEnd::inconclusive(why));
         }
     }
     Ok(())
@@ -120,7 +121,7 @@ pub(crate) fn user_names(context: &CheckContext<'_>) -> Vec<String> {
     }
 }
 
-/// Why clients of a server over HTTP have no sessions that could be kept apart.
+/// The reason for which clients of a server over HTTP have no sessions that could be kept apart.
 pub(crate) fn without_sessions(revision: Revision, has_session_id: bool) -> Option<String> {
     if revision.era() == Era::Stateless {
         Some(format!(

@@ -7,14 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::StateSettings;
-use super::caller::{Callers, CanaryCaller, visit};
+use super::caller::{Callers, CanaryCaller};
 use super::finding::around;
-use super::verdict::names;
+use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
+use crate::check::evidence::{finding_with_help, list_of_names};
+use crate::check::shown_state::{ShownAnswer, ShownState, ShownStateReader, StateView};
 use crate::check::visit::{ShownText, VisitRound};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
@@ -22,13 +24,13 @@ use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, Session, SessionRequest};
 use crate::source::{beginning, duration_text};
 
-/// How long a valid call takes at least that can be cancelled before it has its effect.
+/// The least time of a valid call that can be cancelled before it has its effect.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// How many characters of an answer are shown.
+/// The number of characters of an answer that are shown.
 const SHOWN: usize = 200;
 
-/// How a call ends without effect.
+/// The end of a call that has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEnding {
     /// The server refuses its arguments.
@@ -72,27 +74,28 @@ impl Check for ResidueCheck {
 
 async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
     let callers = Callers::of(context, &check.settings);
-    let writers: Vec<&CanaryCaller> =
-        callers.called.iter().filter(|caller| !caller.only_reads && !caller.is_shared).collect();
-    if writers.is_empty() {
-        return callers.without_writers(ConfigSource::of(context.suite));
+    if callers.writers().next().is_none() {
+        return callers.end_without_writers(ConfigSource::of(context.suite)).into_result();
     }
     let session = match context.servers.open(OpenServer::FRESH).await {
         Ok(session) => session,
         Err(found) => return CheckResult::unavailable(found),
     };
+    let readers = callers.called.iter().filter(|caller| caller.only_reads);
+    let readers = readers.map(|caller| ShownStateReader::new(&caller.name, caller.arguments.clone()));
+    let round = VisitRound::new(context, check.settings.time);
     let mut study = ResidueStudy {
         ending: check.ending,
         settings: &check.settings,
-        callers: &callers.called,
-        round: VisitRound::new(context, check.settings.time),
+        view: StateView::new(context, round.deadline, readers.collect()),
+        round,
         canaries: Canaries::random(),
         judged: Vec::new(),
         unjudged: BTreeMap::new(),
         findings: Vec::new(),
         exchanges: Vec::new(),
     };
-    for writer in writers {
+    for writer in callers.writers() {
         if let Err(why) = study.judge(&session, writer).await {
             study.unjudged.entry(why).or_default().push(writer.name.clone());
         }
@@ -102,39 +105,30 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
     CheckResult { protocol_revision, ..study.result() }
 }
 
-/// The answers to reading requests, by request.
-struct StateSnapshot(BTreeMap<String, ShownText>);
-
 /// An answer that differs from the one before.
-struct ResidueChange<'a> {
-    request: &'a str,
-    before: &'a ShownText,
-    after: &'a ShownText,
+#[derive(Debug)]
+struct ResidueChange {
+    place: String,
+    before: ShownAnswer,
+    after: ShownAnswer,
 }
 
-impl StateSnapshot {
-    fn change<'a>(&'a self, later: &'a Self) -> Option<ResidueChange<'a>> {
-        self.0.iter().find_map(|(request, before)| {
-            let after = later.0.get(request)?;
-            (before.result() != after.result()).then_some(ResidueChange { request, before, after })
-        })
-    }
-
-    /// Only those answers that another snapshot has, too.
-    fn shared_with(mut self, other: &Self) -> Self {
-        self.0.retain(|request, shown| other.0.get(request).is_some_and(|other| other.result() == shown.result()));
-        self
+impl ResidueChange {
+    fn between(before: &ShownState, after: &ShownState) -> Option<Self> {
+        let place = before.first_change(after)?.place;
+        let answer = |state: &ShownState| state.answer(&place).cloned();
+        Some(Self { before: answer(before)?, after: answer(after)?, place })
     }
 }
 
-/// Why a tool is not judged.
+/// The reason for which a tool is not judged.
 type UnjudgedCall = &'static str;
 
 /// The facts found out about the tools of a server.
 struct ResidueStudy<'a> {
     ending: CallEnding,
     settings: &'a StateSettings,
-    callers: &'a [CanaryCaller],
+    view: StateView<'a>,
     round: VisitRound<'a>,
     canaries: Canaries,
     /// Tools whose calls left nothing.
@@ -147,7 +141,7 @@ struct ResidueStudy<'a> {
 impl ResidueStudy<'_> {
     async fn judge(&mut self, session: &Session, writer: &CanaryCaller) -> Result<(), UnjudgedCall> {
         let before = self.stable(session).await;
-        let arguments = self.valid_arguments(writer);
+        let arguments = writer.arguments_with_canary(&mut self.canaries);
         let begun = Instant::now();
         let served = self.round.call(session, &writer.name, &arguments).await.ok_or("no valid call was answered")?;
         let elapsed = begun.elapsed();
@@ -155,37 +149,33 @@ impl ResidueStudy<'_> {
             return Err("the server refused a valid call");
         }
         let after = self.stable(session).await;
-        if before.change(&after).is_none() {
+        if before.first_change(&after).is_none() {
             return Err("nothing that reading shows changes with a valid call");
         }
         match self.ending {
-            CallEnding::Refused => self.refused(session, writer, after).await,
-            CallEnding::Cancelled => self.cancelled(session, writer, after, elapsed).await,
+            CallEnding::Refused => self.judge_refused_calls(session, writer, after).await,
+            CallEnding::Cancelled => self.judge_cancelled_call(session, writer, after, elapsed).await,
         }
     }
 
-    fn valid_arguments(&mut self, writer: &CanaryCaller) -> Value {
-        let calls = writer.canary_calls(&mut self.canaries);
-        calls.into_iter().next().map_or_else(|| writer.arguments.clone(), |call| call.arguments)
-    }
-
     /// Makes every invalid call of a tool, and those that leave a change once more.
-    async fn refused(
+    async fn judge_refused_calls(
         &mut self,
         session: &Session,
         writer: &CanaryCaller,
-        mut before: StateSnapshot,
+        mut before: ShownState,
     ) -> Result<(), UnjudgedCall> {
         let mut is_refused = false;
         for index in 0..writer.invalid_calls(&mut self.canaries).len() {
             let Some((call, after)) = self.refused_call(session, writer, index).await else { continue };
             is_refused = true;
-            if let Some(change) = before.change(&after) {
+            if let Some(change) = ResidueChange::between(&before, &after) {
                 let then = self.stable(session).await;
                 let again = self.refused_call(session, writer, index).await;
-                let is_confirmed = again
-                    .is_some_and(|(_, again)| then.0.contains_key(change.request) && then.change(&again).is_some());
-                self.found(writer, &call, &change, is_confirmed);
+                let is_still_stable = then.places().any(|place| place == change.place);
+                let is_confirmed =
+                    is_still_stable && again.is_some_and(|(_, again)| then.first_change(&again).is_some());
+                self.add_finding(writer, &call, &change, is_confirmed);
                 return Ok(());
             }
             before = self.stable(session).await;
@@ -203,29 +193,29 @@ impl ResidueStudy<'_> {
         session: &Session,
         writer: &CanaryCaller,
         index: usize,
-    ) -> Option<(ShownText, StateSnapshot)> {
+    ) -> Option<(ShownText, ShownState)> {
         let arguments = writer.invalid_calls(&mut self.canaries).into_iter().nth(index)?;
         let call = self.round.call(session, &writer.name, &arguments).await.filter(|call| !call.is_served)?;
         Some((call, self.snapshot(session).await))
     }
 
     /// Cancels a call of a tool long before it would be done, and once more if that leaves a change.
-    async fn cancelled(
+    async fn judge_cancelled_call(
         &mut self,
         session: &Session,
         writer: &CanaryCaller,
-        before: StateSnapshot,
+        before: ShownState,
         elapsed: Duration,
     ) -> Result<(), UnjudgedCall> {
         if elapsed < SLOW {
             return Err("a call is done too soon to be cancelled");
         }
         let (call, after) = self.cancelled_call(session, writer, elapsed).await?;
-        if let Some(change) = before.change(&after) {
+        if let Some(change) = ResidueChange::between(&before, &after) {
             let then = self.stable(session).await;
             let again = self.cancelled_call(session, writer, elapsed).await;
-            let is_confirmed = again.is_ok_and(|(_, again)| then.change(&again).is_some());
-            self.found(writer, &call, &change, is_confirmed);
+            let is_confirmed = again.is_ok_and(|(_, again)| then.first_change(&again).is_some());
+            self.add_finding(writer, &call, &change, is_confirmed);
         } else {
             self.judged.push(writer.name.clone());
         }
@@ -238,8 +228,8 @@ impl ResidueStudy<'_> {
         session: &Session,
         writer: &CanaryCaller,
         elapsed: Duration,
-    ) -> Result<(ShownText, StateSnapshot), UnjudgedCall> {
-        let arguments = self.valid_arguments(writer);
+    ) -> Result<(ShownText, ShownState), UnjudgedCall> {
+        let arguments = writer.arguments_with_canary(&mut self.canaries);
         let left = self.round.deadline.saturating_duration_since(Instant::now());
         let request = SessionRequest {
             owner: self.round.context.owner,
@@ -259,54 +249,38 @@ impl ResidueStudy<'_> {
         if !cancelled.is_cancelled || !cancelled.late.is_empty() {
             return Err("a call was answered although it was cancelled");
         }
-        let call = ShownText::cancelled(&writer.name, &arguments, &cancelled);
+        let call = ShownText::of_cancelled_call(&writer.name, &arguments, &cancelled);
         Ok((call, self.snapshot(session).await))
     }
 
     /// The answers to reads, as far as they are the same twice.
-    async fn stable(&mut self, session: &Session) -> StateSnapshot {
+    async fn stable(&mut self, session: &Session) -> ShownState {
         let first = self.snapshot(session).await;
-        let second = self.snapshot(session).await;
-        second.shared_with(&first)
+        self.snapshot(session).await.common_with(&first)
     }
 
-    async fn snapshot(&mut self, session: &Session) -> StateSnapshot {
-        let reads = |caller: &CanaryCaller| {
-            if caller.only_reads { vec![caller.arguments.clone()] } else { Vec::new() }
+    async fn snapshot(&mut self, session: &Session) -> ShownState {
+        let state = self.view.observe_in(&mut self.round, session).await;
+        state.filter(|answer| !self.settings.shares(&answer.shown))
+    }
+
+    fn add_finding(&mut self, writer: &CanaryCaller, call: &ShownText, change: &ResidueChange, is_confirmed: bool) {
+        let excerpt = |answer: &ShownAnswer| match self.canaries.find(&answer.shown.text).last() {
+            Some(canary) if call.exchange.sent.contains(canary.as_str()) => around(&answer.shown.text, canary),
+            _ => beginning(&answer.result.to_string(), SHOWN),
         };
-        let shown = visit(&mut self.round, session, self.callers, &reads).await;
-        let served = shown.into_iter().filter(|shown| shown.is_served && !self.settings.shares(shown));
-        StateSnapshot(served.filter_map(|shown| Some((shown.request_key()?, shown))).collect())
-    }
-
-    fn found(&mut self, writer: &CanaryCaller, call: &ShownText, change: &ResidueChange<'_>, is_confirmed: bool) {
+        let (before, after) = (excerpt(&change.before), excerpt(&change.after));
+        let shown = &change.after.shown.exchange;
+        self.exchanges.extend([call.exchange.clone(), shown.clone()]);
         let ending = self.ending.as_str();
         let message = format!(
             "a call of `{}` that was {ending} left a change: {} differs from the one before",
-            writer.name, change.after.place
+            writer.name, change.place
         );
-        let excerpt = |shown: &ShownText| match self.canaries.find(&shown.text).last() {
-            Some(canary) if call.exchange.sent.contains(canary.as_str()) => around(&shown.text, canary),
-            _ => beginning(&shown.result().to_string(), SHOWN),
-        };
-        let (before, after) = (excerpt(change.before), excerpt(change.after));
-        self.exchanges.extend([call.exchange.clone(), change.after.exchange.clone()]);
-        // The specification does not ask that work is undone which was done before the cancellation came.
-        let is_certain = is_confirmed && self.ending == CallEnding::Refused;
-        let help = match self.ending {
-            CallEnding::Refused => {
-                "check all arguments before anything is changed, or undo what was changed; if it is a log of calls, say \
-                 `shared: [NAME]`"
-            }
-            CallEnding::Cancelled => "stop the work when a cancellation comes, and undo what it has changed",
-        };
         let found = Finding {
-            level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
-            severity: Some(if is_certain { Severity::High } else { Severity::Low }),
             exchange: Some(self.exchanges.len() - 1),
-            frame: change.after.exchange.answer_frame,
-            help: Some(help.to_owned()),
-            ..Finding::new("residue", message)
+            frame: shown.answer_frame,
+            ..residue_finding(self.ending, message, is_confirmed)
         };
         let reproduced = if is_confirmed { "by a second call" } else { "not by a second call, so it is a warning" };
         self.findings.push(
@@ -319,32 +293,111 @@ impl ResidueStudy<'_> {
     }
 
     fn result(mut self) -> CheckResult {
-        let result = CheckResult { frames: self.round.take_frames(), ..CheckResult::new(Outcome::Passed) };
-        if !self.findings.is_empty() {
-            let is_failure = self.findings.iter().any(|found| found.level == RequirementLevel::Must);
-            let outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
-            return CheckResult { outcome, findings: self.findings, exchanges: self.exchanges, ..result };
+        let frames = self.round.take_frames();
+        let exit = self.round.exit();
+        let seen = SeenResidue {
+            ending: self.ending,
+            time: self.settings.time,
+            judged: self.judged,
+            unjudged: self.unjudged,
+            is_out_of_time: self.round.is_over(),
+        };
+        let result = match exit {
+            _ if !self.findings.is_empty() => {
+                let result = CheckEnd::Failed(self.findings).into_result();
+                CheckResult { exchanges: self.exchanges, ..result }
+            }
+            Some(exit) => CheckEnd::failed(exit).into_result(),
+            None => seen.judge().unwrap_or_else(CheckEnd::into_result),
+        };
+        CheckResult { frames, ..result }
+    }
+}
+
+/// A finding about a call that left a change.
+fn residue_finding(ending: CallEnding, message: String, is_confirmed: bool) -> Finding {
+    // The specification does not ask that work is undone which was done before the cancellation came.
+    let is_certain = is_confirmed && ending == CallEnding::Refused;
+    let help = match ending {
+        CallEnding::Refused => {
+            "check all arguments before anything is changed, or undo what was changed; if it is a log of calls, say \
+             `shared: [NAME]`"
         }
-        if let Some(exit) = self.round.exit() {
-            return CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result };
-        }
-        let because = |outcome: Outcome, reason: Reason| CheckResult { outcome, reason: Some(reason), ..result };
-        if self.round.is_over() {
-            let limit = duration_text(self.settings.time);
+        CallEnding::Cancelled => "stop the work when a cancellation comes, and undo what it has changed",
+    };
+    Finding {
+        level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
+        severity: Some(if is_certain { Severity::High } else { Severity::Low }),
+        ..finding_with_help("residue", message, help)
+    }
+}
+
+/// The observations where no call left a change.
+struct SeenResidue {
+    ending: CallEnding,
+    time: Duration,
+    judged: Vec<String>,
+    unjudged: BTreeMap<UnjudgedCall, Vec<String>>,
+    is_out_of_time: bool,
+}
+
+impl SeenResidue {
+    fn judge(&self) -> Result<CheckResult, CheckEnd> {
+        if self.is_out_of_time {
+            let limit = duration_text(self.time);
             let why = format!("the time of {limit} ended before all tools were called; raise `time` or select `tools`");
-            return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+            return Err(CheckEnd::inconclusive(why));
         }
-        let unjudged: Vec<String> =
-            self.unjudged.iter().map(|(why, tools)| format!("{} ({why})", names(tools))).collect();
+        let ending = self.ending.as_str();
+        let unjudged = self.unjudged.iter().map(|(why, tools)| format!("{} ({why})", list_of_names(tools)));
+        let unjudged = unjudged.collect::<Vec<_>>().join(", ");
         if self.judged.is_empty() {
-            let why = format!("no {} call could be judged: {}", self.ending.as_str(), unjudged.join(", "));
-            return because(Outcome::Skipped, Reason::NotApplicable(why));
+            return Err(CheckEnd::not_applicable(format!("no {ending} call could be judged: {unjudged}")));
         }
-        let mut note = format!("{} calls left nothing behind: {}", self.ending.as_str(), names(&self.judged));
+        let mut note = format!("{ending} calls left nothing behind: {}", list_of_names(&self.judged));
         if !unjudged.is_empty() {
             note.push_str("; not judged: ");
-            note.push_str(&unjudged.join(", "));
+            note.push_str(&unjudged);
         }
-        because(Outcome::Passed, Reason::Measured(note))
+        Ok(CheckResult::because(Outcome::Passed, Reason::Measured(note)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refused_call_that_leaves_a_change_twice_fails() {
+        for (ending, is_confirmed, outcome) in [
+            (CallEnding::Refused, true, Outcome::Failed),
+            (CallEnding::Refused, false, Outcome::Warned),
+            (CallEnding::Cancelled, true, Outcome::Warned),
+            (CallEnding::Cancelled, false, Outcome::Warned),
+        ] {
+            let found = residue_finding(ending, "a change".to_owned(), is_confirmed);
+            assert_eq!(CheckEnd::failed(found).into_result().outcome, outcome, "{ending:?} {is_confirmed}");
+        }
+    }
+
+    #[test]
+    fn calls_without_residue_pass_only_if_one_was_judged() {
+        let judge = |judged: &[&str], unjudged: &[&'static str], is_out_of_time| {
+            let tool = |name: &&str| (*name).to_owned();
+            let unjudged = unjudged.iter().map(|why| (*why, vec!["add".to_owned()])).collect();
+            let (ending, time) = (CallEnding::Refused, Duration::from_secs(60));
+            let judged = judged.iter().map(tool).collect();
+            let seen = SeenResidue { ending, time, judged, unjudged, is_out_of_time };
+            let result = seen.judge().unwrap_or_else(CheckEnd::into_result);
+            (result.outcome, format!("{:?}", result.reason))
+        };
+        let check = |judged: &[&str], unjudged: &[&'static str], is_out_of_time, outcome, says: &str| {
+            let (actual, reason) = judge(judged, unjudged, is_out_of_time);
+            assert!(actual == outcome && reason.contains(says), "{actual:?} {reason}");
+        };
+        check(&["set"], &[], false, Outcome::Passed, "refused calls left nothing behind: `set`\"");
+        check(&["set"], &["too soon"], false, Outcome::Passed, "`set`; not judged: `add` (too soon)");
+        check(&[], &["too soon"], false, Outcome::Skipped, "no refused call could be judged: `add` (too soon)");
+        check(&["set"], &[], true, Outcome::Inconclusive, "the time of 60 s ended");
     }
 }

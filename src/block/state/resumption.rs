@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::caller::{Callers, CanaryCaller};
-use super::check::NoRound;
 use super::foreign::{UNKNOWN_ID, UserSession};
-use super::places::{open_users, user_names, without_sessions};
+use super::places::{SECOND_SESSION_REFUSED, open_users, user_names, without_sessions};
 use super::{IsolationKind, StateSettings};
+use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
+use crate::check::evidence::finding_with_help;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
@@ -28,13 +29,13 @@ use crate::wire::sse::SseEvent;
 /// The header that names the last event that came.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// How many requests are made in the search for a stream that can be resumed.
+/// The number of requests in the search for a stream that can be resumed.
 const MOST_REQUESTS: usize = 16;
 
-/// How long a resumed stream may be silent before nothing is expected of it any more.
+/// The time that a resumed stream may be silent before nothing is expected of it any more.
 const REPLAY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How much of a message is shown, in characters.
+/// The number of characters of a message that are shown.
 const SHOWN: usize = 600;
 
 /// Resumes the streams of one session in another one.
@@ -64,9 +65,9 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
     let first = search.round().await;
     match first {
         // What shows in new sessions, too, is no accident.
-        Ok(Replay::Foreign(_)) if search.exit.is_none() => match search.round().await {
-            Ok(Replay::Foreign(again)) => search.result(Ok(Replay::Foreign(again)), true),
-            Ok(Replay::Own(_) | Replay::Nothing) | Err(_) => search.result(first, false),
+        Ok(StreamReplay::Foreign(_)) if search.exit.is_none() => match search.round().await {
+            Ok(StreamReplay::Foreign(again)) => search.result(Ok(StreamReplay::Foreign(again)), true),
+            Ok(StreamReplay::Own(_) | StreamReplay::Nothing) | Err(_) => search.result(first, false),
         },
         Ok(_) | Err(_) => search.result(first, false),
     }
@@ -87,7 +88,7 @@ struct ForeignReplay {
     exchange: Exchange,
 }
 
-/// Where a stream is resumed, apart from its own session.
+/// A place where a stream is resumed, apart from its own session.
 struct ResumePlace {
     isolation: IsolationKind,
     /// The place in words, such as `in another session`.
@@ -95,7 +96,7 @@ struct ResumePlace {
 }
 
 /// The outcome of one search.
-enum Replay {
+enum StreamReplay {
     /// A message came where it does not belong.
     Foreign(Box<ForeignReplay>),
     /// A message of this request came to the session that it belongs to, and nowhere else.
@@ -118,13 +119,8 @@ struct ReplaySearch<'a> {
 
 impl ReplaySearch<'_> {
     /// Opens new sessions, and resumes a stream of the first one in each of the others.
-    async fn round(&mut self) -> Result<Replay, NoRound> {
-        let host = self
-            .context
-            .servers
-            .open(OpenServer::FRESH)
-            .await
-            .map_err(|found| NoRound::Unavailable(Box::new(found)))?;
+    async fn round(&mut self) -> Result<StreamReplay, CheckEnd> {
+        let host = self.context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
         self.protocol_revision = host.server.revision.to_string();
         let mut sessions = Vec::new();
         let seen = match self.open_sessions(&host, &mut sessions).await {
@@ -139,11 +135,11 @@ impl ReplaySearch<'_> {
     }
 
     /// Opens a session for each user, and two sessions beside one another where sessions are kept apart.
-    async fn open_sessions(&self, host: &Session, sessions: &mut Vec<UserSession>) -> Result<(), NoRound> {
+    async fn open_sessions(&self, host: &Session, sessions: &mut Vec<UserSession>) -> Result<(), CheckEnd> {
         let revision = host.server.revision;
         if revision.era() == Era::Stateless {
             let why = format!("revision {revision} has no streams that can be resumed");
-            return Err(NoRound::Skipped(Reason::NotApplicable(why)));
+            return Err(CheckEnd::not_applicable(why));
         }
         if self.settings.isolation.contains(&IsolationKind::Users) && user_names(self.context).len() > 1 {
             open_users(self.context, host, sessions).await?;
@@ -154,21 +150,19 @@ impl ReplaySearch<'_> {
         let has_id = host.endpoint().is_some_and(|endpoint| endpoint.session_id().is_some());
         if let Some(why) = without_sessions(revision, has_id) {
             let is_alone = sessions.is_empty();
-            return if is_alone { Err(NoRound::Skipped(Reason::NotApplicable(why))) } else { Ok(()) };
+            return if is_alone { Err(CheckEnd::not_applicable(why)) } else { Ok(()) };
         }
         let missing = if sessions.is_empty() { 2 } else { 1 };
         for _ in 0..missing {
-            let session = self.context.servers.open(OpenServer::of(host)).await.map_err(|_| {
-                let why = "the server refused a second session while one was open".to_owned();
-                NoRound::Inconclusive(Reason::NotEvaluated(why))
-            })?;
+            let session = self.context.servers.open(OpenServer::of(host)).await;
+            let session = session.map_err(|_| CheckEnd::inconclusive(SECOND_SESSION_REFUSED))?;
             sessions.push(UserSession { name: String::new(), session });
         }
         Ok(())
     }
 
-    async fn resume(&mut self, sessions: &[UserSession]) -> Result<Replay, NoRound> {
-        let [owner, others @ ..] = sessions else { return Ok(Replay::Nothing) };
+    async fn resume(&mut self, sessions: &[UserSession]) -> Result<StreamReplay, CheckEnd> {
+        let [owner, others @ ..] = sessions else { return Ok(StreamReplay::Nothing) };
         let stream = self.resumable_stream(&owner.session).await?;
         let in_session = |words: &str| ResumePlace { isolation: IsolationKind::Sessions, words: words.to_owned() };
         let mut attempts: Vec<(ResumePlace, &Session, Option<&str>)> = Vec::new();
@@ -183,7 +177,7 @@ impl ReplaySearch<'_> {
         }
         for (place, session, session_id) in attempts {
             if let Some(exchange) = self.replay(session, session_id, &stream).await {
-                return Ok(Replay::Foreign(Box::new(ForeignReplay { stream, place, exchange })));
+                return Ok(StreamReplay::Foreign(Box::new(ForeignReplay { stream, place, exchange })));
             }
         }
         // Last, since a server may keep an event only until it was replayed.
@@ -191,11 +185,11 @@ impl ReplaySearch<'_> {
         if own.is_none() && self.is_over() {
             return Err(self.out_of_time());
         }
-        Ok(if own.is_some() { Replay::Own(stream.exchange.title) } else { Replay::Nothing })
+        Ok(if own.is_some() { StreamReplay::Own(stream.exchange.title) } else { StreamReplay::Nothing })
     }
 
     /// Makes requests until one is answered with a stream that can be resumed.
-    async fn resumable_stream(&mut self, owner: &Session) -> Result<ResumableStream, NoRound> {
+    async fn resumable_stream(&mut self, owner: &Session) -> Result<ResumableStream, CheckEnd> {
         let (mut is_answered, mut has_ids) = (false, false);
         for (title, mut body) in self.requests().into_iter().take(MOST_REQUESTS) {
             if self.is_over() {
@@ -217,7 +211,7 @@ impl ReplaySearch<'_> {
             has_ids |= exchange.response.events.iter().any(|event| event.id.is_some());
             if let Some(event_id) = event_id_before_end(&exchange, &canary) {
                 let tool = Exchange::tool_of(&title, &body["params"]);
-                let exchange = Exchange { tool, ..shown(&title, &sent, &exchange, &canary) };
+                let exchange = Exchange { tool, ..exchange_of(&title, &sent, &exchange, &canary) };
                 return Ok(ResumableStream { canary, event_id, exchange });
             }
         }
@@ -225,14 +219,11 @@ impl ReplaySearch<'_> {
             return Err(self.out_of_time());
         }
         Err(if !is_answered {
-            let why = "no request was answered, so there was no stream to resume".to_owned();
-            NoRound::Inconclusive(Reason::NotEvaluated(why))
+            CheckEnd::inconclusive("no request was answered, so there was no stream to resume")
         } else if has_ids {
-            let why = "no stream had an event id before its last message, so there is nothing to resume".to_owned();
-            NoRound::Skipped(Reason::NotApplicable(why))
+            CheckEnd::not_applicable("no stream had an event id before its last message, so there is nothing to resume")
         } else {
-            let why = "the server sends no event ids, so no stream can be resumed".to_owned();
-            NoRound::Skipped(Reason::NotApplicable(why))
+            CheckEnd::not_applicable("the server sends no event ids, so no stream can be resumed")
         })
     }
 
@@ -268,7 +259,7 @@ impl ReplaySearch<'_> {
         let is_replayed = exchange.response.is_stream()
             && exchange.messages().iter().any(|message| belongs_to(message, &stream.canary));
         let sent = format!("Last-Event-ID: {}", stream.event_id);
-        is_replayed.then(|| shown("GET", &sent, &exchange, &stream.canary))
+        is_replayed.then(|| exchange_of("GET", &sent, &exchange, &stream.canary))
     }
 
     async fn send(&mut self, session: &Session, probe: &HttpProbe<'_>) -> Option<RawExchange> {
@@ -281,43 +272,45 @@ impl ReplaySearch<'_> {
         Instant::now() >= self.until
     }
 
-    fn out_of_time(&self) -> NoRound {
+    fn out_of_time(&self) -> CheckEnd {
         let limit = duration_text(self.settings.time);
         let why = format!("the time of {limit} ended before a stream was resumed; raise `time` or select `tools`");
-        NoRound::Inconclusive(Reason::NotEvaluated(why))
+        CheckEnd::inconclusive(why)
     }
 
-    fn result(self, seen: Result<Replay, NoRound>, is_confirmed: bool) -> CheckResult {
+    fn result(self, seen: Result<StreamReplay, CheckEnd>, is_confirmed: bool) -> CheckResult {
         let Self { settings, frames, exit, protocol_revision, .. } = self;
-        let result = CheckResult { protocol_revision, frames, ..CheckResult::new(Outcome::Passed) };
-        let because =
-            |outcome: Outcome, reason: Reason| CheckResult { outcome, reason: Some(reason), ..result.clone() };
-        let exited = |exit: Finding| CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result.clone() };
-        match (seen, exit) {
-            (Err(NoRound::Unavailable(found)), _) => CheckResult::unavailable(*found),
-            (Ok(Replay::Foreign(replay)), _) => {
-                let is_certain = is_confirmed && settings.promises(replay.place.isolation);
-                let found = finding(&replay, is_certain, is_confirmed);
-                let outcome = if is_certain { Outcome::Failed } else { Outcome::Warned };
-                let exchanges = vec![replay.stream.exchange, replay.exchange];
-                CheckResult { outcome, findings: vec![found], exchanges, ..result }
-            }
-            (Ok(_) | Err(_), Some(exit)) => exited(exit),
-            (Err(NoRound::Skipped(reason)), None) => because(Outcome::Skipped, reason),
-            (Err(NoRound::Inconclusive(reason)), None) => because(Outcome::Inconclusive, reason),
-            (Ok(Replay::Own(title)), None) => {
-                let note = format!("the stream of `{title}` was resumed in its own session, and nowhere else");
-                because(Outcome::Passed, Reason::Measured(note))
-            }
-            (Ok(Replay::Nothing), None) => {
-                let why = "the server sends event ids but replays nothing, not even to the session that they belong to";
-                because(Outcome::Skipped, Reason::NotApplicable(why.to_owned()))
-            }
-        }
+        let result = judge(seen, exit, is_confirmed, |isolation| settings.promises(isolation));
+        CheckResult { protocol_revision, frames, ..result }
     }
 }
 
-/// Whether a message answers the request of this id, or reports its progress. Other places may only repeat an event id.
+fn judge(
+    seen: Result<StreamReplay, CheckEnd>,
+    exit: Option<Finding>,
+    is_confirmed: bool,
+    is_promised: impl Fn(IsolationKind) -> bool,
+) -> CheckResult {
+    match (seen, exit) {
+        (Err(end @ CheckEnd::Unavailable(_)), _) => end.into_result(),
+        (Ok(StreamReplay::Foreign(replay)), _) => {
+            let is_certain = is_confirmed && is_promised(replay.place.isolation);
+            let found = CheckEnd::failed(finding(&replay, is_certain, is_confirmed)).into_result();
+            CheckResult { exchanges: vec![replay.stream.exchange, replay.exchange], ..found }
+        }
+        (Ok(_) | Err(_), Some(exit)) => CheckEnd::failed(exit).into_result(),
+        (Err(end), None) => end.into_result(),
+        (Ok(StreamReplay::Own(title)), None) => {
+            let note = format!("the stream of `{title}` was resumed in its own session, and nowhere else");
+            CheckResult::because(Outcome::Passed, Reason::Measured(note))
+        }
+        (Ok(StreamReplay::Nothing), None) => CheckResult::not_applicable(
+            "the server sends event ids but replays nothing, not even to the session that they belong to",
+        ),
+    }
+}
+
+/// A message answers the request of this id, or reports its progress. Other places may only repeat an event id.
 fn belongs_to(message: &Value, canary: &str) -> bool {
     message["id"] == canary || message["params"]["progressToken"] == canary
 }
@@ -332,7 +325,7 @@ fn event_id_before_end(exchange: &RawExchange, canary: &str) -> Option<String> {
 }
 
 /// A raw exchange as reports show it, with the last message of a request.
-fn shown(title: &str, sent: &str, exchange: &RawExchange, canary: &str) -> Exchange {
+fn exchange_of(title: &str, sent: &str, exchange: &RawExchange, canary: &str) -> Exchange {
     let messages = exchange.messages();
     let last = messages.iter().rfind(|message| belongs_to(message, canary));
     Exchange {
@@ -352,8 +345,8 @@ fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Find
     let message =
         format!("a stream of one session was resumed {words}: a message about its `{}` came", stream.exchange.title);
     let isolation = isolation.as_str();
-    let keep = "look an event id up among the streams of the session and user that send it, and answer any other one with \
-                status 400 or 404";
+    let keep =
+        "accept an event id only in the session and by the user whose stream it is; answer others with 400 or 404";
     let help =
         if is_certain { keep.to_owned() } else { format!("{keep}; have this fail with `isolation: [{isolation}]`") };
     let reproduced =
@@ -363,8 +356,7 @@ fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Find
         severity: Some(if is_certain { Severity::Critical } else { Severity::Low }),
         exchange: Some(1),
         frame: exchange.answer_frame,
-        help: Some(help),
-        ..Finding::new("resumed-stream", message)
+        ..finding_with_help("resumed-stream", message, help)
     }
     .with_evidence("sent", format!("GET with `Last-Event-ID: {}`, an event id of the first session", stream.event_id))
     .with_evidence(
@@ -372,4 +364,66 @@ fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Find
         format!("a message about the request `{}`, which only the first session sent", stream.canary),
     )
     .with_evidence("reproduced", reproduced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn foreign() -> StreamReplay {
+        let exchange = || Exchange {
+            phase: Phase::Steps,
+            title: "tools/list".to_owned(),
+            tool: None,
+            sent: String::new(),
+            received: String::new(),
+            frame: 1,
+            answer_frame: Some(2),
+            elapsed_us: 0,
+        };
+        let (canary, event_id, words) = ("kw1".to_owned(), "7".to_owned(), "in another session".to_owned());
+        let place = ResumePlace { isolation: IsolationKind::Sessions, words };
+        let stream = ResumableStream { canary, event_id, exchange: exchange() };
+        StreamReplay::Foreign(Box::new(ForeignReplay { stream, place, exchange: exchange() }))
+    }
+
+    #[test]
+    fn a_foreign_replay_fails_if_it_is_promised_and_happens_twice() {
+        for (is_promised, is_confirmed, outcome) in [
+            (true, true, Outcome::Failed),
+            (true, false, Outcome::Warned),
+            (false, true, Outcome::Warned),
+            (false, false, Outcome::Warned),
+        ] {
+            let result = judge(Ok(foreign()), None, is_confirmed, |_| is_promised);
+            assert_eq!((result.outcome, result.exchanges.len()), (outcome, 2), "{is_promised} {is_confirmed}");
+        }
+    }
+
+    #[test]
+    fn other_rounds_pass_only_where_a_stream_was_resumed() {
+        let exit = || Some(Finding::new("exit", "it ended"));
+        for (seen, exit, outcome) in [
+            (Ok(StreamReplay::Own("tools/list".to_owned())), None, Outcome::Passed),
+            (Ok(StreamReplay::Own("tools/list".to_owned())), exit(), Outcome::Failed),
+            (Ok(StreamReplay::Nothing), None, Outcome::Skipped),
+            (Err(CheckEnd::inconclusive("silent")), None, Outcome::Inconclusive),
+            (Err(CheckEnd::inconclusive("silent")), exit(), Outcome::Failed),
+            (Err(CheckEnd::unavailable(Finding::new("start", "no"))), exit(), Outcome::Errored),
+        ] {
+            assert_eq!(judge(seen, exit, false, |_| true).outcome, outcome);
+        }
+    }
+
+    #[test]
+    fn messages_belong_to_the_request_of_their_id_or_token() {
+        for (message, expected) in [
+            (json!({"id": "kw1", "result": {}}), true),
+            (json!({"method": "notifications/progress", "params": {"progressToken": "kw1"}}), true),
+            (json!({"id": "kw2", "result": {"text": "kw1"}}), false),
+            (json!({"method": "notifications/message", "params": {"data": "kw1"}}), false),
+        ] {
+            assert_eq!(belongs_to(&message, "kw1"), expected, "{message}");
+        }
+    }
 }

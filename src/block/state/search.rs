@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::StateSettings;
-use super::caller::{CanaryCaller, value_for, visit};
-use super::check::{Seen, SentCanary};
-use super::finding::Leak;
+use super::caller::{CanaryCaller, visit};
+use super::seen::{Leak, Seen, SentCanary};
+use crate::check::answer_data::{AnswerData, value_for};
 use crate::check::canary::Canaries;
 use crate::check::visit::{ShownText, VisitRound};
 use crate::plan::CheckContext;
 use crate::session::Session;
 
-/// How many answers that show a canary are kept, to be asked for elsewhere.
+/// The number of answers that show a canary and are kept, to be asked for elsewhere.
 const MOST_READS: usize = 8;
 
 /// A round under way.
@@ -41,7 +41,7 @@ impl<'a> Search<'a> {
         let Self { mut round, seen, .. } = self;
         Seen {
             silent: round.silent(),
-            failure: round.failed().map(|failed| failed.message),
+            failure: round.failure().map(|failure| failure.message),
             is_out_of_time: round.is_over(),
             frames: round.take_frames(),
             exit: round.exit(),
@@ -144,13 +144,37 @@ fn address(template: &str, answer: &Value) -> Option<String> {
 
 /// The values of answers to calls with canaries, for lookups by them.
 fn answers_of(written: &[SentCanary]) -> Vec<Value> {
-    let of_reply = |written: &SentCanary| {
-        let message: Value = serde_json::from_str(&written.shown.text).unwrap_or_default();
-        let result = &message["result"];
-        let texts = result["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str());
-        let parsed: Vec<Value> = texts.filter_map(|text| serde_json::from_str(text).ok()).collect();
-        std::iter::once(result["structuredContent"].clone()).chain(parsed).collect::<Vec<_>>()
-    };
     let served = written.iter().filter(|written| written.shown.is_served);
-    served.flat_map(of_reply).filter(|value| value.is_object() || value.is_array()).collect()
+    let data = served.map(|written| AnswerData::of_result(&written.shown.result()));
+    data.flat_map(|data| data.values().cloned().collect::<Vec<_>>()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_filled_from_answers() {
+        let answer = json!({"user": {"id": "u7", "age": 3}, "name": "ann"});
+        for (template, expected) in [
+            ("users://{id}", Some("users://u7")),
+            ("users://{user_id}/{+age}", Some("users://u7/3")),
+            ("users://{name}/notes", Some("users://ann/notes")),
+            ("users://{unknown}", None),
+            ("users://{id", None),
+            ("users://all", None),
+        ] {
+            assert_eq!(address(template, &answer).as_deref(), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn only_served_answers_are_looked_up() {
+        let text = r#"{"result": {"structuredContent": {"id": 1}, "content": [{"text": "[2]"}, {"text": "3"}]}}"#;
+        let sent = |is_served| {
+            let shown = ShownText::of_test("add", text, is_served);
+            SentCanary { tool: 0, canary: "kw1".to_owned(), shown }
+        };
+        assert_eq!(answers_of(&[sent(true), sent(false)]), [json!({"id": 1}), json!([2])]);
+    }
 }

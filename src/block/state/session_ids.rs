@@ -12,19 +12,21 @@ use tokio::time::Instant;
 use super::places::without_sessions;
 use super::wrong_ids::{IdProbe, WrongIdAnswers};
 use super::{IsolationKind, StateSettings};
+use crate::check::CheckEnd;
+use crate::check::evidence::finding_with_help;
 use crate::check::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::Session;
 use crate::transport::http::ReadUntil;
 
-/// How many sessions are opened.
+/// The number of sessions that are opened.
 const SESSIONS: usize = 20;
 
-/// How many ids show a pattern at least.
+/// The number of ids that show a pattern at least.
 const FEWEST_IDS: usize = 8;
 
-/// How many numbers can be tried in no time.
+/// The numbers that can be tried in no time.
 const CLOSE_NUMBERS: u128 = 1 << 16;
 
 /// As many bits as can be tried over a network; the specification wants about 128.
@@ -54,34 +56,13 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         None => Ok(collect(settings, context, &host).await),
     };
     let exit = context.servers.close(&host, CloseServer::AfterTeardown).await.exit;
-    let given = match given {
-        Ok(given) => given,
-        Err(reason) => return CheckResult::because(Outcome::Skipped, reason),
-    };
-    let result = CheckResult { protocol_revision, frames: given.frames, ..CheckResult::new(Outcome::Passed) };
-    if let Some(exit) = exit {
-        return CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result };
-    }
-    let count = given.ids.len();
-    let mut findings: Vec<Finding> =
-        pattern(&given.ids).map(|found| finding(&found, settings, &given.ids)).into_iter().collect();
-    findings.extend(given.wrong_ids);
-    match findings.is_empty() {
-        false => {
-            let is_failure = findings.iter().any(|found| found.level == RequirementLevel::Must);
-            let outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
-            CheckResult { outcome, findings, ..result }
+    match given {
+        Ok(given) => {
+            let is_promised = settings.promises(IsolationKind::Sessions);
+            let result = exit.map_or_else(|| given.judge(is_promised), |exit| CheckEnd::failed(exit).into_result());
+            CheckResult { protocol_revision, frames: given.frames, ..result }
         }
-        true if count < FEWEST_IDS => {
-            let why =
-                format!("the server opened {count} of {SESSIONS} sessions, too few to see a pattern in their ids");
-            CheckResult { outcome: Outcome::Inconclusive, reason: Some(Reason::NotEvaluated(why)), ..result }
-        }
-        true => {
-            let note =
-                format!("the ids of {count} sessions are all different, and show no pattern; {}", given.answers.note());
-            CheckResult { reason: Some(Reason::Measured(note)), ..result }
-        }
+        Err(reason) => CheckResult::because(Outcome::Skipped, reason),
     }
 }
 
@@ -93,6 +74,26 @@ struct GivenIds {
     answers: WrongIdAnswers,
     wrong_ids: Vec<Finding>,
     frames: Vec<u32>,
+}
+
+impl GivenIds {
+    /// The verdict; `is_promised` says that the suite has sessions kept apart.
+    fn judge(&self, is_promised: bool) -> CheckResult {
+        let count = self.ids.len();
+        let pattern = pattern(&self.ids).map(|found| finding(&found, is_promised, &self.ids));
+        let findings: Vec<Finding> = pattern.into_iter().chain(self.wrong_ids.iter().cloned()).collect();
+        if !findings.is_empty() {
+            return CheckEnd::Failed(findings).into_result();
+        }
+        if count < FEWEST_IDS {
+            return CheckResult::inconclusive(format!(
+                "the server opened {count} of {SESSIONS} sessions, too few to see a pattern in their ids"
+            ));
+        }
+        let note =
+            format!("the ids of {count} sessions are all different, and show no pattern; {}", self.answers.note());
+        CheckResult::because(Outcome::Passed, Reason::Measured(note))
+    }
 }
 
 /// Opens sessions beside one that is open, and ends them all.
@@ -143,7 +144,7 @@ async fn collect(settings: &StateSettings, context: &CheckContext<'_>, host: &Se
     given
 }
 
-/// Why ids can be guessed.
+/// The reason for which ids can be guessed.
 #[derive(Debug, PartialEq)]
 enum IdPattern {
     /// The same id came more than once.
@@ -202,7 +203,7 @@ fn bits_of(text: &str) -> f64 {
     f64::from(kinds.iter().filter(|(is_there, _)| *is_there).map(|(_, count)| count).sum::<u32>().max(2)).log2()
 }
 
-fn finding(pattern: &IdPattern, settings: &StateSettings, ids: &[String]) -> Finding {
+fn finding(pattern: &IdPattern, is_promised: bool, ids: &[String]) -> Finding {
     let count = ids.len();
     let message = match pattern {
         IdPattern::Repeated(id) => {
@@ -216,15 +217,14 @@ fn finding(pattern: &IdPattern, settings: &StateSettings, ids: &[String]) -> Fin
             "the ids of {count} sessions can be guessed: they differ in {characters} characters, about {bits} bits"
         ),
     };
-    let is_certain = matches!(pattern, IdPattern::Repeated(_)) || settings.promises(IsolationKind::Sessions);
+    let is_certain = matches!(pattern, IdPattern::Repeated(_)) || is_promised;
     let level = if is_certain { RequirementLevel::Must } else { RequirementLevel::Should };
     let help = "give every session an id of its own that is drawn at random, such as a UUID of version 4";
     let seen: Vec<String> = ids.iter().take(5).map(|id| format!("`{id}`")).collect();
     Finding {
         level,
         severity: Some(if level == RequirementLevel::Must { Severity::High } else { Severity::Low }),
-        help: Some(help.to_owned()),
-        ..Finding::new("session-id", message)
+        ..finding_with_help("session-id", message, help)
     }
     .with_evidence("ids", format!("{}, …", seen.join(", ")))
 }
@@ -246,6 +246,28 @@ mod tests {
         let letters =
             |n: u32| ["k", "q", "x", "m", "z"][n as usize % 5].to_owned() + ["r", "t", "y", "w"][n as usize / 5];
         check(letters, Some(&IdPattern::Short { characters: 2, bits: 9 }));
+    }
+
+    #[test]
+    fn ids_are_judged_by_their_pattern_and_by_promises() {
+        let given =
+            |count: u32, id: fn(u32) -> String| GivenIds { ids: (0..count).map(id).collect(), ..GivenIds::default() };
+        let counted = |n: u32| format!("session-{n}");
+        let drawn = |n: u32| format!("{:032x}", u128::from(2 * n + 3).wrapping_pow(97));
+        for (given, is_promised, outcome) in [
+            (given(20, counted), true, Outcome::Failed),
+            (given(20, counted), false, Outcome::Warned),
+            (given(20, |_| "same".to_owned()), false, Outcome::Failed),
+            (given(20, drawn), true, Outcome::Passed),
+            (given(3, drawn), true, Outcome::Inconclusive),
+            (
+                GivenIds { wrong_ids: vec![Finding::new("stale-session", "served")], ..given(20, drawn) },
+                false,
+                Outcome::Failed,
+            ),
+        ] {
+            assert_eq!(given.judge(is_promised).outcome, outcome, "{:?}", given.ids);
+        }
     }
 
     #[test]

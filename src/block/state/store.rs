@@ -11,9 +11,12 @@ use serde_json::Value;
 
 use super::StateSettings;
 use super::caller::Callers;
-use super::check::Seen;
 use super::search::Search;
+use super::seen::Seen;
 use super::store_file::{Damage, StoreFile};
+use crate::check::CheckEnd;
+use crate::check::answer_data::texts_of;
+use crate::check::evidence::finding_with_help;
 use crate::check::visit::ShownText;
 use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, Severity};
 use crate::plan::arguments::ConfigSource;
@@ -34,45 +37,18 @@ pub(crate) struct StoreCheck {
 
 impl Check for StoreCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move {
-            match run(self, &context).await {
-                Ok(result) => result,
-                Err(NotJudged::Inconclusive(reason)) => CheckResult::because(Outcome::Inconclusive, reason),
-                Err(NotJudged::Other(result)) => *result,
-            }
-        })
+        Box::pin(async move { run(self, &context).await.unwrap_or_else(CheckEnd::into_result) })
     }
 }
 
-/// Why nothing follows for the server.
-enum NotJudged {
-    Inconclusive(Reason),
-    Other(Box<CheckResult>),
-}
-
-impl NotJudged {
-    fn inconclusive(why: String) -> Self {
-        Self::Inconclusive(Reason::NotEvaluated(why))
-    }
-
-    fn skipped(why: &str) -> Self {
-        Self::Other(Box::new(CheckResult::not_applicable(why)))
-    }
-
-    fn unavailable(found: Finding) -> Self {
-        Self::Other(Box::new(CheckResult::unavailable(found)))
-    }
-}
-
-async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResult, NotJudged> {
+async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResult, CheckEnd> {
     let callers = Callers::of(context, &check.settings);
     if callers.called.iter().all(|caller| caller.only_reads) {
-        return Err(NotJudged::Other(Box::new(callers.without_writers(ConfigSource::of(context.suite)))));
+        return Err(callers.end_without_writers(ConfigSource::of(context.suite)));
     }
     let name = (context.filled)(&check.store).and_then(|value| value.as_str().map(str::to_owned));
-    let name =
-        name.ok_or_else(|| NotJudged::inconclusive("`store` uses a name that only a step captures".to_owned()))?;
-    let file = StoreFile::new(name, &context.suite.folder).map_err(NotJudged::inconclusive)?;
+    let name = name.ok_or_else(|| CheckEnd::inconclusive("`store` uses a name that only a step captures"))?;
+    let file = StoreFile::new(name, &context.suite.folder).map_err(CheckEnd::inconclusive)?;
     let mut study = StoreStudy {
         search: Search::new(context, &check.settings, &callers.called, Seen::default()),
         context,
@@ -89,17 +65,17 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
     }
     let StoreStudy { search, exchanges, findings, .. } = study;
     if let Err(error) = file.restore() {
-        return Err(NotJudged::inconclusive(format!("`{}` could not be restored: {error}", file.name)));
+        return Err(CheckEnd::inconclusive(format!("`{}` could not be restored: {error}", file.name)));
     }
-    let frames = search.into_seen().frames;
-    let result = CheckResult { exchanges, frames, ..CheckResult::new(Outcome::Passed) };
-    if findings.is_empty() {
-        return Ok(CheckResult { reason: Some(Reason::Measured(notes.join("; "))), ..result });
-    }
-    Ok(CheckResult { outcome: Outcome::Failed, findings, ..result })
+    let result = if findings.is_empty() {
+        CheckResult::because(Outcome::Passed, Reason::Measured(notes.join("; ")))
+    } else {
+        CheckEnd::Failed(findings).into_result()
+    };
+    Ok(CheckResult { exchanges, frames: search.into_seen().frames, ..result })
 }
 
-/// How a server gets along with a damaged file.
+/// The way in which a server gets along with a damaged file.
 enum Survival {
     /// It shows records that are whole.
     Readable,
@@ -114,7 +90,7 @@ struct DamagedRun {
     /// The texts that are whole in the file.
     whole: BTreeSet<String>,
     shown: Vec<ShownText>,
-    /// Why the server did not start, or why a request got no answer.
+    /// The reason why the server did not start, or why a request got no answer.
     failure: Option<Finding>,
     /// The lines of standard error that no run on the whole file had.
     log: Vec<String>,
@@ -134,8 +110,8 @@ impl DamagedRun {
             })
     }
 
-    fn message(&self, damage: Damage, file: &StoreFile) -> String {
-        let (says, name) = (damage.says(), &file.name);
+    fn message(&self, damage: Damage, name: &str) -> String {
+        let says = damage.says();
         match &self.failure {
             Some(failure) => format!("{says}, {}, and nothing says that `{name}` is damaged", failure.message),
             None if self.shown.iter().any(|shown| !shown.is_served && !is_missing_resource(shown)) => {
@@ -161,34 +137,34 @@ struct StoreStudy<'a> {
 
 impl StoreStudy<'_> {
     /// Writes canaries in one run, and makes sure that the file has them and that another run shows them.
-    async fn fill(&mut self) -> Result<(), NotJudged> {
+    async fn fill(&mut self) -> Result<(), CheckEnd> {
         let name = &self.file.name;
-        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(NotJudged::unavailable)?;
+        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
         self.search.write(&session).await;
         self.usual_log.extend(session.stderr_tail().iter().map(|line| without_digits(line)));
         self.search.close(session).await;
         if let Some(exit) = self.search.round.exit() {
-            return Err(NotJudged::Other(Box::new(CheckResult::found(Outcome::Failed, vec![exit]))));
+            return Err(CheckEnd::failed(exit));
         }
-        if let (true, Some(failed)) = (self.search.seen.reads.is_empty(), self.search.round.failed()) {
+        if let (true, Some(failed)) = (self.search.seen.reads.is_empty(), self.search.round.failure()) {
             let why = format!("a request got no answer, and no text could be read back: {}", failed.message);
-            return Err(NotJudged::inconclusive(why));
+            return Err(CheckEnd::inconclusive(why));
         }
         if self.search.seen.reads.is_empty() {
-            return Err(NotJudged::skipped(
+            return Err(CheckEnd::not_applicable(
                 "no text that was written could be read back, so no loss of one could be seen",
             ));
         }
         self.content = self.file.read().map_err(|error| {
-            NotJudged::inconclusive(format!("`{name}` cannot be read after the server wrote its data: {error}"))
+            CheckEnd::inconclusive(format!("`{name}` cannot be read after the server wrote its data: {error}"))
         })?;
         let written = self.canaries_in(&self.content);
         if written.is_empty() {
             let why =
                 format!("`{name}` has none of the texts that were written, so the server keeps its data elsewhere");
-            return Err(NotJudged::inconclusive(why));
+            return Err(CheckEnd::inconclusive(why));
         }
-        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(NotJudged::unavailable)?;
+        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
         let shown = self.ask_again(&session).await;
         self.usual_log.extend(session.stderr_tail().iter().map(|line| without_digits(line)));
         self.search.close(session).await;
@@ -196,45 +172,45 @@ impl StoreStudy<'_> {
             Ok(())
         } else {
             let why = format!("the next run shows nothing of the undamaged `{name}`, so no loss could be seen");
-            Err(NotJudged::inconclusive(why))
+            Err(CheckEnd::inconclusive(why))
         }
     }
 
     /// Runs the server on a damaged file, twice if nothing can be read: a note, or none where that is a finding.
-    async fn judge(&mut self, damage: Damage) -> Result<Option<String>, NotJudged> {
+    async fn judge(&mut self, damage: Damage) -> Result<Option<String>, CheckEnd> {
         let note = |how: &str| Ok(Some(format!("{}: {how}", damage.says())));
         for attempt in 0..2 {
             match self.survives(damage).await? {
                 Survival::Readable => return note("the other records can be read"),
                 Survival::Explained => return note("an error explains it"),
-                Survival::Unexplained(run) if attempt == 1 => self.found(damage, &run),
+                Survival::Unexplained(run) if attempt == 1 => self.add_finding(damage, &run),
                 Survival::Unexplained(_) => {}
             }
         }
         Ok(None)
     }
 
-    async fn survives(&mut self, damage: Damage) -> Result<Survival, NotJudged> {
+    async fn survives(&mut self, damage: Damage) -> Result<Survival, CheckEnd> {
         let damaged = damage.of(&self.content);
         let whole = self.canaries_in(&damaged);
-        self.put(&damaged)?;
+        self.replace_content(&damaged)?;
         self.search.round.forget_failures();
         let (shown, failure, said) = match self.context.servers.open(OpenServer::FRESH).await {
             Ok(session) => {
                 let shown = self.ask_again(&session).await;
                 let said = session.stderr_tail();
                 self.search.close(session).await;
-                (shown, self.search.round.failed(), said)
+                (shown, self.search.round.failure(), said)
             }
             Err(found) if found.class.is_none_or(|class| class == FailureClass::CommandNotFound) => {
-                return Err(NotJudged::unavailable(found));
+                return Err(CheckEnd::unavailable(found));
             }
             Err(found) => (Vec::new(), Some(found), Vec::new()),
         };
-        self.put(&self.content)?;
+        self.replace_content(&self.content)?;
         if self.search.round.is_over() {
-            let why = "the time ended before the server was asked for its damaged data; raise `time`".to_owned();
-            return Err(NotJudged::inconclusive(why));
+            let why = "the time ended before the server was asked for its damaged data; raise `time`";
+            return Err(CheckEnd::inconclusive(why));
         }
         if self.shows_any(&shown, &whole) {
             return Ok(Survival::Readable);
@@ -253,12 +229,12 @@ impl StoreStudy<'_> {
     }
 
     /// Has the file hold this.
-    fn put(&self, content: &[u8]) -> Result<(), NotJudged> {
-        let failed = |error| NotJudged::inconclusive(format!("`{}` cannot be written: {error}", self.file.name));
+    fn replace_content(&self, content: &[u8]) -> Result<(), CheckEnd> {
+        let failed = |error| CheckEnd::inconclusive(format!("`{}` cannot be written: {error}", self.file.name));
         self.file.write(content).map_err(failed)
     }
 
-    fn found(&mut self, damage: Damage, run: &DamagedRun) {
+    fn add_finding(&mut self, damage: Damage, run: &DamagedRun) {
         if self.exchanges.is_empty() {
             self.exchanges
                 .extend(self.search.seen.written.iter().take(1).map(|written| written.shown.exchange.clone()));
@@ -272,8 +248,7 @@ impl StoreStudy<'_> {
             severity: Some(Severity::High),
             exchange: has_answer.then(|| self.exchanges.len() - 1),
             frame,
-            help: Some(help.to_owned()),
-            ..Finding::new("corrupt-store", run.message(damage, self.file))
+            ..finding_with_help("corrupt-store", run.message(damage, &self.file.name), help)
         };
         self.findings.push(
             found
@@ -300,7 +275,7 @@ impl StoreStudy<'_> {
     }
 }
 
-/// Whether a server went away or fell silent, rather than say something.
+/// A server went away or fell silent, rather than say something.
 fn is_end(failure: &Finding) -> bool {
     matches!(
         failure.class,
@@ -313,7 +288,7 @@ fn is_end(failure: &Finding) -> bool {
     )
 }
 
-/// Whether an answer says that there is no such resource, as if there had never been one: by -32002 up to 2025-11-25, and by
+/// An answer says that there is no such resource, as if there had never been one: by -32002 up to 2025-11-25, and by
 /// -32602 since 2026-07-28 (server/resources, error handling).
 fn is_missing_resource(shown: &ShownText) -> bool {
     let message: Value = serde_json::from_str(&shown.text).unwrap_or_default();
@@ -321,13 +296,11 @@ fn is_missing_resource(shown: &ShownText) -> bool {
     is_read && [-32002, -32602].iter().any(|code| message["error"]["code"] == *code)
 }
 
-/// Whether an error has words that somebody could read.
+/// An error has words that somebody could read.
 fn has_words(answer: &str) -> bool {
     let message: Value = serde_json::from_str(answer).unwrap_or_default();
-    let said = message["error"]["message"].as_str();
-    let content =
-        message["result"]["content"].as_array().into_iter().flatten().filter_map(|item| item["text"].as_str());
-    said.into_iter().chain(content).any(|text| text.chars().any(char::is_alphanumeric))
+    let error = message["error"]["message"].as_str();
+    error.into_iter().chain(texts_of(&message["result"])).any(|text| text.chars().any(char::is_alphanumeric))
 }
 
 /// A line as every run has it, whatever time or process it names.
@@ -338,6 +311,7 @@ fn without_digits(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::ReproductionCall;
 
     fn run(failure: Option<FailureClass>, log: &[&str]) -> DamagedRun {
         DamagedRun {
@@ -359,6 +333,39 @@ mod tests {
         assert!(has_words(r#"{"result": {"isError": true, "content": [{"type": "text", "text": "no"}]}}"#));
         assert!(!has_words(r#"{"result": {"isError": true, "content": [{"type": "text", "text": ""}]}}"#));
         assert!(!has_words(r#"{"error": {"code": -32603}}"#));
+    }
+
+    fn read(text: &str, is_served: bool) -> ShownText {
+        ShownText::of_test("get", text, is_served)
+    }
+
+    #[test]
+    fn answers_explain_damage_by_its_words_or_by_an_error() {
+        let missing = |method: &str, code: i32| {
+            let shown = read(&format!(r#"{{"error": {{"code": {code}, "message": "not found"}}}}"#), false);
+            let request =
+                shown.request.clone().map(|request| ReproductionCall { method: method.to_owned(), ..request });
+            ShownText { request, ..shown }
+        };
+        for (shown, is_explained, message) in [
+            (read(r#"{"result": {}}"#, true), false, "shows none of the other records"),
+            (read(r#"{"result": {"content": [{"text": "notes is broken"}]}}"#, true), true, ""),
+            (read(r#"{"result": {"content": [{"text": "a Corrupt file"}]}}"#, true), true, ""),
+            (read(r#"{"error": {"code": 1, "message": "bad line"}}"#, false), true, ""),
+            (read(r#"{"error": {"code": 1}}"#, false), false, "answers with an error that has no words"),
+            (missing("resources/read", -32002), false, "shows none of the other records"),
+            (missing("resources/read", -32602), false, "shows none of the other records"),
+            (missing("tools/call", -32602), true, ""),
+        ] {
+            let text = shown.text.clone();
+            let run = DamagedRun { shown: vec![shown], ..run(None, &[]) };
+            assert_eq!(run.is_explained("notes"), is_explained, "{text}");
+            assert!(is_explained || run.message(Damage::CutLine, "notes").contains(message), "{text}");
+        }
+        let exited = run(Some(FailureClass::ProcessExited), &[]).message(Damage::BrokenLine, "notes");
+        let expected =
+            "with a broken line at the end of the file, it went wrong, and nothing says that `notes` is damaged";
+        assert_eq!(exited, expected);
     }
 
     #[test]

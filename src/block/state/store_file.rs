@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::source::file;
 
-/// How large a data file may be, in bytes.
+/// The largest data file, in bytes.
 const LARGEST: u64 = 16 << 20;
 
 /// The line that is appended: no format takes it.
@@ -92,13 +92,13 @@ impl Drop for StoreFile {
     }
 }
 
-/// Whether a path that is written in a suite stays in the folder of the suite, as far as its words tell.
+/// A path that is written in a suite stays in the folder of the suite, as far as its words tell.
 pub(crate) fn stays_in_folder(written: &str) -> bool {
     let is_inner = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
     Path::new(written).components().all(is_inner)
 }
 
-/// Whether a path leads to a plain file in a folder, links followed, or to none yet.
+/// A path leads to a plain file in a folder, links followed, or to none yet.
 fn lies_below(path: &Path, folder: &Path) -> bool {
     let is_plain = path.components().all(|component| component != Component::ParentDir);
     let present = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };

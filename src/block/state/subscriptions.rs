@@ -14,30 +14,31 @@ use tokio::time::{Instant, sleep};
 
 use super::caller::{Callers, CanaryCaller};
 use super::places::without_sessions;
-use super::verdict::names;
 use super::{IsolationKind, StateSettings};
+use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
+use crate::check::evidence::{finding_with_help, list_of_names};
 use crate::check::visit::{ShownText, VisitRound};
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{Session, SessionRequest};
 use crate::source::{beginning, duration_text};
 use crate::wire::{Direction, Era};
 
-/// How many resources are subscribed to.
+/// The number of resources that are subscribed to.
 const MOST_RESOURCES: usize = 16;
 
-/// How many tools are called in the search for one that changes a resource.
+/// The number of tools that are called in the search for one that changes a resource.
 const MOST_WRITERS: usize = 16;
 
-/// How long an update may take.
+/// The time that an update may take.
 const UPDATE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How often the messages of a session are looked at.
+/// The pause between two looks at the messages of a session.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How much of a message is shown, in characters.
+/// The number of characters of a message that are shown.
 const SHOWN: usize = 600;
 
 const UPDATED: &str = "notifications/resources/updated";
@@ -47,7 +48,7 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 #[derive(Debug)]
 pub(crate) struct SubscriptionsCheck {
     pub(crate) settings: Arc<StateSettings>,
-    /// Whether the server offers subscriptions.
+    /// The server offers subscriptions.
     pub(crate) offers_updates: bool,
 }
 
@@ -60,20 +61,28 @@ impl Check for SubscriptionsCheck {
 async fn run(check: &SubscriptionsCheck, context: &CheckContext<'_>) -> CheckResult {
     let settings = &*check.settings;
     let callers = Callers::of(context, settings);
-    let is_writer = |caller: &&CanaryCaller| !caller.only_reads && !caller.is_shared;
-    let writers: Vec<&CanaryCaller> = callers.called.iter().filter(is_writer).take(MOST_WRITERS).collect();
+    let writers: Vec<&CanaryCaller> = callers.writers().take(MOST_WRITERS).collect();
     if writers.is_empty() {
-        return callers.without_writers(ConfigSource::of(context.suite));
+        return callers.end_without_writers(ConfigSource::of(context.suite)).into_result();
     }
     let until = Instant::now() + settings.time;
     let first = match round(check, context, &writers, until).await {
         Ok(seen) => seen,
-        Err(result) => return *result,
+        Err(end) => return end.into_result(),
+    };
+    let names: Vec<&str> = writers.iter().map(|writer| writer.name.as_str()).collect();
+    let is_promised = settings.promises(IsolationKind::Sessions);
+    let facts = |is_confirmed| UpdateFacts {
+        offers_updates: check.offers_updates,
+        is_promised,
+        is_confirmed,
+        time: settings.time,
+        writers: &names,
     };
     // What shows in new sessions, too, is no accident.
     match round_again(&first, check, context, &writers, until).await {
-        Some(again) => again.result(check, &writers, true),
-        None => first.result(check, &writers, false),
+        Some(again) => again.result(&facts(true)),
+        None => first.result(&facts(false)),
     }
 }
 
@@ -99,14 +108,27 @@ struct SeenUpdate {
     text: String,
 }
 
+/// The facts with which updates are judged.
+struct UpdateFacts<'a> {
+    /// The server offers subscriptions.
+    offers_updates: bool,
+    /// The suite says that sessions are kept apart.
+    is_promised: bool,
+    /// A second round saw an update in the wrong session, too.
+    is_confirmed: bool,
+    time: Duration,
+    /// The tools that were called.
+    writers: &'a [&'a str],
+}
+
 /// The messages in the sessions of one round.
 #[derive(Default)]
 struct SeenUpdates {
-    /// How many resources were subscribed to.
+    /// The number of resources that were subscribed to.
     subscribed: usize,
     /// The call after which an update came to the session that had subscribed.
     witness: Option<ShownText>,
-    /// Whether a session beside it was looked at.
+    /// A session beside it was looked at.
     has_other: bool,
     /// An update in the session beside it.
     foreign: Option<SeenUpdate>,
@@ -118,7 +140,7 @@ struct SeenUpdates {
     late: Option<SeenUpdate>,
     is_stateless: bool,
     is_out_of_time: bool,
-    /// Why a request got no answer, the first time.
+    /// The reason why a request got no answer, the first time.
     failure: Option<String>,
     protocol_revision: String,
     frames: Vec<u32>,
@@ -130,9 +152,8 @@ async fn round(
     context: &CheckContext<'_>,
     writers: &[&CanaryCaller],
     until: Instant,
-) -> Result<SeenUpdates, Box<CheckResult>> {
-    let host =
-        context.servers.open(OpenServer::FRESH).await.map_err(|found| Box::new(CheckResult::unavailable(found)))?;
+) -> Result<SeenUpdates, CheckEnd> {
+    let host = context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
     let mut round = VisitRound::new(context, until.saturating_duration_since(Instant::now()));
     let is_stateless = host.server.revision.era() == Era::Stateless;
     // Over HTTP, clients without session ids cannot be told apart before 2026-07-28.
@@ -142,7 +163,7 @@ async fn round(
         .and_then(|endpoint| without_sessions(host.server.revision, endpoint.session_id().is_some()));
     if let Some(why) = alone {
         round.close(host).await;
-        return Err(Box::new(CheckResult::not_applicable(why)));
+        return Err(CheckEnd::not_applicable(why));
     }
     let other = if host.endpoint().is_some() { context.servers.open(OpenServer::of(&host)).await.ok() } else { None };
     let seen = SeenUpdates {
@@ -163,7 +184,7 @@ async fn round(
     study.look(writers).await;
     let SubscriptionStudy { mut round, mut seen, .. } = study;
     seen.is_out_of_time = round.is_over();
-    seen.failure = round.failed().map(|found| found.message);
+    seen.failure = round.failure().map(|found| found.message);
     for session in other.into_iter().chain([host]) {
         round.close(session).await;
     }
@@ -187,7 +208,7 @@ impl SubscriptionStudy<'_, '_> {
     async fn look(&mut self, writers: &[&CanaryCaller]) {
         // A call may make the resource that a later one changes.
         for writer in writers {
-            let arguments = self.arguments(writer);
+            let arguments = writer.arguments_with_canary(&mut self.canaries);
             self.round.call(self.host, &writer.name, &arguments).await;
         }
         if !self.offers_updates {
@@ -219,13 +240,13 @@ impl SubscriptionStudy<'_, '_> {
             self.round.ask(other, "ping", Value::Null, None).await;
         }
         for writer in writers {
-            let arguments = self.arguments(writer);
+            let arguments = writer.arguments_with_canary(&mut self.canaries);
             let call = self.round.call(self.host, &writer.name, &arguments).await;
             self.seen.unsubscribed = self.seen.unsubscribed.take().or(call.filter(|call| call.is_served));
         }
         sleep(UPDATE_TIMEOUT).await;
-        self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).next());
-        self.seen.unasked = received(self.host, 0, UPDATED).next();
+        self.seen.foreign = self.other.and_then(|other| updates_in(other, 0, UPDATED).next());
+        self.seen.unasked = updates_in(self.host, 0, UPDATED).next();
     }
 
     /// Subscriptions up to 2025-11-25.
@@ -269,7 +290,7 @@ impl SubscriptionStudy<'_, '_> {
         };
         let subscribed: BTreeSet<String> = uris.iter().cloned().collect();
         let changing = async {
-            if self.wait_for(|study| received(study.host, 0, ACKNOWLEDGED).next().is_some()).await {
+            if self.wait_for(|study| updates_in(study.host, 0, ACKNOWLEDGED).next().is_some()).await {
                 self.seen.subscribed = subscribed.len();
                 self.change(&subscribed, writers).await;
             }
@@ -293,7 +314,7 @@ impl SubscriptionStudy<'_, '_> {
             return;
         }
         for writer in writers {
-            let mut calls = vec![self.arguments(writer), writer.arguments.clone()];
+            let mut calls = vec![writer.arguments_with_canary(&mut self.canaries), writer.arguments.clone()];
             calls.dedup();
             for arguments in calls {
                 let mark = last_frame(self.host);
@@ -304,7 +325,7 @@ impl SubscriptionStudy<'_, '_> {
                 self.seen.witness = Some(call);
                 sleep(UPDATE_TIMEOUT).await;
                 let is_private = |update: &SeenUpdate| !self.settings.is_shared(&update.uri);
-                self.seen.foreign = self.other.and_then(|other| received(other, 0, UPDATED).find(is_private));
+                self.seen.foreign = self.other.and_then(|other| updates_in(other, 0, UPDATED).find(is_private));
                 return;
             }
         }
@@ -317,11 +338,6 @@ impl SubscriptionStudy<'_, '_> {
         self.round.repeat(self.host, &witness).await;
         sleep(UPDATE_TIMEOUT).await;
         self.seen.late = self.update(self.host, mark, subscribed);
-    }
-
-    fn arguments(&mut self, writer: &CanaryCaller) -> Value {
-        let calls = writer.canary_calls(&mut self.canaries);
-        calls.into_iter().next().map_or_else(|| writer.arguments.clone(), |call| call.arguments)
     }
 
     /// Waits for something that a session receives; `false` if it does not come.
@@ -339,12 +355,12 @@ impl SubscriptionStudy<'_, '_> {
     /// An update of a resource of the subscription that came in a session after a frame, or one that names a canary.
     fn update(&self, session: &Session, after: u32, subscribed: &BTreeSet<String>) -> Option<SeenUpdate> {
         let is_of_subscription = |uri: &str| subscribed.contains(uri) || !self.canaries.find(uri).is_empty();
-        received(session, after, UPDATED).find(|update| is_of_subscription(&update.uri))
+        updates_in(session, after, UPDATED).find(|update| is_of_subscription(&update.uri))
     }
 }
 
 /// The notifications of a method that came in a session after a frame.
-fn received(session: &Session, after: u32, method: &str) -> impl Iterator<Item = SeenUpdate> {
+fn updates_in(session: &Session, after: u32, method: &str) -> impl Iterator<Item = SeenUpdate> {
     let frames = session.frames().into_iter().filter(move |frame| frame.seq > after);
     let received = frames.filter(|frame| frame.direction == Direction::Received);
     received.filter_map(move |frame| {
@@ -359,117 +375,176 @@ fn last_frame(session: &Session) -> u32 {
 }
 
 impl SeenUpdates {
-    fn result(self, check: &SubscriptionsCheck, writers: &[&CanaryCaller], is_confirmed: bool) -> CheckResult {
-        let SubscriptionsCheck { settings, offers_updates } = check;
-        let result = CheckResult {
-            protocol_revision: self.protocol_revision.clone(),
-            frames: self.frames.clone(),
-            ..CheckResult::new(Outcome::Passed)
-        };
-        let exchanges: Vec<Exchange> =
-            self.witness.iter().chain(&self.unsubscribed).map(|call| call.exchange.clone()).collect();
+    fn result(self, facts: &UpdateFacts<'_>) -> CheckResult {
+        let (protocol_revision, frames) = (self.protocol_revision.clone(), self.frames.clone());
         let mut findings = Vec::new();
-        findings.extend(self.foreign.as_ref().map(|update| self.foreign_update(settings, update, is_confirmed)));
+        findings.extend(self.foreign.as_ref().map(|update| self.foreign_update(update, facts)));
         findings.extend(self.unasked.as_ref().map(|update| self.unasked_update(update)));
         findings.extend(self.late.as_ref().map(|update| self.late_update(update)));
-        if !findings.is_empty() {
-            let is_failure = findings.iter().any(|found| found.level == RequirementLevel::Must);
-            let outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
-            return CheckResult { outcome, findings, exchanges, ..result };
-        }
-        if let Some(exit) = self.exit {
-            return CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..result };
-        }
-        let because = |outcome: Outcome, reason: Reason| CheckResult { outcome, reason: Some(reason), ..result };
+        let result = match &self.exit {
+            _ if !findings.is_empty() => {
+                let calls = self.witness.iter().chain(&self.unsubscribed).map(|call| call.exchange.clone());
+                CheckResult { exchanges: calls.collect(), ..CheckEnd::Failed(findings).into_result() }
+            }
+            Some(exit) => CheckEnd::failed(exit.clone()).into_result(),
+            None => match self.judge_without_findings(facts) {
+                Ok(note) => CheckResult::because(Outcome::Passed, Reason::Measured(note)),
+                Err(end) => end.into_result(),
+            },
+        };
+        CheckResult { protocol_revision, frames, ..result }
+    }
+
+    fn judge_without_findings(&self, facts: &UpdateFacts<'_>) -> Result<String, CheckEnd> {
         if self.is_out_of_time {
-            let limit = duration_text(settings.time);
+            let limit = duration_text(facts.time);
             let why = format!("the time of {limit} ended before all tools were called; raise `time` or select `tools`");
-            return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+            return Err(CheckEnd::inconclusive(why));
         }
-        let failure = self.failure.map(|failure| format!(": {failure}")).unwrap_or_default();
-        if let Some(call) = self.unsubscribed {
+        let failure = self.failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default();
+        if let Some(call) = &self.unsubscribed {
             let title = &call.exchange.title;
-            let note = format!("the server offers no subscriptions, and sent no update: `{title}`");
-            return because(Outcome::Passed, Reason::Measured(note));
+            return Ok(format!("the server offers no subscriptions, and sent no update: `{title}`"));
         }
-        if !offers_updates {
-            let why = format!("no call was served that may change data{failure}");
-            return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+        if !facts.offers_updates {
+            return Err(CheckEnd::inconclusive(format!("no call was served that may change data{failure}")));
         }
         if self.subscribed == 0 {
             let why = format!("the server lists no resource to which it let a session subscribe{failure}");
-            return because(Outcome::Inconclusive, Reason::NotEvaluated(why));
+            return Err(CheckEnd::inconclusive(why));
         }
-        let Some(call) = self.witness else {
-            let called: Vec<&str> = writers.iter().map(|writer| writer.name.as_str()).collect();
+        let Some(call) = &self.witness else {
             let why = format!(
                 "no update came to the session that had subscribed, so none could come to another one: no call of {} \
                  changes a resource that is listed",
-                names(&called)
+                list_of_names(facts.writers)
             );
-            if failure.is_empty() {
-                return because(Outcome::Skipped, Reason::NotApplicable(why));
-            }
-            return because(Outcome::Inconclusive, Reason::NotEvaluated(why + &failure));
+            let is_answered = failure.is_empty();
+            return Err(if is_answered {
+                CheckEnd::not_applicable(why)
+            } else {
+                CheckEnd::inconclusive(why + &failure)
+            });
         };
         let elsewhere = if self.has_other { ", to no other session," } else { "" };
         let title = &call.exchange.title;
-        let note =
-            format!("an update came to the session that subscribed{elsewhere} and none after its end: `{title}`");
-        because(Outcome::Passed, Reason::Measured(note))
+        Ok(format!("an update came to the session that subscribed{elsewhere} and none after its end: `{title}`"))
     }
 
-    fn foreign_update(&self, settings: &StateSettings, update: &SeenUpdate, is_confirmed: bool) -> Finding {
+    fn foreign_update(&self, update: &SeenUpdate, facts: &UpdateFacts<'_>) -> Finding {
         // Since 2026-07-28 the specification forbids it; before, a server may tell everybody by design.
-        let is_certain = is_confirmed && (self.is_stateless || settings.promises(IsolationKind::Sessions));
+        let is_certain = facts.is_confirmed && (self.is_stateless || facts.is_promised);
         let message = format!("a session that subscribed to nothing was sent an update of `{}`", update.uri);
         let help = "send updates to the sessions that subscribed to the resource, not to all that are open";
         let help =
             if is_certain { help.to_owned() } else { format!("{help}; have this fail with `isolation: [sessions]`") };
         let reproduced =
-            if is_confirmed { "once more, in new sessions" } else { "not in new sessions, so it is a warning" };
+            if facts.is_confirmed { "once more, in new sessions" } else { "not in new sessions, so it is a warning" };
+        let found = self.update_finding("foreign-update", message, help, update);
+        let found = if is_certain {
+            Finding { level: RequirementLevel::Must, severity: Some(Severity::High), ..found }
+        } else {
+            found
+        };
+        found.with_evidence("reproduced", reproduced)
+    }
+
+    fn update_finding(
+        &self,
+        code: &'static str,
+        message: String,
+        help: impl Into<String>,
+        update: &SeenUpdate,
+    ) -> Finding {
         Finding {
-            level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
-            severity: Some(if is_certain { Severity::High } else { Severity::Low }),
-            exchange: self.has_call().then_some(0),
+            level: RequirementLevel::Should,
+            severity: Some(Severity::Low),
+            exchange: (self.witness.is_some() || self.unsubscribed.is_some()).then_some(0),
             frame: Some(update.frame),
-            help: Some(help),
-            ..Finding::new("foreign-update", message)
+            ..finding_with_help(code, message, help)
         }
         .with_evidence("received", update.text.clone())
-        .with_evidence("reproduced", reproduced)
     }
 
     /// Up to 2025-11-25 the specification says only that updates should follow a subscription.
     fn unasked_update(&self, update: &SeenUpdate) -> Finding {
         let message = format!("an update of `{}` came, although the server offers no subscriptions", update.uri);
         let help = "declare `resources: { subscribe: true }`, and send updates to the sessions that subscribed";
-        Finding {
-            level: RequirementLevel::Should,
-            severity: Some(Severity::Low),
-            exchange: self.has_call().then_some(0),
-            frame: Some(update.frame),
-            help: Some(help.to_owned()),
-            ..Finding::new("unasked-update", message)
-        }
-        .with_evidence("received", update.text.clone())
-    }
-
-    fn has_call(&self) -> bool {
-        self.witness.is_some() || self.unsubscribed.is_some()
+        self.update_finding("unasked-update", message, help, update)
     }
 
     fn late_update(&self, update: &SeenUpdate) -> Finding {
         let message = format!("an update of `{}` came after the session had ended its subscription", update.uri);
         let help = "forget a subscription when it ends, before the request to end it is answered";
-        Finding {
-            level: RequirementLevel::Should,
-            severity: Some(Severity::Low),
-            exchange: self.witness.is_some().then_some(0),
-            frame: Some(update.frame),
-            help: Some(help.to_owned()),
-            ..Finding::new("late-update", message)
+        self.update_finding("late-update", message, help, update)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update() -> Option<SeenUpdate> {
+        Some(SeenUpdate { uri: "users://u1".to_owned(), frame: 7, text: "{}".to_owned() })
+    }
+
+    fn call() -> Option<ShownText> {
+        Some(ShownText::of_test("add", "{}", true))
+    }
+
+    fn subscribed() -> SeenUpdates {
+        SeenUpdates { subscribed: 1, witness: call(), has_other: true, ..SeenUpdates::default() }
+    }
+
+    fn facts(is_promised: bool, is_confirmed: bool) -> UpdateFacts<'static> {
+        let (offers_updates, time) = (true, Duration::from_secs(60));
+        UpdateFacts { offers_updates, is_promised, is_confirmed, time, writers: &["add"] }
+    }
+
+    #[test]
+    fn an_update_in_another_session_fails_where_no_server_could_mean_it() {
+        for (is_stateless, is_promised, is_confirmed, outcome) in [
+            (true, false, true, Outcome::Failed),
+            (false, true, true, Outcome::Failed),
+            (false, false, true, Outcome::Warned),
+            (true, true, false, Outcome::Warned),
+        ] {
+            let seen = SeenUpdates { foreign: update(), is_stateless, ..subscribed() };
+            let result = seen.result(&facts(is_promised, is_confirmed));
+            assert_eq!(result.outcome, outcome, "{is_stateless} {is_promised} {is_confirmed}");
+            assert_eq!((result.exchanges.len(), result.findings[0].code.as_str()), (1, "foreign-update"));
         }
-        .with_evidence("received", update.text.clone())
+    }
+
+    #[test]
+    fn late_and_unasked_updates_are_warnings() {
+        for (seen, code) in [
+            (SeenUpdates { late: update(), ..subscribed() }, "late-update"),
+            (SeenUpdates { unasked: update(), unsubscribed: call(), ..SeenUpdates::default() }, "unasked-update"),
+        ] {
+            let result = seen.result(&facts(true, true));
+            assert_eq!((result.outcome, result.findings[0].code.as_str()), (Outcome::Warned, code));
+        }
+    }
+
+    #[test]
+    fn nothing_follows_before_an_update_has_come() {
+        let silent = || SeenUpdates { witness: None, ..subscribed() };
+        let late = || Some("no answer".to_owned());
+        for (seen, outcome, says) in [
+            (subscribed(), Outcome::Passed, "to no other session, and none after its end"),
+            (SeenUpdates { unsubscribed: call(), ..SeenUpdates::default() }, Outcome::Passed, "sent no update"),
+            (SeenUpdates { is_out_of_time: true, ..subscribed() }, Outcome::Inconclusive, "the time of 60 s ended"),
+            (SeenUpdates::default(), Outcome::Inconclusive, "lists no resource"),
+            (silent(), Outcome::Skipped, "no call of `add` changes a resource"),
+            (SeenUpdates { failure: late(), ..silent() }, Outcome::Inconclusive, "that is listed: no answer"),
+            (SeenUpdates { exit: Some(Finding::new("exit", "it ended")), ..subscribed() }, Outcome::Failed, "None"),
+        ] {
+            let result = seen.result(&facts(true, false));
+            let reason = format!("{:?}", result.reason);
+            assert!(result.outcome == outcome && reason.contains(says), "{says}: {:?} {reason}", result.outcome);
+        }
+        let facts = UpdateFacts { offers_updates: false, ..facts(true, false) };
+        assert_eq!(SeenUpdates::default().result(&facts).outcome, Outcome::Inconclusive);
     }
 }

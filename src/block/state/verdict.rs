@@ -1,81 +1,66 @@
-//! The verdict on what was seen.
+//! The verdict on the rounds of a check.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use super::caller::{Callers, CanaryCaller, LeftAlone};
-use super::check::{IsolationCheck, Seen, SentCanary};
 use super::finding::{Claim, findings, foreign_session, shared_session_id};
-use crate::event::{CallPurpose, CheckResult, Outcome, Reason, RefusedCall, RequirementLevel};
+use super::seen::{Seen, SentCanary};
+use crate::check::CheckEnd;
+use crate::check::evidence::{list_of_names, valid_call_refused};
+use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::source::duration_text;
 use crate::suite::Target;
 
-/// The result of a check; `again` is the second round, where the first one found something.
-pub(crate) fn verdict(
-    check: &IsolationCheck,
-    context: &CheckContext<'_>,
-    callers: &Callers,
-    seen: &Seen,
-    again: Option<&Seen>,
-) -> CheckResult {
-    let mut result = CheckResult {
-        protocol_revision: seen.protocol_revision.clone(),
-        frames: seen.frames.clone(),
-        ..CheckResult::new(Outcome::Passed)
-    };
-    let claim = Claim {
-        isolation: check.isolation,
-        is_promised: check.settings.promises(check.isolation),
-        is_http: seen.is_http,
-        has_credentials: has_credentials(context),
-    };
-    let mut found = findings(claim, &callers.called, seen, again, &mut result.exchanges);
-    // One that was not served a second time was served by chance.
-    let foreign = seen.foreign.as_ref().filter(|_| again.is_some_and(|again| again.foreign.is_some()));
-    found.extend(foreign.map(|served| foreign_session(served, &mut result.exchanges)));
-    let shared_id = seen.shared_id.as_ref().filter(|_| again.is_some_and(|again| again.shared_id.is_some()));
-    found.extend(shared_id.map(|id| shared_session_id(id)));
-    if !found.is_empty() {
-        let is_failure = found.iter().any(|found| found.level == RequirementLevel::Must);
-        result.outcome = if is_failure { Outcome::Failed } else { Outcome::Warned };
-        result.findings = found;
-        return result;
-    }
-    if let Some(exit) = &seen.exit {
-        return CheckResult { outcome: Outcome::Failed, findings: vec![exit.clone()], ..result };
-    }
-    let nothing = NothingSeen { check, callers, seen, config_source: ConfigSource::of(context.suite) };
-    let (outcome, reason) = nothing.not_judged().unwrap_or_else(|| (Outcome::Passed, nothing.note()));
-    CheckResult { outcome, reason: Some(reason), ..result }
+/// The knowledge with which rounds of a check are judged.
+pub(crate) struct IsolationJudge<'a> {
+    pub(crate) claim: Claim,
+    pub(crate) time: Duration,
+    pub(crate) config_source: ConfigSource,
+    pub(crate) callers: &'a Callers,
 }
 
-/// A round in which no canary was seen where it must not be.
-struct NothingSeen<'a> {
-    check: &'a IsolationCheck,
-    callers: &'a Callers,
-    seen: &'a Seen,
-    config_source: ConfigSource,
-}
+impl IsolationJudge<'_> {
+    /// The result of a check; `again` is the second round, where the first one found something.
+    pub(crate) fn judge(&self, seen: &Seen, again: Option<&Seen>) -> CheckResult {
+        let mut exchanges = Vec::new();
+        let mut found = findings(self.claim, &self.callers.called, seen, again, &mut exchanges);
+        // One that was not served a second time was served by chance.
+        let foreign = seen.foreign.as_ref().filter(|_| again.is_some_and(|again| again.foreign.is_some()));
+        found.extend(foreign.map(|served| foreign_session(served, &mut exchanges)));
+        let shared_id = seen.shared_id.as_ref().filter(|_| again.is_some_and(|again| again.shared_id.is_some()));
+        found.extend(shared_id.map(|id| shared_session_id(id)));
+        let result = match &seen.exit {
+            _ if !found.is_empty() => CheckEnd::Failed(found).into_result(),
+            Some(exit) => CheckEnd::failed(exit.clone()).into_result(),
+            None => match self.end_without_leak(seen) {
+                Some(end) => end.into_result(),
+                None => CheckResult::because(Outcome::Passed, self.note(seen)),
+            },
+        };
+        let protocol_revision = seen.protocol_revision.clone();
+        CheckResult { protocol_revision, frames: seen.frames.clone(), exchanges, ..result }
+    }
 
-impl NothingSeen<'_> {
-    /// Why nothing follows from it: it takes a canary that can be seen by looking, and looks that are served.
-    fn not_judged(&self) -> Option<(Outcome, Reason)> {
-        let Self { seen, check, .. } = self;
-        let inconclusive = |why: String| Some((Outcome::Inconclusive, Reason::NotEvaluated(why)));
-        let skipped = |why: &str| Some((Outcome::Skipped, Reason::NotApplicable(why.to_owned())));
+    /// The end of a check without a leak, if nothing follows from that: it takes a canary that can be seen by looking, and
+    /// looks that are served.
+    fn end_without_leak(&self, seen: &Seen) -> Option<CheckEnd> {
+        let inconclusive = |why: String| Some(CheckEnd::inconclusive(why));
+        let skipped = |why: &str| Some(CheckEnd::not_applicable(why));
         if seen.is_out_of_time {
-            let limit = duration_text(check.settings.time);
+            let limit = duration_text(self.time);
             return inconclusive(format!(
                 "the time of {limit} ended before all tools were called; raise `time` or select `tools`"
             ));
         }
-        if let (None, Some(left)) = (self.writers().next(), self.left_alone()) {
-            return Some((Outcome::Skipped, left.reason.skip_reason(&left.tool, self.config_source)));
+        if let (None, Some(left)) = (self.callers.writers().next(), self.left_alone()) {
+            return Some(CheckEnd::Skipped(left.reason.skip_reason(&left.tool, self.config_source)));
         }
         if seen.read_back.is_empty() && !seen.silent.is_empty() {
-            return inconclusive(format!("no answer came in time from {}", names(&seen.silent)));
+            return inconclusive(format!("no answer came in time from {}", list_of_names(&seen.silent)));
         }
         if let (true, Some(failure)) = (seen.read_back.is_empty(), &seen.failure) {
             return inconclusive(format!("a request got no answer, and no text could be read back: {failure}"));
@@ -83,8 +68,8 @@ impl NothingSeen<'_> {
         if seen.written.is_empty() {
             return skipped("no tool takes a text that can be looked for");
         }
-        if let Some(refused) = self.refused() {
-            return Some((Outcome::Inconclusive, Reason::ValidCallRefused(refused)));
+        if let Some(refused) = self.refused_call(seen) {
+            return Some(CheckEnd::Inconclusive(refused));
         }
         if let Some(place) = seen.unserved.first() {
             let why = seen.failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default();
@@ -100,44 +85,37 @@ impl NothingSeen<'_> {
     }
 
     /// The call that was refused, where no tool that may store a text served one.
-    fn refused(&self) -> Option<RefusedCall> {
-        let writers: BTreeSet<&str> = self.writers().map(|caller| caller.name.as_str()).collect();
+    fn refused_call(&self, seen: &Seen) -> Option<Reason> {
+        let writers: BTreeSet<&str> = self.callers.writers().map(|caller| caller.name.as_str()).collect();
         let is_meant =
             |written: &&SentCanary| writers.is_empty() || writers.contains(self.tool_of(written).name.as_str());
-        let mut meant = self.seen.written.iter().filter(is_meant);
+        let mut meant = seen.written.iter().filter(is_meant);
         let first = meant.next()?;
         if first.shown.is_served || meant.any(|written| written.shown.is_served) {
             return None;
         }
-        Some(RefusedCall {
-            call: first.shown.exchange.title.clone(),
-            answer: first.shown.exchange.received.clone(),
-            help: self.config_source.help_to_give_arguments(&self.tool_of(first).name),
-            purpose: CallPurpose::Check,
-        })
+        let tool = &self.tool_of(first).name;
+        let answer = first.shown.exchange.received.clone();
+        Some(valid_call_refused(tool, answer, self.config_source.help_to_give_arguments(tool)))
     }
 
-    /// Which texts could have been seen, and which tools say nothing.
-    fn note(&self) -> Reason {
-        let of_visible = |written: &&SentCanary| self.seen.read_back.contains(&written.canary);
+    /// The texts that could have been seen, and the tools that say nothing.
+    fn note(&self, seen: &Seen) -> Reason {
+        let of_visible = |written: &&SentCanary| seen.read_back.contains(&written.canary);
         let visible: BTreeSet<&str> =
-            self.seen.written.iter().filter(of_visible).map(|written| self.tool_of(written).name.as_str()).collect();
+            seen.written.iter().filter(of_visible).map(|written| self.tool_of(written).name.as_str()).collect();
         let hidden: Vec<&str> =
-            self.writers().map(|caller| caller.name.as_str()).filter(|name| !visible.contains(name)).collect();
+            self.callers.writers().map(|caller| caller.name.as_str()).filter(|name| !visible.contains(name)).collect();
         let visible: Vec<&str> = visible.into_iter().collect();
-        let mut note = format!("read back where they were written, and nowhere else: texts of {}", names(&visible));
+        let mut note =
+            format!("read back where they were written, and nowhere else: texts of {}", list_of_names(&visible));
         if !hidden.is_empty() {
-            let _ = write!(note, "; not read back: texts of {}", names(&hidden));
+            let _ = write!(note, "; not read back: texts of {}", list_of_names(&hidden));
         }
         if let Some(left) = self.left_alone() {
             let _ = write!(note, "; not called: {}", left.sentence(self.config_source));
         }
         Reason::Measured(note)
-    }
-
-    /// Tools that may store a text of their own.
-    fn writers(&self) -> impl Iterator<Item = &CanaryCaller> {
-        self.callers.called.iter().filter(|caller| !caller.only_reads && !caller.is_shared)
     }
 
     /// A tool that may store a text and was left alone.
@@ -150,19 +128,102 @@ impl NothingSeen<'_> {
     }
 }
 
-/// The first names of a list, in backticks.
-pub(crate) fn names<T: AsRef<str>>(names: &[T]) -> String {
-    const MOST: usize = 5;
-    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.as_ref())).collect();
-    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
-    shown.join(", ") + &more
-}
-
-/// Whether the client says who it is, so that its sessions may be those of one user.
-fn has_credentials(context: &CheckContext<'_>) -> bool {
+/// The client says who it is, so that its sessions may be those of one user.
+pub(crate) fn has_credentials(context: &CheckContext<'_>) -> bool {
     let server = context.suite.servers.get(context.server_name);
     server.is_none_or(|server| match &server.target {
         Target::Url(http) => !http.credentials.is_empty() || http.default_user().is_some(),
         Target::Command(_) | Target::Builtin(_) => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::IsolationKind;
+    use super::super::seen::{ForeignRequest, Leak};
+    use super::*;
+    use crate::check::visit::ShownText;
+    use crate::event::Finding;
+
+    const CANARY: &str = "kw1q001";
+
+    fn sent(tool: usize, is_served: bool) -> SentCanary {
+        SentCanary { tool, canary: CANARY.to_owned(), shown: ShownText::of_test("add", "{}", is_served) }
+    }
+
+    fn seen(written: Vec<SentCanary>, read_back: &[&str]) -> Seen {
+        Seen { written, read_back: read_back.iter().map(|canary| (*canary).to_owned()).collect(), ..Seen::default() }
+    }
+
+    fn leaked() -> Seen {
+        let (shown, place) = (ShownText::of_test("get", CANARY, true), "in another session".to_owned());
+        let leak = Leak { written: 0, canary: CANARY.to_owned(), shown, place };
+        Seen { leaks: vec![leak], ..seen(vec![sent(0, true)], &[CANARY]) }
+    }
+
+    fn judge(is_promised: bool, seen: &Seen, again: Option<&Seen>) -> CheckResult {
+        let called = vec![CanaryCaller::of_test("add", false), CanaryCaller::of_test("get", true)];
+        let callers = Callers { called, left_alone: Vec::new() };
+        let isolation = IsolationKind::Sessions;
+        let claim = Claim { isolation, is_promised, is_http: false, has_credentials: false };
+        let (time, config_source) = (Duration::from_secs(60), ConfigSource::Suite);
+        IsolationJudge { claim, time, config_source, callers: &callers }.judge(seen, again)
+    }
+
+    #[test]
+    fn a_leak_fails_if_it_is_promised_and_shows_twice() {
+        let clear = seen(vec![sent(0, true)], &[CANARY]);
+        for (is_promised, again, outcome) in [
+            (true, Some(leaked()), Outcome::Failed),
+            (false, Some(leaked()), Outcome::Warned),
+            (true, Some(clear), Outcome::Warned),
+            (true, None, Outcome::Warned),
+        ] {
+            let result = judge(is_promised, &leaked(), again.as_ref());
+            assert_eq!(result.outcome, outcome, "{is_promised}");
+            assert!(result.findings[0].message.contains(CANARY) && !result.exchanges.is_empty());
+        }
+    }
+
+    #[test]
+    fn ids_and_sessions_of_others_count_only_twice() {
+        let clear = || seen(vec![sent(0, true)], &[CANARY]);
+        let shared = || Seen { shared_id: Some("7".to_owned()), ..clear() };
+        let foreign = || {
+            let (sender, owner) = ("ann".to_owned(), "bob".to_owned());
+            let exchange = ShownText::of_test("ping", "{}", true).exchange;
+            Seen { foreign: Some(ForeignRequest { exchange, sender, owner }), ..clear() }
+        };
+        for (first, again, code) in [
+            (shared(), shared(), Some("session-id")),
+            (foreign(), foreign(), Some("foreign-session")),
+            (shared(), clear(), None),
+            (foreign(), shared(), None),
+        ] {
+            let result = judge(true, &first, Some(&again));
+            assert_eq!(result.findings.first().map(|found| found.code.as_str()), code);
+        }
+    }
+
+    #[test]
+    fn without_a_leak_a_canary_must_have_been_visible() {
+        let visible = || seen(vec![sent(0, true)], &[CANARY]);
+        let hidden = || seen(vec![sent(0, true)], &[]);
+        let word = |word: &str| Some(word.to_owned());
+        for (seen, outcome, says) in [
+            (visible(), Outcome::Passed, "read back where they were written, and nowhere else: texts of `add`"),
+            (Seen { is_out_of_time: true, ..visible() }, Outcome::Inconclusive, "the time of 60 s ended"),
+            (Seen { silent: vec!["add".to_owned()], ..hidden() }, Outcome::Inconclusive, "no answer came in time"),
+            (Seen { failure: word("bad JSON"), ..hidden() }, Outcome::Inconclusive, "could be read back: bad JSON"),
+            (seen(Vec::new(), &[]), Outcome::Skipped, "no tool takes a text"),
+            (seen(vec![sent(0, false)], &[]), Outcome::Inconclusive, "ValidCallRefused"),
+            (Seen { unserved: vec!["there".to_owned()], ..visible() }, Outcome::Inconclusive, "was served there"),
+            (hidden(), Outcome::Skipped, "the server keeps none"),
+            (Seen { exit: Some(Finding::new("exit", "it ended")), ..visible() }, Outcome::Failed, "it ended"),
+        ] {
+            let result = judge(true, &seen, None);
+            assert_eq!(result.outcome, outcome, "{says}");
+            assert!(format!("{:?} {:?}", result.reason, result.findings).contains(says), "{says}: {result:?}");
+        }
+    }
 }

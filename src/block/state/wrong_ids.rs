@@ -1,21 +1,22 @@
 //! Ids of sessions that are not open: one that has ended must be answered with 404, and one that no server gave should not
 //! be served.
 //!
-//! Only a session that was served under its own id, and ended by `DELETE`, is judged; a server may refuse `DELETE`. What
-//! ends by itself, and a request without an id, a server may treat as it likes.
+//! Only a session that was served under its own id, and ended by `DELETE`, is judged; a server may refuse `DELETE`. A
+//! server may treat sessions that end by themselves, and requests without an id, as it likes.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use crate::check::evidence::finding_with_help;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Finding, RequirementLevel, Severity};
 use crate::session::{RawExchange, Session};
 use crate::transport::http::ReadUntil;
 use crate::wire::Revision;
 
-/// How long a server may take to end a session after it has said so.
+/// The time that a server may take to end a session after it has said so.
 const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Shorter ids may be met by chance.
@@ -43,7 +44,7 @@ pub(crate) struct WrongIdAnswers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IdAnswer {
     status: u16,
-    /// Whether the request was served.
+    /// The request was served.
     is_served: bool,
     frame: u32,
 }
@@ -143,8 +144,7 @@ impl IdAnswer {
             level: RequirementLevel::Must,
             severity: Some(if self.is_served { Severity::High } else { Severity::Medium }),
             frame: Some(self.frame),
-            help: Some(help.to_owned()),
-            ..Finding::new("stale-session", message)
+            ..finding_with_help("stale-session", message, help)
         }
         .with_evidence("control", "before its end the same request was served, and `DELETE` was answered with success")
         .with_evidence("specification", format!("{}, basic/transports, session management", revision.as_str()))
@@ -156,8 +156,11 @@ impl IdAnswer {
             level: RequirementLevel::Should,
             severity: Some(Severity::Low),
             frame: Some(self.frame),
-            help: Some(help.to_owned()),
-            ..Finding::new("stale-session", "a request under a session id that the server never gave is served")
+            ..finding_with_help(
+                "stale-session",
+                "a request under a session id that the server never gave is served",
+                help,
+            )
         }
         .with_evidence("control", "the same request without a session id is refused")
     }

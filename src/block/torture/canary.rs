@@ -1,6 +1,6 @@
 //! Arguments of a tool that have a canary in place of their texts.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::check::canary::Canaries;
 use crate::generate::{Generator, Rng};
@@ -103,40 +103,6 @@ fn marked(text: &str, canary: &str) -> String {
     }
 }
 
-/// Members of an answer by name, the outermost first: structured content, or a text that is JSON.
-pub(crate) fn members_of(answer: &Value) -> Map<String, Value> {
-    let mut members = Map::new();
-    for whole in wholes_of(answer) {
-        let mut level = vec![&whole];
-        while !level.is_empty() {
-            for (name, member) in level.iter().filter_map(|value| value.as_object()).flatten() {
-                if !members.contains_key(name) && (member.is_string() || member.is_number()) {
-                    members.insert(name.clone(), member.clone());
-                }
-            }
-            level = level.into_iter().flat_map(inside).collect();
-        }
-    }
-    members
-}
-
-/// The JSON values of an answer: structured content, and each text that is JSON.
-pub(crate) fn wholes_of(answer: &Value) -> Vec<Value> {
-    let result = &answer["result"];
-    let texts = result["content"].as_array().into_iter().flatten().filter_map(|content| content["text"].as_str());
-    let parsed = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
-    std::iter::once(result["structuredContent"].clone()).chain(parsed).collect()
-}
-
-/// The values directly inside of one.
-pub(crate) fn inside(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Array(items) => items.iter().collect(),
-        Value::Object(members) => members.values().collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -152,15 +118,5 @@ mod tests {
         let mut found = Vec::new();
         collect_texts(&base, String::new(), &mut found);
         assert_eq!(found, at);
-    }
-
-    #[test]
-    fn members_of_answers_are_found_in_structured_content_and_in_text() {
-        let check = |result: Value, expected: Value| {
-            assert_eq!(Value::from(members_of(&json!({"result": result}))), expected);
-        };
-        check(json!({"structuredContent": {"user": {"id": "u1"}, "id": 7}}), json!({"id": 7}));
-        check(json!({"content": [{"type": "text", "text": "{\"user\": {\"id\": \"u1\"}}"}]}), json!({"id": "u1"}));
-        check(json!({"content": [{"type": "text", "text": "created"}]}), json!({}));
     }
 }

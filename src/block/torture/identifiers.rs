@@ -2,23 +2,16 @@
 
 use serde_json::Value;
 
-use super::canary::{inside, wholes_of};
+use crate::check::answer_data::{AnswerData, outermost_first};
 use crate::source::words;
 
 /// The identifier: `id` of the outermost object that has one and shows the text of the call, or is all there is; or a
 /// member such as `user_id`, where the tool's name has that noun. Any other number may well be the same in two answers:
 /// how many records there are, when they were written, in which batch.
 pub(crate) fn identifier_of(answer: &Value, tool: &str, canary: &str) -> Option<String> {
-    let wholes = wholes_of(answer);
-    wholes.iter().find_map(|whole| {
-        let mut level = vec![whole];
-        while !level.is_empty() {
-            if let Some(found) = level.iter().find_map(|value| own_identifier(value, tool, canary, *value == whole)) {
-                return Some(found);
-            }
-            level = level.into_iter().flat_map(inside).collect();
-        }
-        None
+    AnswerData::of(answer).values().find_map(|whole| {
+        let mut values = outermost_first(whole).into_iter();
+        values.find_map(|value| own_identifier(value, tool, canary, value == whole))
     })
 }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::canary::{ArgumentTemplate, members_of};
+use super::canary::ArgumentTemplate;
 use super::clients::{Clients, NumberedAnswer, ToolRequest};
 use super::{Torture, WritePair};
 use crate::check::CheckEnd;
+use crate::check::answer_data::AnswerData;
 use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
 use crate::event::Exchange;
@@ -111,7 +112,8 @@ impl Read {
             Self::ByText { name, template } => call(name, &template.with(canary)),
             Self::Resource(uri) => json!({"uri": uri}),
             Self::ByAnswer { name, schema, arguments, members } => {
-                let answer = write.map(|write| members_of(&write.reply.whole().message)).unwrap_or_default();
+                let answer =
+                    write.map(|write| AnswerData::of(&write.reply.whole().message).members()).unwrap_or_default();
                 let mut with = arguments.clone();
                 let own: Vec<&String> = members.iter().filter(|member| answer.contains_key(*member)).collect();
                 for member in &own {
