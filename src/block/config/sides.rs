@@ -178,6 +178,7 @@ fn end_of_unanswered(found: Finding) -> CheckEnd {
     match (found.step_problem.as_deref(), found.class) {
         (Some(StepProblem::ReadOnly), _) => CheckEnd::Skipped(Reason::ReadOnly(found.message)),
         (Some(StepProblem::Unfilled), _) => CheckEnd::unavailable(found),
+        (Some(StepProblem::BrokenAnswer { .. }), _) => CheckEnd::failed(found),
         (Some(_), _) | (None, Some(FailureClass::Timeout)) => CheckEnd::inconclusive(found.message),
         (None, _) => CheckEnd::failed(found),
     }
