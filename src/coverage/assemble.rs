@@ -14,10 +14,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) planned: &'a Planned,
     /// Claims of probes and variants, which count like planned ones.
     pub(crate) claims: &'a Claims,
-    /// Whether a variant counts where it can occur.
+    /// A variant counts where it can occur.
     pub(crate) counts: &'a dyn Fn(&str) -> bool,
     pub(crate) evidence: &'a dyn Fn(&str) -> Vec<Evidence>,
-    /// Whether this level can say anything about a variant that can occur.
+    /// This level can say anything about a variant that can occur.
     pub(crate) is_decidable: &'a dyn Fn(&Variant) -> bool,
 }
 

@@ -1,4 +1,4 @@
-//! How much of the registry a plan, a run or a proof covers; arithmetic only.
+//! The share of the registry that a plan, a run or a proof covers; arithmetic only.
 //!
 //! [`declared`] scores what is [`Planned`], [`exercised`] what was [`JudgedVariants`], [`proven`] what was [`Proved`], and
 //! [`meets`] compares a score with a threshold. [`Claims`] are facts of no kind: [`with_claims`] shows what they would
@@ -28,7 +28,7 @@ pub struct Planned {
     pub probes: BTreeSet<String>,
     /// The variants that planned cases can judge.
     pub variants: BTreeSet<String>,
-    /// Whether a model works with the tools.
+    /// A model works with the tools.
     pub agents: bool,
     /// The transports and revisions in use; none where nothing is known, an empty text or `auto` where half is not.
     pub settings: BTreeSet<(String, String)>,

@@ -12,7 +12,7 @@ pub struct Proved {
     pub by_variant: BTreeMap<String, Standing>,
 }
 
-/// How a variant stands after its mutants were tried.
+/// The verdict on a variant after its mutants were tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// The fault is noticed at every tool, prompt, resource and session that it applies to; the cases that noticed it.

@@ -1,4 +1,4 @@
-//! Whether a score reaches its thresholds.
+//! The thresholds of a score.
 
 use crate::event::{Figure, Gate};
 use crate::taxonomy::score::{Figures, Score};
@@ -6,13 +6,13 @@ use crate::taxonomy::score::{Figures, Score};
 /// Sums of thirds and sevenths miss whole numbers by less than this.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether the plain figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
+/// The plain figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets(score: &Score, threshold: f64) -> bool {
     let gated = score.figures_for_threshold();
     reaches(gated, gated.percent, threshold)
 }
 
-/// Whether the weighted figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
+/// The weighted figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
     let gated = score.figures_for_threshold();
     reaches(gated, gated.weighted, threshold)

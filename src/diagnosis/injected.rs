@@ -5,7 +5,7 @@ use crate::fault::{PassedCall, Strike};
 use crate::source::duration_text;
 use crate::suite::{Recovery, RecoveryLimit};
 
-/// How many changes a finding lists.
+/// The most changes that a finding lists.
 const MOST_LISTED: usize = 8;
 
 /// A fault that changed nothing, so that its case proves nothing.

@@ -23,7 +23,7 @@ pub const LAST_CASE: &str = "last case";
 /// The evidence of an exit that names the cases whose requests were pending.
 pub const CASES: &str = "cases";
 
-/// How much of a line is quoted, in characters.
+/// The most characters of a line that are quoted.
 const QUOTED: usize = 300;
 
 impl From<&CallFailure> for Finding {

@@ -17,10 +17,10 @@ pub struct CaseInfo {
     pub line: usize,
     /// The column, counted from one.
     pub column: usize,
-    /// Whether the suite was made from a command line, so that file and line are places on no disk.
+    /// The suite was made from a command line, so that file and line are places on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
-    /// Where it stands among the cases of its suite, for those of one line: rows and servers, and then what a block or
+    /// Its place among the cases of its suite, for those of one line: rows and servers, and then what a block or
     /// loop became.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub position: Vec<usize>,
@@ -48,7 +48,7 @@ pub struct CaseInfo {
     pub rule: Option<Box<RuleInfo>>,
 }
 
-/// How a case ended.
+/// The verdict on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -85,7 +85,7 @@ impl Outcome {
 pub struct CaseResult {
     /// The identity of the case.
     pub case: CaseInfo,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why it was skipped, inconclusive or errored, or a note on a case that passed.
     #[serde(default, with = "super::reason")]
@@ -131,24 +131,24 @@ impl CaseResult {
         }
     }
 
-    /// Whether nothing can be said of it here: it was not reached, or the server does not speak its revision.
+    /// Nothing can be said of it here: it was not reached, or the server does not speak its revision.
     pub fn does_not_apply(&self) -> bool {
         let is_elsewhere = matches!(self.reason, Some(Reason::RevisionNotSupported { .. } | Reason::NotRun(_)));
         self.outcome == Outcome::Skipped && is_elsewhere
     }
 
-    /// How many of its repetitions passed, and how many there were; `None` where it was not repeated.
+    /// The number of its repetitions that passed, and of all; `None` if it was not repeated.
     pub fn passed_of(&self) -> Option<(usize, usize)> {
         let passed = self.repetitions.iter().filter(|run| matches!(run.outcome, Outcome::Passed | Outcome::Warned));
         (!self.repetitions.is_empty()).then(|| (passed.count(), self.repetitions.len()))
     }
 
-    /// Whether it passed only after an earlier attempt had not.
+    /// It passed only after an earlier attempt had not.
     pub fn is_flaky(&self) -> bool {
         self.outcome == Outcome::Passed && !self.earlier.is_empty()
     }
 
-    /// Whether it failed in no way that a baseline does not excuse.
+    /// It failed in no way that a baseline does not excuse.
     pub fn is_known(&self) -> bool {
         let mut broken = self.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();
         self.outcome == Outcome::Failed
@@ -165,7 +165,7 @@ impl CaseResult {
 /// An attempt that was followed by another, or one of several repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// In microseconds.
     pub duration_us: u64,

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::{Exchange, Finding, Outcome, Reason};
 
-/// How one attempt at a case ended, whether steps, a probe or a scan decided it.
+/// The result of one attempt at a case, decided by steps, a probe or a scan.
 #[derive(Debug, Clone)]
 pub struct CheckResult {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why it was skipped, inconclusive or errored, or a note on a case that passed.
     pub reason: Option<Reason>,

@@ -62,7 +62,7 @@ impl Code {
         &self.0
     }
 
-    /// What follows from it; codes of matchers and lints, which have no row, are failures of properties.
+    /// Its row; codes of matchers and lints, which have none, are failures of properties.
     pub fn info(&self) -> CodeInfo {
         static ROWS: LazyLock<BTreeMap<&str, CodeInfo>> = LazyLock::new(|| rows().collect());
         const OTHER: CodeInfo =

@@ -70,7 +70,7 @@ pub struct Gate {
     pub figure: Figure,
     /// The least that was asked for, in percent.
     pub threshold: f64,
-    /// Whether the run reached it.
+    /// The run reached it.
     pub met: bool,
 }
 

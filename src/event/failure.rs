@@ -12,7 +12,7 @@ use crate::source::Quote;
 /// The name of the evidence that says how a server ended.
 pub const EXIT: &str = "exit";
 
-/// How binding the broken rule is.
+/// The requirement level of the broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequirementLevel {
@@ -90,7 +90,7 @@ impl FailureClass {
         }
     }
 
-    /// Whether the server is gone, or its connection.
+    /// The server is gone, or its connection.
     pub fn is_the_end(self) -> bool {
         matches!(self, Self::ProcessExited | Self::ConnectionRefused | Self::ConnectionLost)
     }
@@ -107,7 +107,7 @@ impl fmt::Display for FailureClass {
 pub struct Finding {
     /// A stable name: the matcher's, the scan's or the failure class's, kebab-case.
     pub code: Code,
-    /// How binding the broken rule is.
+    /// The requirement level of the broken rule.
     pub level: RequirementLevel,
     /// The failure class; `None` for a failed expectation.
     pub class: Option<FailureClass>,
@@ -134,10 +134,10 @@ pub struct Finding {
     /// The reason in the baseline that excuses it; `None` for a new finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_reason: Option<String>,
-    /// How bad it is, where that is known better than from its kind.
+    /// The severity, if it is known better than from the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// How to see it again.
+    /// The requests that show it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduction: Option<Box<Reproduction>>,
     /// The expectation that did not hold, templates filled in; known while the run lasts, and in no recording of it.
@@ -216,7 +216,7 @@ impl Finding {
         Self { step_problem: Some(Box::new(problem)), ..self }
     }
 
-    /// How the server ended, if the finding says so.
+    /// The exit of the server, if the finding says so.
     pub fn exit(&self) -> Option<&str> {
         self.evidence.iter().find(|(name, _)| name == EXIT).map(|(_, text)| text.as_str())
     }

@@ -35,7 +35,7 @@ impl Finding {
         self.class.map_or_else(|| self.code.info().kind, FailureClass::kind)
     }
 
-    /// How bad it is: what it says itself, or else what its kind says.
+    /// The severity: its own, or else that of its kind.
     pub fn how_bad(&self) -> Severity {
         self.severity.unwrap_or_else(|| match self.level {
             RequirementLevel::Must => self.kind().severity(),
@@ -102,7 +102,7 @@ impl CaseResult {
         }
     }
 
-    /// How bad the worst of its findings is; `None` where nothing is wrong that is not known.
+    /// The severity of the worst of its findings; `None` if nothing is wrong that is not known.
     pub fn how_bad(&self) -> Option<Severity> {
         self.findings.iter().filter(|finding| finding.baseline_reason.is_none()).map(Finding::how_bad).max()
     }

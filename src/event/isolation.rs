@@ -1,4 +1,4 @@
-//! Whether cases depend on one another: the verdicts of three ways to run them.
+//! The verdicts of three ways to run cases, which show those that depend on one another.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::Outcome;
 pub struct IsolationReport {
     /// The seed of the shuffled order.
     pub seed: u32,
-    /// How many cases had one verdict in all three ways.
+    /// The number of cases with one verdict in all three ways.
     pub agreeing: usize,
     /// The cases whose verdict differs.
     pub differing: Vec<Verdicts>,

@@ -76,7 +76,7 @@ pub struct RunStarted {
     pub started_unix_ms: u64,
     /// The suites, as file and name.
     pub suites: Vec<SuiteInfo>,
-    /// How many cases are planned; blocks that depend on the server's tools may add more.
+    /// The number of planned cases; blocks that depend on the server's tools may add more.
     pub planned: usize,
     /// The seed of the order where it was shuffled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub struct SuiteInfo {
     pub file: String,
     /// The suite's name.
     pub name: String,
-    /// Whether the suite was made from a command line, so that its file is on no disk.
+    /// The suite was made from a command line, so that its file is on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
     /// The command that made the suite; nothing for a suite that is a file.
@@ -105,7 +105,7 @@ pub struct ServerReady {
     pub file: String,
     /// The server's name in the suite.
     pub server: String,
-    /// How messages travel.
+    /// The transport of messages.
     pub transport: TransportKind,
     /// The negotiated revision.
     pub revision: String,
@@ -128,7 +128,7 @@ pub struct ToolsChosen {
     pub writing: Vec<String>,
     /// Tools that are not called, since they may change or destroy data.
     pub left_alone: Vec<String>,
-    /// How to allow calling those.
+    /// The way to allow calling those.
     pub help: String,
 }
 
@@ -156,7 +156,7 @@ pub struct SessionJudged {
     pub suite: String,
     /// The line of the server in the suite.
     pub line: usize,
-    /// Whether the suite was made from a command line, so that file and line are places on no disk.
+    /// The suite was made from a command line, so that file and line are places on no disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_command_line: bool,
     /// The server's name in the suite.
@@ -197,12 +197,12 @@ impl SessionJudged {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// From the first to the last event, in microseconds.
     pub duration_us: u64,
-    /// Whether the user or the system stopped it.
+    /// The user or the system stopped it.
     pub interrupted: bool,
     /// The number of cases that were planned and not reached.
     pub not_run: usize,
@@ -211,7 +211,7 @@ pub struct RunFinished {
     /// Recorded answers that no test uses any more.
     #[serde(default)]
     pub stale_snapshots: Vec<String>,
-    /// Whether cases depend on one another, where that was looked at.
+    /// The verdicts of three ways to run the cases, if `--verify-isolation` asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
     /// The sections that blocks add to the summary.
@@ -228,7 +228,7 @@ pub struct RunFinished {
 /// The number and duration of server starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerStarts {
-    /// How many processes were started.
+    /// The number of processes that were started.
     pub processes: usize,
     /// From each start until the server was ready, or had failed, added up, in microseconds; starts may overlap.
     pub waited_us: u64,

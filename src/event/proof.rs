@@ -28,7 +28,7 @@ pub struct Proof {
     /// The thresholds that were asked for, if there is one suite on one server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
-    /// How long proving took, in microseconds.
+    /// The time that proving took, in microseconds.
     pub duration_us: u64,
 }
 
@@ -59,18 +59,18 @@ pub struct FaultAtSubject {
     pub leaf: String,
     /// Killed if the fault is proven there.
     pub verdict: Verdict,
-    /// How many places were changed and the change noticed.
+    /// The number of places whose change was noticed.
     pub killed: usize,
-    /// How many places were changed.
+    /// The number of places that were changed.
     pub planted: usize,
 }
 
 /// The run without any mutant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Control {
-    /// How many cases were recorded with a verdict.
+    /// The number of cases that were recorded with a verdict.
     pub cases: usize,
-    /// How many of them passed, in the recording and again from the recording: only these can kill.
+    /// The number of them that passed, in the recording and again from the recording: only these can kill.
     pub green: usize,
     /// The cases that take no part, with the reason.
     pub left_out: Vec<LeftOut>,
@@ -83,7 +83,7 @@ pub struct LeftOut {
     pub id: String,
     /// Why, as a sentence without a final period.
     pub reason: String,
-    /// Whether a flag of the user is the reason, so that the user knows which ones they are.
+    /// A flag of the user is the reason, so that the user knows which ones they are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_purpose: bool,
 }
@@ -130,7 +130,7 @@ pub struct MutantResult {
     pub leaf: String,
     /// The worst verdict on its mutants: survived, undecided, not called, unreached, killed, or the rest.
     pub verdict: Verdict,
-    /// Whether it was tried in front of the real server rather than in the recording.
+    /// It was tried in front of the real server rather than in the recording.
     #[serde(default, skip_serializing_if = "is_false")]
     pub live: bool,
     /// Why it has no better verdict, as a sentence without a final period.
@@ -250,7 +250,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Proof {
-    /// Whether any case passed without a mutant, from the recording or in front of the real servers.
+    /// Any case passed without a mutant, from the recording or in front of the real servers.
     pub fn has_green_case(&self) -> bool {
         self.control.green > 0 || self.live.as_ref().is_some_and(|live| live.green > 0)
     }
@@ -286,14 +286,14 @@ impl MutantSubject {
 }
 
 impl Verdict {
-    /// Whether it says something about the suite, rather than about the server or the means of a proof.
+    /// It says something about the suite, rather than about the server or the means of a proof.
     pub fn counts(self) -> bool {
         matches!(self, Self::Killed | Self::Survived | Self::Undecided | Self::NotCalled | Self::Unreached)
     }
 }
 
 impl Missing {
-    /// Whether the YAML is an entry of `tests:`, rather than a block of the suite.
+    /// The YAML is an entry of `tests:`, rather than a block of the suite.
     pub fn is_test(&self) -> bool {
         let mut lines =
             self.yaml.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -92,9 +92,9 @@ pub enum Reason {
     CrashNotReproduced,
     /// Some of its repetitions did not pass.
     RepetitionsFailed {
-        /// How many passed.
+        /// The number that passed.
         passed: usize,
-        /// How many there were.
+        /// The number of all.
         of: usize,
         /// Why the worst of them did not.
         because: Option<Box<Self>>,
@@ -126,7 +126,7 @@ pub struct RefusedCall {
     pub call: String,
     /// The beginning of the answer.
     pub answer: String,
-    /// How to give arguments that the server serves.
+    /// The way to give arguments that the server serves.
     pub help: String,
     /// The purpose of the call.
     pub purpose: CallPurpose,
@@ -236,7 +236,7 @@ impl fmt::Display for Reason {
             Self::SuiteTeardownFailed => to.write_str("the suite's teardown failed"),
             Self::NoSessionId => to.write_str("the server gave no session id"),
             Self::ModelDiverged => {
-                to.write_str("the recorded model was told something else, so nobody knows what it would say")
+                to.write_str("the model's input differs from the recording, so the recorded answers do not apply")
             }
             Self::CancellationUnseen => to.write_str(
                 "over HTTP, 2026-07-28 cancels a request by closing its response, so nothing that the server sends \

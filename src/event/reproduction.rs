@@ -42,7 +42,7 @@ impl FindingKind {
         }
     }
 
-    /// How bad it is where nobody says otherwise.
+    /// The severity of a finding that has none of its own.
     pub fn severity(self) -> Severity {
         match self {
             Self::StateLeak => Severity::Critical,
@@ -52,7 +52,7 @@ impl FindingKind {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -97,7 +97,7 @@ pub struct Reproduction {
     /// takes two sessions of one server: the requests that were sent, one after another. The last request of the last
     /// session shows it.
     pub sessions: Vec<Vec<ReproductionCall>>,
-    /// How to tell whether it shows.
+    /// The check that tells if it shows.
     pub check: ReproductionCheck,
     /// Why it says nothing about the server where it does not show; `None` where the finding is gone then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +145,7 @@ impl Reproduction {
         }
     }
 
-    /// How many requests there are.
+    /// The number of requests.
     pub fn calls(&self) -> usize {
         if let ReproductionCheck::Block(block) = &self.check {
             return block.calls;
@@ -163,7 +163,7 @@ pub struct ReproductionCall {
     pub params: Value,
 }
 
-/// How to tell whether a finding shows.
+/// The check that tells if a finding shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReproductionCheck {
@@ -190,6 +190,6 @@ pub struct BlockReproduction {
     pub code: Code,
     /// The members of a suite beside its server: the block, and what it needs.
     pub suite: Value,
-    /// How many calls it makes at a time.
+    /// The number of calls that it makes at a time.
     pub calls: usize,
 }

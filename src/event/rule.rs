@@ -10,7 +10,7 @@ use super::RequirementLevel;
 pub struct RuleInfo {
     /// The id, such as `B2`.
     pub id: String,
-    /// How binding it is.
+    /// Its requirement level.
     pub level: RequirementLevel,
     /// The page and the section of the specification.
     pub section: String,

@@ -54,11 +54,11 @@ pub struct SectionTable {
 pub struct Cell {
     /// The text.
     pub text: String,
-    /// Whether it is good or bad news.
+    /// Good or bad news.
     pub tone: Tone,
 }
 
-/// Whether something is good or bad news; colour is never the only sign of it.
+/// Good or bad news; colour is never the only sign of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {

@@ -18,7 +18,7 @@ pub(crate) struct Cause {
     expectation: Option<(String, usize, usize)>,
     /// The message, or the reason where there is no finding, without what differs from place to place.
     says: String,
-    /// Whether it is the same wherever it is met, so that one place shows all there is to see.
+    /// It is the same wherever it is met, so that one place shows all there is to see.
     pub(crate) is_general: bool,
 }
 
@@ -83,7 +83,7 @@ fn without_data(reason: &Reason) -> String {
     }
 }
 
-/// Whether a finding says the same of every message, tool or argument: those of scans, of refusals that cases are
+/// A finding says the same of every message, tool or argument: those of scans, of refusals that cases are
 /// generated for, and of built-in rules. What somebody wrote in a suite is about what it says.
 fn is_general(result: &CaseResult, finding: &Finding) -> bool {
     let is_of_scan = finding.frame.is_some() && finding.exchange.is_none();

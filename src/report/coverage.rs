@@ -288,7 +288,7 @@ fn shown(cell: &str) -> usize {
     anstream::adapter::strip_str(cell).to_string().chars().count()
 }
 
-/// How wide the column of family names is.
+/// The width of the column of family names.
 fn name_width(score: &Score) -> usize {
     score.families.iter().map(|family| family.id.len()).max().unwrap_or(0).max(8)
 }

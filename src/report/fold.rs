@@ -25,7 +25,7 @@ pub struct Report {
     totals: Totals,
 }
 
-/// How many cases ended in which way; every case is counted once.
+/// The number of cases by outcome; every case is counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Totals {
     /// Passed at the first attempt.
@@ -90,7 +90,7 @@ impl SuiteReport<'_> {
         report.duration().map_or(sum, |run| run.min(sum))
     }
 
-    /// Whether its cases talk to more than one server or revision, so that names must say to which.
+    /// Its cases talk to more than one server or revision, so that names must say to which.
     pub(crate) fn has_several_servers(&self) -> bool {
         let target = |info: &CaseInfo| (info.server.clone(), info.revision.clone());
         self.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case))
@@ -124,7 +124,7 @@ impl Report {
         &self.events
     }
 
-    /// How many cases ended in which way.
+    /// The number of cases by outcome.
     pub fn totals(&self) -> Totals {
         self.totals
     }
@@ -134,7 +134,7 @@ impl Report {
         self.events.iter().find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None })
     }
 
-    /// How the run ended; `None` while it lasts, and where its recording breaks off.
+    /// The end of the run; `None` while it lasts, and if its recording breaks off.
     pub fn finished(&self) -> Option<&RunFinished> {
         self.events
             .iter()
@@ -152,12 +152,12 @@ impl Report {
         self.suites().into_iter().flat_map(|suite| suite.cases).collect()
     }
 
-    /// Where cases end differently on different servers or in different revisions, by the file of the suite.
+    /// The differences between servers and revisions, by the file of the suite.
     pub fn parities(&self) -> Vec<(&str, Parity)> {
         self.suites().iter().filter_map(|suite| Some((suite.file, parity::of(suite)?))).collect()
     }
 
-    /// How often cases passed that ran more than once.
+    /// The share of passes of cases that ran more than once.
     pub fn repetition(&self) -> Option<Repetition> {
         repetition::of(&self.cases())
     }

@@ -19,9 +19,9 @@ pub(crate) const FORMAT: Format = Format {
     render: |report, _| render(report),
 };
 
-/// How many annotations of one level GitHub shows for a step.
+/// The most annotations of one level that GitHub shows for a step.
 const SHOWN: usize = 10;
-/// How many of them are left for survivors: the figures, what was left out and what is known have one each.
+/// The number of them for survivors: the figures, what was left out and what is known have one each.
 const SURVIVORS: usize = SHOWN - 3;
 /// The longest text of an annotation, in bytes.
 const TEXT: usize = 2048;

@@ -35,11 +35,11 @@ struct ReportDocument<'a> {
     started_unix_ms: u64,
     /// From the first to the last event, in microseconds; nothing where the run's end is not recorded.
     duration_us: Option<u64>,
-    /// Whether the user or the system stopped it.
+    /// The user or the system stopped it.
     interrupted: bool,
     /// The number of cases that were planned and not reached.
     not_run: usize,
-    /// How many cases ended in which way.
+    /// The number of cases by outcome.
     totals: Totals,
     /// The servers that answered.
     servers: Vec<&'a ServerReady>,
@@ -52,10 +52,10 @@ struct ReportDocument<'a> {
     /// The seed of the order where it was shuffled.
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
-    /// How often cases passed that ran more than once.
+    /// The share of passes of cases that ran more than once.
     #[serde(skip_serializing_if = "Option::is_none")]
     repetition: Option<Repetition>,
-    /// Whether cases depend on one another, where that was looked at.
+    /// The verdicts of three ways to run the cases, if `--verify-isolation` asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<&'a IsolationReport>,
     /// The sections that blocks add to the summary, each with its own figures under `data`.
@@ -74,13 +74,13 @@ struct SuiteDocument<'a> {
     file: &'a str,
     /// The suite's name.
     name: &'a str,
-    /// How many of its cases ended in which way.
+    /// The number of its cases by outcome.
     totals: Totals,
     /// Its cases, in declared order.
     cases: Vec<&'a CaseResult>,
     /// The findings outside of any case.
     sessions: Vec<&'a SessionJudged>,
-    /// Where cases end differently on different servers or in different revisions.
+    /// The differences between servers and revisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     parity: Option<Parity>,
 }

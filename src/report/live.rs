@@ -14,7 +14,7 @@ use super::fold::protocol_case;
 use super::progress::Progress;
 use super::terminal::{self, CaseDetail, Cases, Failures, Groups};
 
-/// How often the bar is redrawn while nothing happens, so that a hang can be told from a crash of ours.
+/// The time after which the bar is redrawn while nothing happens, so that a hang differs from a crash of this program.
 const TICK: Duration = Duration::from_millis(200);
 
 /// The progress of one run.
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(200);
 pub struct Live {
     style: Style,
     bar: ProgressBar,
-    /// Where no bar is drawn, and the run has begun.
+    /// The lines for a log; `None` if a bar is drawn, or the run has not begun.
     log: Option<Progress>,
     running: Vec<CaseStarted>,
     groups: Groups,

@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     render: |report, _| report.events().iter().map(line).collect(),
 };
 
-/// How many bad lines are told of; a file that is no recording has nothing but bad lines.
+/// The most bad lines that are reported; a file that is no recording has nothing but bad lines.
 const PROBLEMS: usize = 10;
 
 /// Events that were read back.

@@ -13,9 +13,9 @@ pub struct Parity {
     pub lanes: Vec<String>,
     /// The cases whose verdict differs, in declared order.
     pub differing: Vec<ParityRow>,
-    /// How many cases have one verdict on all lanes.
+    /// The number of cases with one verdict on all lanes.
     pub agreeing: usize,
-    /// How many cases have a verdict on some lanes only, and no two that differ.
+    /// The number of cases with a verdict on some lanes only, and no two that differ.
     pub partial: usize,
 }
 

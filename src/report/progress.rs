@@ -1,4 +1,4 @@
-//! How far a run is, for a log: a few lines on standard error every few seconds, where nothing can be drawn.
+//! The progress of a run, for a log: a few lines on standard error every few seconds, if nothing can be drawn.
 //!
 //! A run that is over sooner says nothing here; its summary follows.
 
@@ -18,9 +18,9 @@ use super::fold::Totals;
 use super::terminal::{self, CaseDetail, Groups};
 use super::wording;
 
-/// How often something is written.
+/// The time between two lines.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// How every line begins, so that it can be told from what is said at the end.
+/// The beginning of every line, which sets it apart from the summary.
 const MARK: &str = "…";
 /// The most names of running cases.
 const RUNNING: usize = 3;

@@ -25,7 +25,7 @@ pub(crate) struct ProofDocument<'a> {
     /// The baseline run against the real servers; absent if none was requested or needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<&'a Control>,
-    /// How many mutants ended in which way.
+    /// The number of mutants by verdict.
     totals: MutantCounts,
     /// The fault operators in the order of the registry, with their mutants.
     mutants: &'a [MutantResult],
@@ -40,7 +40,7 @@ pub(crate) struct ProofDocument<'a> {
     suites: &'a [ProvenSuite],
     /// The thresholds that were asked for.
     gates: &'a [Gate],
-    /// How long proving took, in microseconds.
+    /// The time that proving took, in microseconds.
     duration_us: u64,
 }
 
@@ -53,7 +53,7 @@ impl<'a> ProofDocument<'a> {
     }
 }
 
-/// How many mutants ended in which way: one for each operator at each tool, prompt, resource and session.
+/// The number of mutants by verdict: one for each operator at each tool, prompt, resource and session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct MutantCounts {
     /// Killed by something that the suite asked for.
@@ -172,7 +172,7 @@ pub(crate) struct SubjectRow<'a> {
 pub(crate) struct CellCounts {
     pub(crate) killed: usize,
     pub(crate) planted: usize,
-    /// Whether every fault is proven.
+    /// Every fault is proven.
     pub(crate) is_proven: bool,
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
     rows
 }
 
-/// How a subject is called in a sentence.
+/// The name of a subject in a sentence.
 pub(crate) fn subject_text(subject: &MutantSubject) -> String {
     match subject.kind {
         SubjectKind::Tool => subject.name.clone(),
@@ -222,7 +222,7 @@ pub(crate) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
     found
 }
 
-/// Whether the fault that a mutant imitates stays out of the figure, so that no test would raise it.
+/// The fault that a mutant imitates stays out of the figure, so that no test would raise it.
 pub(crate) fn is_left_out(proof: &Proof, mutant: &MutantResult) -> bool {
     proof.left_out.iter().any(|variant| variant.id == mutant.variant)
 }

@@ -1,4 +1,4 @@
-//! How often cases pass that are run more than once.
+//! The share of passes of cases that run more than once.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::event::CaseResult;
 /// The results of repetitions as one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
-    /// How often every case ran.
+    /// The number of runs of every case.
     pub times: usize,
     /// The cases that were repeated.
     pub cases: usize,

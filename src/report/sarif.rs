@@ -176,7 +176,7 @@ fn plain(text: &str) -> String {
     visible(text).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
-/// Where something is written, or what it is called where nobody wrote it.
+/// The place of something, or its name if it is written in no file.
 fn location(place: &SourceLocation<'_>, id: &str, name: &str) -> Value {
     if place.file.is_empty() {
         return json!({
@@ -221,7 +221,7 @@ fn encoded(path: &str) -> String {
 struct SarifSeverity {
     kind: FindingKind,
     severity: Severity,
-    /// Whether it is about security: only such a rule may say how bad it is for that.
+    /// It is about security: only such a rule may say how bad it is for that.
     is_of_security: bool,
 }
 

@@ -102,7 +102,7 @@ impl EventLog {
     }
 }
 
-/// Whether nothing can read standard output since it was closed when the program started.
+/// Nothing can read standard output since it was closed when the program started.
 ///
 /// The runtime opens `/dev/null` in its place, and that for reading as well, where whoever wants to hear nothing opens it
 /// for writing.

@@ -1,4 +1,4 @@
-//! How documents name a case, say in one sentence what is wrong with it, and where that is written.
+//! The name of a case in documents, its failure in one sentence, and the place of it.
 
 use crate::event::{CaseInfo, CaseResult, Finding, MutantResult, Outcome, Reason};
 
@@ -39,7 +39,7 @@ pub(crate) fn message(findings: &[Finding], reason: Option<&Reason>) -> String {
     }
 }
 
-/// Where something is written, for programs that open files.
+/// The place of something, for programs that open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourceLocation<'a> {
     pub(crate) file: &'a str,
@@ -80,12 +80,12 @@ pub(crate) fn suite_of<'a>(report: &'a Report, mutant: &'a MutantResult) -> Opti
     named.chain(suites).find(|file| is_written(report, file))
 }
 
-/// Where a case stands, as people read it; `None` where nobody wrote it.
+/// The place of a case, as people read it; `None` if it is written in no file.
 pub(crate) fn line(info: &CaseInfo) -> Option<String> {
     (!info.from_command_line).then(|| format!("{}:{}", info.file, info.line))
 }
 
-/// Whether a suite is a file that somebody wrote.
+/// A suite is a file that somebody wrote.
 pub(crate) fn is_written(report: &Report, file: &str) -> bool {
     let mut suites = report.started().into_iter().flat_map(|run| &run.suites);
     is_file(file) && !suites.any(|suite| suite.file == file && suite.from_command_line)

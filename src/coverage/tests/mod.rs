@@ -9,12 +9,12 @@ fn set(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// What `examples/negative-path.yml` plans.
+/// The plan of `examples/negative-path.yml`.
 fn negative_path() -> Planned {
     Planned { probes: set(&["negative-path"]), ..Planned::default() }
 }
 
-/// What `--probe` claims.
+/// The claims of `--probe`.
 fn probes(words: &[&str]) -> Claims {
     Claims { probes: set(words), ..Claims::default() }
 }

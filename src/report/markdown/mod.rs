@@ -73,7 +73,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     format!("## {mark} mcprove: {said}\n")
 }
 
-/// How many servers broke the protocol beside all cases.
+/// The number of servers that broke the protocol beside all cases.
 fn broken_servers(suite: &SuiteReport<'_>) -> usize {
     suite.sessions.iter().filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count()
 }

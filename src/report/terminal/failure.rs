@@ -116,7 +116,7 @@ fn reason(result: &CaseResult, style: &Style) -> String {
 /// The findings of a case that are shown: the first with each cause that the reader has not seen.
 struct Selected<'a> {
     findings: Vec<&'a Finding>,
-    /// How often each code was found beside these, within this case.
+    /// The number of further findings of each code within this case.
     repeated: IndexMap<&'a Code, usize>,
     /// The codes of what was shown with an earlier case.
     shown_before: IndexSet<&'a Code>,

@@ -11,16 +11,16 @@ use super::failure;
 use super::layout;
 use super::view::Cases;
 
-/// How many tests with one cause are shown; of a cause that is the same wherever it is met, the first one is enough.
+/// The most tests with one cause that are shown; one is enough for a cause that is the same wherever it is met.
 const PER_CAUSE: usize = 3;
-/// How many cases are quoted in full; those after them get one line.
+/// The most cases that are quoted in full; those after them get one line.
 const IN_FULL: usize = 20;
-/// How many cases are shown at all.
+/// The most cases that are shown at all.
 const AT_ALL: usize = 100;
-/// How many of the cases that are not shown are named.
+/// The most cases that are named without being shown.
 const NAMES: usize = 6;
 
-/// How much of a case is shown.
+/// The details of a case that are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CaseDetail {
     /// Everything but the findings with these causes, which were shown before.
@@ -36,9 +36,9 @@ pub(crate) enum CaseDetail {
 pub(crate) struct Groups {
     causes: BTreeMap<Cause, CaseGroup>,
     shown: usize,
-    /// How many cases are shown nowhere, not even by name.
+    /// The number of cases that are shown nowhere, not even by name.
     unshown: usize,
-    /// Whether each case that was not judged is shown, whatever its reason.
+    /// Each case that was not judged is shown, whatever its reason.
     shows_unjudged: bool,
 }
 
@@ -119,7 +119,7 @@ impl Groups {
         if self.shown <= IN_FULL { CaseDetail::Full(old) } else { CaseDetail::Line }
     }
 
-    /// How many cases with a cause of this one are not shown, and some of their names; empty where all are.
+    /// The number of cases with a cause of this one that are not shown, and some of their names; empty if all are shown.
     pub(crate) fn more(&self, result: &CaseResult, style: &Style) -> String {
         let is_last = |group: &&CaseGroup| group.ids.last() == Some(&result.case.id);
         let causes = cause::causes(result);
@@ -151,7 +151,7 @@ impl Groups {
         layout::wrap_some(&text, style.width, 3) + "\n"
     }
 
-    /// How many cases have the first cause of this one and are not shown.
+    /// The number of cases that have the first cause of this one and are not shown.
     pub(crate) fn count_more(&self, result: &CaseResult) -> usize {
         let groups = cause::causes(result).into_iter().filter_map(|cause| self.causes.get(&cause));
         let own = groups.filter(|group| group.ids.last() == Some(&result.case.id));

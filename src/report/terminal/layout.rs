@@ -33,7 +33,7 @@ pub(crate) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
     }
 }
 
-/// How many columns a text without colours fills.
+/// The number of columns that a text without colours fills.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
@@ -93,7 +93,7 @@ pub(crate) fn wrap_some(text: &str, width: usize, lines: usize) -> String {
     wrapped.join("\n")
 }
 
-/// How many lines of that width hold as much as so many of an ordinary terminal.
+/// The number of lines of that width that hold as much as so many of an ordinary terminal.
 pub(crate) fn lines_in(lines: usize, width: usize) -> usize {
     lines.max((lines * 60).div_ceil(width.max(1)))
 }

@@ -7,7 +7,7 @@ use crate::suite::AdHocCommand;
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::layout::{self, DIM};
 
-/// Whether `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
+/// `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
 fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
     let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
     let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();

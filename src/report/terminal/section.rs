@@ -63,7 +63,7 @@ fn table(table: &SectionTable, heading: Option<&str>, style: &Style) -> String {
     text
 }
 
-/// How wide each column but the first is.
+/// The width of each column but the first.
 fn figure_widths(table: &SectionTable, has_names: bool) -> Vec<usize> {
     let names = table.columns.iter().enumerate().skip(1);
     let width = |(at, name): (usize, &String)| {

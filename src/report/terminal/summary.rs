@@ -80,7 +80,7 @@ fn servers(report: &Report, style: &Style) -> String {
     lines + &further_starts(report, style)
 }
 
-/// How many starts of servers go without being told.
+/// The most starts of servers that are not mentioned.
 const FEW_STARTS: usize = 2;
 
 /// The cost of starting servers again and again.
@@ -225,7 +225,7 @@ fn troubles(suites: &[SuiteReport<'_>], view: View, style: &Style) -> Vec<String
     shown
 }
 
-/// Whether a case is shown at all.
+/// A case is shown at all.
 pub(crate) fn is_trouble(case: &CaseResult) -> bool {
     match case.outcome {
         Outcome::Failed => !case.is_known(),

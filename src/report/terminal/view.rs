@@ -1,8 +1,8 @@
-//! How much of a run is shown. Knows nothing about how.
+//! The parts of a run that are shown. Knows nothing about drawing.
 
 use super::proof::Survivors;
 
-/// Whether the failures are part of a summary.
+/// The part of a summary about failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failures {
     /// They are shown.
@@ -11,16 +11,16 @@ pub enum Failures {
     SeenLive,
 }
 
-/// How much of a run is shown.
+/// The parts of a run that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// Whether the failures are part of it.
+    /// The failures.
     pub failures: Failures,
     /// Which cases are.
     pub cases: Cases,
-    /// Whether coverage is shown family by family.
+    /// The detail in which coverage is shown.
     pub families: Families,
-    /// How many survivors are shown.
+    /// The survivors that are shown.
     pub survivors: Survivors,
 }
 
@@ -45,10 +45,10 @@ pub enum Cases {
     All,
 }
 
-/// Whether coverage is shown family by family.
+/// The detail in which coverage is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Families {
-    /// Where a threshold or a proof is about them.
+    /// Only if a threshold or a proof is about them.
     WhereGated,
     /// Always.
     Shown,

@@ -9,7 +9,7 @@ use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally, Taxonomy};
 use crate::transport::TransportKind;
 
-/// What hostile servers say: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
+/// Texts of hostile servers: escapes, bidi overrides, markup, the end of CDATA, what XML refuses.
 pub(crate) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}gnp.exe\u{2066} <script>alert('x')</script> ]]> \
                                   &amp; \0\u{8}\u{c}\u{7f}\u{9b}31m\u{feff}\u{fffe}\u{ffff} | `code` %0A::error::x";
 

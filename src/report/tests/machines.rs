@@ -11,7 +11,7 @@ use super::super::{Report, render};
 use super::fixture::{failed, passed};
 use super::rich;
 
-/// What a server says to be obeyed by whoever shows it.
+/// Texts that a server sends to be obeyed by whoever shows them.
 pub(crate) const COMMANDS: [&str; 10] = [
     "x\n::error::owned",
     "x\r\n  ::set-output name=a::b",
@@ -245,8 +245,8 @@ fn code_scanning_refuses_no_run_for_its_size() {
     assert!(told.starts_with("1 more results"), "{told}");
 }
 
-/// What the specification requires of the properties that are written (section 3 of SARIF 2.1.0), and what code scanning
-/// requires beyond it.
+/// The requirements of the specification for the properties that are written (section 3 of SARIF 2.1.0), and those of
+/// code scanning beyond it.
 pub(crate) fn check_sarif(document: &Value) {
     assert_eq!((document["version"].as_str(), document["runs"].as_array().map(Vec::len)), (Some("2.1.0"), Some(1)));
     let run = &document["runs"][0];

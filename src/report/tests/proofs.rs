@@ -221,7 +221,7 @@ fn alone() -> Report {
 
 const VIEW: ProofView<'_> = ProofView { survivors: Survivors::Worst, command: "mcprove prove examples/users.yml" };
 
-/// What the proof adds to a document of the rich recording.
+/// The part that the proof adds to a document of the rich recording.
 fn added(name: &str) -> String {
     let of = |events: &[Event]| render(name, &Report::of(events), &Style::PLAIN).unwrap();
     let (before, after) = (of(&fixture::events()), of(&events()));

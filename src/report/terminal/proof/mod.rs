@@ -16,7 +16,7 @@ use super::super::coverage::levels;
 use super::super::proven::{self, MutantCounts, sentence};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 
-/// How many survivors are shown in full.
+/// The survivors that are shown in full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Survivors {
     /// The worst ones; the others get a line each.
@@ -26,10 +26,10 @@ pub enum Survivors {
     All,
 }
 
-/// How a proof is shown.
+/// The parts of a proof that are shown.
 #[derive(Debug, Clone, Copy)]
 pub struct ProofView<'a> {
-    /// How many survivors are shown in full.
+    /// The survivors that are shown in full.
     pub survivors: Survivors,
     /// The command of such a proof, such as `mcprove prove users.yml`; flags that show more are added to it.
     pub command: &'a str,

@@ -43,7 +43,7 @@ pub(crate) fn live(control: Option<&Control>, style: &Style) -> String {
     told + &cases(left_out, |count| layout::plural(count, "case") + take_or_takes(count), style)
 }
 
-/// How many variants cannot be planted; nothing if all can.
+/// The number of variants that cannot be planted; nothing if all can.
 pub(crate) fn left_out(left_out: &[LeftOut], more: &str, style: &Style) -> String {
     let stay = match left_out.len() {
         0 => return String::new(),
@@ -185,7 +185,7 @@ fn cases(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style)
     }
 }
 
-/// What is left out by reason, the most frequent first.
+/// The left-out cases or variants by reason, the most frequent first.
 fn grouped<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> IndexMap<&'a str, Vec<&'a LeftOut>> {
     let mut groups: IndexMap<&str, Vec<&LeftOut>> = IndexMap::new();
     left_out.for_each(|one| groups.entry(&one.reason).or_default().push(one));

@@ -11,15 +11,15 @@ use super::super::layout::{self, BOLD, DIM, YELLOW};
 use super::open::block;
 use super::{ProofView, Survivors, item};
 
-/// How many survivors are shown in full; those after them get one line.
+/// The most survivors that are shown in full; those after them get one line.
 const IN_FULL: usize = 10;
-/// How many survivors are shown at all.
+/// The most survivors that are shown at all.
 const AT_ALL: usize = 100;
-/// How many of its missing tests are shown for one survivor.
+/// The most missing tests that are shown for one survivor.
 const TESTS: usize = 2;
-/// How many tools are named for one survivor.
+/// The most tools that are named for one survivor.
 const TOOLS: usize = 6;
-/// How many changes on the wire are shown for one survivor.
+/// The most changes on the wire that are shown for one survivor.
 const CHANGES: usize = 3;
 
 /// The survivors, a section each for those in full; then what to type next.

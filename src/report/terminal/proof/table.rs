@@ -170,7 +170,7 @@ fn painted(cell: Option<CellCounts>, style: &Style) -> String {
     layout::paint(&cell_text(cell), color, style)
 }
 
-/// How wide a column would like to be.
+/// The width that a column needs.
 fn wanted(column: &Column<'_>, rows: &[TableRow<'_>]) -> usize {
     let cells = rows.iter().filter_map(|row| cell(column, row)).map(|cell| cell_text(cell).len());
     cells.max().unwrap_or(0).max(layout::columns(column.name)).max(layout::columns(column.family))
