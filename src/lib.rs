@@ -1,7 +1,7 @@
 //! mcprove runs declarative suites against Model Context Protocol servers and scores which faults they would catch.
 //!
 //! The library's API is [`testing`]. The other modules are the program; they are public for its own tests only, and
-//! change without notice.
+//! change without notice. Without the default feature `cli`, only what [`testing`] needs is compiled.
 
 pub mod testing;
 
@@ -11,14 +11,17 @@ pub mod baseline;
 pub mod block;
 #[doc(hidden)]
 pub mod carrier;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod chaos;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod check;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod coverage;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod demo;
 #[doc(hidden)]
@@ -41,6 +44,7 @@ pub mod plan;
 pub mod prove;
 #[doc(hidden)]
 pub mod recorded;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod relay;
 #[doc(hidden)]
@@ -62,3 +66,5 @@ pub use mcprove_files as files;
 pub use mcprove_protocol::{generate, injection, path, redact, reliability, schema, wire};
 #[doc(hidden)]
 pub use mcprove_source as source;
+#[doc(hidden)]
+pub use mcprove_testserver as testserver;

@@ -46,6 +46,7 @@ fn main() {
     }
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole_process");
     fs::create_dir_all(&scratch).unwrap();
+    print_sizes();
     println!("median of {RUNS} runs each; runner and floor in turn");
     let only = only();
     if only.is_none() || only.as_deref() == Some("http") {
@@ -79,6 +80,18 @@ fn main() {
     match fs::canonicalize(everything) {
         Ok(path) => against_floor("500 cases, server-everything", &floor, &["node", &text(&path), "stdio"], &scratch),
         Err(_) => println!("server-everything is not installed: run tests/real/install"),
+    }
+}
+
+/// Prints the size of the program in the profiles that users get, where it is built.
+fn print_sizes() {
+    let profiles = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    for profile in ["dist", "release"] {
+        let program = profiles.join(profile).join("mcprove").with_extension(std::env::consts::EXE_EXTENSION);
+        match fs::metadata(program) {
+            Ok(program) => println!("program of the profile {profile}: {:.1} MB", program.len() as f64 / 1e6),
+            Err(_) => println!("program of the profile {profile}: not built"),
+        }
     }
 }
 

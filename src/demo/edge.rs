@@ -6,13 +6,16 @@ use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
 use axum::response::Response;
+use mcprove_testserver::faulty::ServerFault;
+use mcprove_testserver::{DRAIN_TIMEOUT, ignore_closed_client, serve_with};
 use tokio::io::{AsyncRead, AsyncWrite, duplex, split};
 use tokio::time::timeout;
 
-use super::faulty::ServerFault;
-use super::{DRAIN_TIMEOUT, ServeError, Settings, converse, only_real_failures};
+use super::{ServeError, Settings};
 use crate::relay::http::RequestPlace;
 use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{Relay, http};
@@ -36,7 +39,7 @@ where
 {
     let (near, far) = duplex(PIPE);
     let (server_reader, server_writer) = split(far);
-    let serving = converse(settings, fault, server_reader, server_writer);
+    let serving = serve_with(settings, fault, server_reader, server_writer);
     let mut relaying = pin!(streams::relay_streams(relay, (reader, writer), split(near)));
     tokio::select! {
         served = serving => served?,
@@ -51,24 +54,23 @@ where
 fn result_of(end: StreamsEnd) -> Result<(), ServeError> {
     match end {
         StreamsEnd::Closed => Ok(()),
-        StreamsEnd::ClientGone(error) => only_real_failures(Err(error)),
+        StreamsEnd::ClientGone(error) => ignore_closed_client(Err(error)),
         StreamsEnd::Stopped(_) => Err(ServeError::FellOver),
     }
 }
 
-/// Answers a request with what `next`, the correct server, makes of what it hears.
-pub(crate) async fn answer<F>(
-    fault: &ServerFault,
-    relay: &Arc<Relay>,
-    request: Request,
-    next: impl Fn(Request) -> F,
-) -> Response
-where
-    F: Future<Output = Response>,
-{
+/// Puts faults around the correct server: they answer with what it makes of what it hears.
+pub(crate) fn surround(server: Router, fault: Arc<ServerFault>, relay: Arc<Relay>) -> Router {
+    server.layer(from_fn(move |request: Request, next: Next| {
+        let (fault, relay) = (Arc::clone(&fault), Arc::clone(&relay));
+        async move { answer(&fault, &relay, request, next).await }
+    }))
+}
+
+async fn answer(fault: &ServerFault, relay: &Arc<Relay>, request: Request, next: Next) -> Response {
     let place = RequestPlace { is_endpoint: request.uri().path() == PATH, reset: None };
     tokio::select! {
-        response = http::answer(relay, request, place, next) => response,
+        response = http::answer(relay, request, place, |request| next.clone().run(request)) => response,
         _ = relay.wait_for_stop() => {
             fault.crash();
             pending().await

@@ -1,6 +1,6 @@
 //! The server on which a rule of the specification can be seen to hold, and to be broken.
 
-use super::settings::Settings;
+use super::Settings;
 use crate::fault::{Fault, decode_all};
 use crate::source::{Diagnostic, Node, Value};
 use crate::suite::{Property, Rule};

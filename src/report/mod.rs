@@ -13,10 +13,12 @@ mod json;
 mod json_text;
 mod junit;
 mod limit;
+#[cfg(feature = "cli")]
 pub mod live;
 mod markdown;
 pub mod ndjson;
 pub mod parity;
+#[cfg(feature = "cli")]
 mod progress;
 mod proven;
 pub mod repetition;
@@ -34,8 +36,10 @@ use crate::source::Style;
 pub use self::fold::{Report, Totals};
 pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};
+#[cfg(feature = "cli")]
 pub use self::live::Live;
 pub use self::ndjson::{EventRecording, read_events};
+#[cfg(feature = "cli")]
 pub use self::progress::Ticker;
 pub(crate) use self::terminal::without_commands;
 pub use self::terminal::{Cases, Failures, Families, ProofView, Survivors, View, failure, proof, summary};

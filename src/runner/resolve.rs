@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use super::port::Port;
 use super::{InProcess, Tamper, finding};
-use crate::demo;
 use crate::event::Finding;
 use crate::redact::Redactor;
 use crate::session::{ClientAnswers, client_root};
 use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, Target, why_unreadable};
+use crate::testserver;
 use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTransport, TokenSource, TrustedRoots};
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
@@ -270,7 +270,7 @@ pub(crate) async fn connect(server: &Reachable, within: Duration) -> Result<Link
             let (ours, theirs) = tokio::io::duplex(MEMORY_BUFFER);
             let (reader, writer) = tokio::io::split(theirs);
             // The demo ends when this side closes; what it says then interests nobody.
-            tokio::spawn(async move { drop(demo::serve(reader, writer).await) });
+            tokio::spawn(async move { drop(testserver::serve(reader, writer).await) });
             let (reader, writer) = tokio::io::split(ours);
             Ok(memory::connect(reader, writer))
         }

@@ -123,7 +123,7 @@ impl Suite {
     ///     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     ///     let (reader, writer) = tokio::io::split(theirs);
     ///     // Here stands your server.
-    ///     tokio::spawn(mcprove::demo::serve(reader, writer));
+    ///     tokio::spawn(mcprove::testserver::serve(reader, writer));
     ///     tokio::io::split(ours)
     /// });
     /// suite.run().await?.assert_passed();

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use libtest_mimic::Trial;
 use mcprove::block::compliance::built_in_rules;
 use mcprove::block::load;
-use mcprove::demo::faulty::ServerFault;
+use mcprove::demo::faulty::DemoFault;
 use mcprove::demo::reference::{LOW_SCOPE_TOKEN, Reference, SECOND_TOKEN, TOKEN};
 use mcprove::demo::{Settings, http, serve_with};
 use mcprove::event::{CaseResult, Event, Outcome};
@@ -54,8 +54,8 @@ pub(crate) struct Server {
 
 impl Server {
     /// What it does wrong; over streams every connection has a server of its own.
-    fn fault(&self) -> Arc<ServerFault> {
-        Arc::new(self.faults.clone().map_or_else(ServerFault::none, ServerFault::at_edge))
+    fn fault(&self) -> DemoFault {
+        self.faults.clone().map_or_else(DemoFault::none, DemoFault::at_edge)
     }
 }
 

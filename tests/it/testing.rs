@@ -184,7 +184,7 @@ async fn any_pair_of_streams_will_do() {
     let suite = Suite::load("examples/users.yml").unwrap().connect(|| {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
-        tokio::spawn(mcprove::demo::serve(reader, writer));
+        tokio::spawn(mcprove::testserver::serve(reader, writer));
         tokio::io::split(ours)
     });
     assert_eq!(suite.warnings(), "");

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
@@ -10,7 +9,7 @@ use super::serve_faulty::{FaultyArgs, faulty};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
-use crate::demo::faulty::ServerFault;
+use crate::demo::faulty::DemoFault;
 use crate::demo::{self, ServeError, Settings};
 
 /// The variable with the token that `--require-token` requires.
@@ -100,18 +99,13 @@ impl StartArgs {
 
 pub(crate) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit, Exit> {
     match &args.server {
-        ServedServer::Demo(args) => start(args, Settings::default(), ServerFault::none(), console),
+        ServedServer::Demo(args) => start(args, Settings::default(), DemoFault::none(), console),
         ServedServer::Faulty(args) => faulty(args, console),
     }
 }
 
 /// Runs a server on one thread, until its input or a signal ends it; flags only add to the settings of `reference`.
-pub(crate) fn start(
-    args: &StartArgs,
-    reference: Settings,
-    fault: ServerFault,
-    console: &Console,
-) -> Result<Exit, Exit> {
+pub(crate) fn start(args: &StartArgs, reference: Settings, fault: DemoFault, console: &Console) -> Result<Exit, Exit> {
     let own = args.settings(console)?;
     let settings = Settings {
         conformance_fixtures: own.conformance_fixtures || reference.conformance_fixtures,
@@ -126,10 +120,10 @@ pub(crate) fn start(
     let runtime = runtime.map_err(no_runtime)?;
     let served = runtime.block_on(async {
         if let Some(address) = args.http {
-            return serve_http(address, settings, fault.into(), console).await;
+            return serve_http(address, settings, &fault, console).await;
         }
         let (input, answers) = (tokio::io::stdin(), tokio::io::stdout());
-        demo::serve_with(settings, fault.into(), input, answers).await.map_err(|error| report_failure(&error, console))
+        demo::serve_with(settings, fault, input, answers).await.map_err(|error| report_failure(&error, console))
     });
     // A thread that waits for input must not delay the exit.
     runtime.shutdown_background();
@@ -142,17 +136,12 @@ fn report_failure(error: &ServeError, console: &Console) -> Exit {
 }
 
 /// Serves until a signal ends the program.
-async fn serve_http(
-    address: SocketAddr,
-    settings: Settings,
-    fault: Arc<ServerFault>,
-    console: &Console,
-) -> Result<(), Exit> {
+async fn serve_http(address: SocketAddr, settings: Settings, fault: &DemoFault, console: &Console) -> Result<(), Exit> {
     let bound = demo::http::BoundServer::new(address).await.map_err(|error| {
         let message = format!("the server cannot listen at `{address}`: {error}");
         console.fail(Exit::Environment, message, Some("use `--http 127.0.0.1:0` for a free port"))
     })?;
-    let bound = bound.with(settings, &fault).map_err(|error| report_failure(&error, console))?;
+    let bound = bound.with(settings, fault).map_err(|error| report_failure(&error, console))?;
     // Scripts wait for this line; standard error is not buffered.
     console.note(&format!("serving {}", bound.url()));
     tokio::select! {

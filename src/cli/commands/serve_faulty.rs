@@ -10,7 +10,7 @@ use crate::block::compliance::built_in_rules;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::demo::Settings;
-use crate::demo::faulty::{self as servers, FaultEnvironment, ServerFault};
+use crate::demo::faulty::{self as servers, DemoFault, FaultEnvironment};
 use crate::demo::reference::Reference;
 use crate::fault;
 use crate::source::file::WRITTEN;
@@ -47,11 +47,11 @@ pub(crate) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit>
     if let Some(file) = &args.plan {
         let (sources, source) = console.read("plan", file, WRITTEN, None)?;
         let faults = fault::load(&sources, source).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-        return start(&args.start, Settings::default(), ServerFault::at_edge(faults), console);
+        return start(&args.start, Settings::default(), DemoFault::at_edge(faults), console);
     }
     if let Some(rule) = &args.rule {
         let Reference { settings, faults, .. } = breaking(rule, console)?;
-        return start(&args.start, settings, faults.map_or_else(ServerFault::none, ServerFault::at_edge), console);
+        return start(&args.start, settings, faults.map_or_else(DemoFault::none, DemoFault::at_edge), console);
     }
     let Some(variant) = args.fault.as_deref().filter(|_| !args.list) else {
         return Ok(console.data(&list()));
@@ -69,7 +69,7 @@ pub(crate) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit>
         return Err(console.fail(Exit::Usage, format!("`{variant}` is a fault of servers over {home}"), Some(help)));
     }
     let secret = console.environment.get(SECRET_VARIABLE).unwrap_or(SECRET).to_owned();
-    let fault = ServerFault::of(entry, FaultEnvironment { folder: args.state.clone(), secret });
+    let fault = DemoFault::of(entry, FaultEnvironment { folder: args.state.clone(), secret });
     start(&args.start, Settings::default(), fault, console)
 }
 

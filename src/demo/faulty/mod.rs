@@ -1,25 +1,18 @@
 //! The faulty servers: the demo server with exactly one fault, one for each variant of the taxonomy that a server of its
 //! own can have.
 //!
-//! `servers.yml` lists them. Most are the correct server behind faults at its edge; the others go wrong inside, where
-//! `hooks` names the places and [`ServerFault`] is what the demo asks there. Everything else stays as right as the demo is.
+//! `servers.yml` lists them. Most are the correct server behind faults at its edge; the others go wrong inside, where the
+//! server itself has hooks. Everything else stays as right as the demo is.
 //! Knows nothing about suites, nor about how faults are imitated.
 
-mod calls;
-mod hooks;
-mod security;
-mod server_fault;
-mod shell;
-mod sql;
-mod state;
+use std::sync::{Arc, LazyLock};
 
-use std::sync::LazyLock;
+use mcprove_testserver::faulty::ServerFault;
 
-pub(crate) use self::hooks::{HookedRequest, ToolCall};
-pub use self::server_fault::{FaultEnvironment, ServerFault};
+pub use mcprove_testserver::faulty::FaultEnvironment;
 
-use self::hooks::{Hooks, SOUND};
 use crate::fault::{Fault, decode_all};
+use crate::relay::Relay;
 use crate::source::{Node, SourceFile, Sources, parse};
 use crate::taxonomy::{Registry, Transport};
 
@@ -29,8 +22,32 @@ pub struct FaultyServer {
     pub variant: &'static str,
     /// The fault: the rest of a sentence that begins with "it".
     pub wrong: &'static str,
-    hooks: &'static Hooks,
     edge: Option<Vec<Fault>>,
+}
+
+/// The fault of a demo server, inside or at its edge, if it has one; all conversations of a server share it.
+#[derive(Clone)]
+pub struct DemoFault {
+    pub(crate) inside: Arc<ServerFault>,
+    pub(crate) edge: Option<Arc<Relay>>,
+}
+
+impl DemoFault {
+    /// A server that does everything right.
+    pub fn none() -> Self {
+        Self { inside: Arc::new(ServerFault::none()), edge: None }
+    }
+
+    /// A server that does one thing wrong.
+    pub fn of(server: &FaultyServer, environment: FaultEnvironment) -> Self {
+        let edge = server.edge.clone().map(|faults| Arc::new(Relay::new(faults)));
+        Self { inside: Arc::new(ServerFault::of(server.variant, environment)), edge }
+    }
+
+    /// A server that does everything right inside, with faults at its edge.
+    pub fn at_edge(faults: Vec<Fault>) -> Self {
+        Self { edge: Some(Arc::new(Relay::new(faults))), ..Self::none() }
+    }
 }
 
 /// Variants that no server here has, and why.
@@ -49,10 +66,8 @@ fn server(node: &Node) -> FaultyServer {
     let mut found = Vec::new();
     let edge = node.get("faults").map(|faults| decode_all(faults, &mut found));
     let variant: &str = text("variant");
-    let mut inside = [calls::HOOKS, state::HOOKS, security::HOOKS].into_iter().flatten();
-    let hooks = inside.find(|(known, _)| *known == variant).map_or(&SOUND, |(_, hooks)| hooks);
     assert!(found.is_empty(), "the fault of `{variant}` has mistakes: {found:?}");
-    FaultyServer { wrong: text("wrong"), hooks, edge, variant }
+    FaultyServer { wrong: text("wrong"), edge, variant }
 }
 
 /// All faulty servers, family by family.

@@ -1,13 +1,10 @@
 //! Servers with faults at their edge, as clients see them: over streams every line, over HTTP every response.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, duplex, split};
 
-use super::http::{Answer, Client, TYPES, bound, open, send, serve};
-use super::peer::Era;
-use crate::demo::faulty::ServerFault;
+use super::client::{Answer, Client, Era, TYPES, bound, open, send, serve};
+use crate::demo::faulty::DemoFault;
 use crate::demo::{ServeError, Settings, serve_with};
 use crate::fault::{self, Fault};
 use crate::source::{SourceFile, Sources};
@@ -173,7 +170,7 @@ async fn session_ids_can_have_another_face() {
 
 #[tokio::test]
 async fn a_fault_can_end_the_server() {
-    let fatal = || Arc::new(ServerFault::at_edge(faults("{ on: { method: ping }, hears: nothing, answers: end }")));
+    let fatal = || DemoFault::at_edge(faults("{ on: { method: ping }, hears: nothing, answers: end }"));
     let (client, server) = duplex(1024);
     let (reader, writer) = split(server);
     let serving = tokio::spawn(serve_with(Settings::default(), fatal(), reader, writer));
@@ -219,7 +216,7 @@ fn faults(yaml: &str) -> Vec<Fault> {
 async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
     let (client, server) = duplex(64 * 1024);
     let (reader, writer) = split(server);
-    let fault = Arc::new(ServerFault::at_edge(faults(yaml)));
+    let fault = DemoFault::at_edge(faults(yaml));
     let serving = tokio::spawn(serve_with(Settings::default(), fault, reader, writer));
     let (mut reader, mut writer) = split(client);
     for line in sent {
@@ -234,7 +231,7 @@ async fn converse(yaml: &str, sent: &[&str]) -> Vec<String> {
 
 /// A session with a server that has faults.
 async fn opened(yaml: &str) -> Client {
-    let fault = Arc::new(ServerFault::at_edge(faults(yaml)));
+    let fault = DemoFault::at_edge(faults(yaml));
     let bound = bound().await.with(Settings::default(), &fault).unwrap();
     Client::at(serve(bound).0, Era::Legacy, "2025-11-25").await
 }

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -13,8 +12,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::peer::{Era, meta};
-use crate::demo::faulty::{ABSENT, FaultEnvironment, FaultyServer, ServerFault, all, find, transports};
+use super::client::{Era, meta};
+use crate::demo::faulty::{ABSENT, DemoFault, FaultEnvironment, FaultyServer, all, find, transports};
 use crate::demo::{ServeError, Settings, serve_with};
 use crate::source::difference;
 use crate::taxonomy::{Registry, Transport};
@@ -84,7 +83,7 @@ async fn a_fetched_page_is_the_one_of_its_machine() {
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\ninside").unwrap();
         String::from_utf8_lossy(&request[..length]).into_owned()
     });
-    let mut talk = Talk::start(ServerFault::of(find("SECURITY-SSRF").unwrap(), nowhere()), Settings::default());
+    let mut talk = Talk::start(DemoFault::of(find("SECURITY-SSRF").unwrap(), nowhere()), Settings::default());
     talk.send(&with_meta(json!({ "id": 1, "method": "resources/read", "params": { "uri": uri } }))).await;
     let mut answer = String::new();
     talk.reader.read_line(&mut answer).await.unwrap();
@@ -110,14 +109,14 @@ async fn everything(entry: Option<&'static FaultyServer>, era: Era) -> String {
     fs::write(root.join("canary"), "a file outside").unwrap();
     let fault = || {
         let environment = FaultEnvironment { folder: folder.clone(), secret: "the secret".to_owned() };
-        Arc::new(entry.map_or_else(ServerFault::none, |entry| ServerFault::of(entry, environment)))
+        entry.map_or_else(DemoFault::none, |entry| DemoFault::of(entry, environment))
     };
     let first = fault();
     let mut log = converse(("", &folder), first.clone(), Settings::default(), &script(era, SCRIPT, &folder)).await;
     let later = "# lists all users\n{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list_users\"}}";
     let later = script(Era::Modern, later, &folder);
     log += &converse(("in another session ", &folder), first.clone(), Settings::default(), &later).await;
-    let _ = writeln!(log, "holds on to {} bytes", first.leaked_bytes());
+    let _ = writeln!(log, "holds on to {} bytes", first.inside.leaked_bytes());
     log += &converse(("in the next run ", &folder), fault(), Settings::default(), &later).await;
     let settings = Settings {
         max_users: Some("1".to_owned()),
@@ -186,12 +185,12 @@ fn with_meta(mut message: Value) -> String {
 /// One conversation in lines, one for each value that came.
 async fn converse(
     (where_, folder): (&str, &Path),
-    fault: Arc<ServerFault>,
+    fault: DemoFault,
     settings: Settings,
     script: &[(String, Vec<String>)],
 ) -> String {
     let mut log = String::new();
-    let mut talk = Talk::start_shared(fault, settings);
+    let mut talk = Talk::start(fault, settings);
     // Before texts are cut, or what is cut would depend on where the folder is.
     talk.hidden = folder.display().to_string().replace('\\', "/");
     for (title, lines) in script {
@@ -222,11 +221,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn start(fault: ServerFault, settings: Settings) -> Self {
-        Self::start_shared(Arc::new(fault), settings)
-    }
-
-    fn start_shared(fault: Arc<ServerFault>, settings: Settings) -> Self {
+    fn start(fault: DemoFault, settings: Settings) -> Self {
         let (client, server) = duplex(1024 * 1024);
         let (server_reader, server_writer) = split(server);
         let (reader, writer) = split(client);

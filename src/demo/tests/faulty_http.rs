@@ -1,13 +1,10 @@
 //! Faults that HTTP alone has, and those that need care over HTTP, each beside the correct server.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::http::{Client, SLOW, TYPES, bound, open, send, serve};
-use super::peer::Era;
-use crate::demo::faulty::{FaultEnvironment, ServerFault, find};
+use super::client::{Client, Era, SLOW, TYPES, bound, open, send, serve};
+use crate::demo::faulty::{DemoFault, FaultEnvironment, find};
 use crate::demo::http::BoundServer;
 use crate::demo::{ServeError, Settings};
 
@@ -44,7 +41,7 @@ async fn a_faulty_server_answers_what_the_correct_one_refuses() {
     for (variant, headers, body, sound, faulty) in CASES {
         let kept = TYPES.iter().filter(|(name, _)| headers.iter().all(|(other, _)| name != other));
         let sent: Vec<_> = kept.chain(*headers).copied().collect();
-        for (fault, status) in [(ServerFault::none(), sound), (named(variant), faulty)] {
+        for (fault, status) in [(DemoFault::none(), sound), (named(variant), faulty)] {
             let (address, _) = serve(with(fault, told(variant)).await);
             let answer = send(&address, "POST", &sent, body.as_bytes()).await;
             assert_eq!(answer.status, *status, "{variant}: {headers:?} {answer:?}");
@@ -57,7 +54,7 @@ async fn a_faulty_server_answers_what_the_correct_one_refuses() {
 
 #[tokio::test]
 async fn an_ended_session_is_served() {
-    for (fault, status) in [(ServerFault::none(), 404), (named("STATE-STALE-SESSION"), 200)] {
+    for (fault, status) in [(DemoFault::none(), 404), (named("STATE-STALE-SESSION"), 200)] {
         let client = opened(fault).await;
         let session = ("Mcp-Session-Id", client.session.as_str());
         assert_eq!(send(&client.address, "DELETE", &[session], b"").await.status, 204);
@@ -67,7 +64,7 @@ async fn an_ended_session_is_served() {
 
 #[tokio::test]
 async fn sessions_share_a_directory() {
-    for (fault, id) in [(ServerFault::none(), "u1"), (named("STATE-CROSS-SESSION-LEAK"), "u2")] {
+    for (fault, id) in [(DemoFault::none(), "u1"), (named("STATE-CROSS-SESSION-LEAK"), "u2")] {
         let first = opened(fault).await;
         let second = Client::at(first.address.clone(), Era::Legacy, "2025-11-25").await;
         let ann = json!({ "name": "create_user", "arguments": { "name": "Ann", "email": "ann@example.com" } });
@@ -104,8 +101,8 @@ async fn a_server_that_falls_over_is_gone() {
     assert!(matches!(server.await.unwrap(), Err(ServeError::FellOver)));
 }
 
-fn named(variant: &str) -> ServerFault {
-    ServerFault::of(find(variant).unwrap(), FaultEnvironment { folder: ".".into(), secret: String::new() })
+fn named(variant: &str) -> DemoFault {
+    DemoFault::of(find(variant).unwrap(), FaultEnvironment { folder: ".".into(), secret: String::new() })
 }
 
 /// What the server of a case was told.
@@ -114,11 +111,11 @@ fn told(variant: &str) -> Settings {
     Settings { token, ..Settings::default() }
 }
 
-async fn with(fault: ServerFault, settings: Settings) -> BoundServer {
-    bound().await.with(settings, &Arc::new(fault)).unwrap()
+async fn with(fault: DemoFault, settings: Settings) -> BoundServer {
+    bound().await.with(settings, &fault).unwrap()
 }
 
 /// A session with a server that ends with the test.
-async fn opened(fault: ServerFault) -> Client {
+async fn opened(fault: DemoFault) -> Client {
     Client::at(serve(with(fault, Settings::default()).await).0, Era::Legacy, "2025-11-25").await
 }

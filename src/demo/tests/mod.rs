@@ -1,23 +1,7 @@
-//! The demo server, driven with raw lines over an in-memory stream, in both eras.
-//!
-//! The clock is paused: what takes seconds on the server takes none here. `http`, `http_abuse`, `authorization`,
-//! `faulty_http`, `tasks_http` and `edge` use sockets, so theirs runs.
+//! Faulty servers beside the correct one, over in-memory streams on a paused clock, and over sockets.
 
-mod authorization;
-mod catalog;
-mod data_file;
+#[path = "../../../crates/testserver/src/tests/client.rs"]
+mod client;
 mod edge;
-mod ends;
 mod faulty;
 mod faulty_http;
-mod fixtures;
-mod fixtures_http;
-mod http;
-mod http_abuse;
-mod lifecycle;
-mod peer;
-mod robustness;
-mod slow;
-mod tasks;
-mod tasks_http;
-mod tools;

@@ -1,0 +1,111 @@
+//! Tasks as the extension `io.modelcontextprotocol/tasks` of 2026-07-28 has them: the server decides which calls become
+//! tasks, for clients that declare it, and they poll. The types are rmcp's; its own manager knows no owners.
+
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, CreateTaskResult, DetailedTask, ErrorData,
+    GetTaskResult, JsonObject, ServerResult, Task as Shown, TaskAckResult, TaskPayload,
+};
+use rmcp::service::RequestContext;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::book::Tasks;
+use super::task::{Stage, State, Task};
+use super::{POLL, Support, TaskProtocol, named};
+use crate::era;
+use crate::server::Demo;
+
+/// How long a task is kept, in milliseconds.
+const TTL: u64 = 300_000;
+
+/// The task that a call becomes, if it does.
+pub(crate) fn create(
+    tasks: &Tasks,
+    demo: &Demo,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<Option<CallToolResponse>, ErrorData> {
+    let takes_time = || request.arguments.as_ref().and_then(|given| given.get("delay_ms")?.as_f64()) > Some(0.0);
+    match Support::of(&request.name) {
+        Support::Required => required(context)?,
+        Support::Optional if required(context).is_ok() && takes_time() => {}
+        Support::Optional | Support::Forbidden | Support::Undeclared => return Ok(None),
+    }
+    let task = tasks.start((TaskProtocol::Extension, Duration::from_millis(TTL)), demo, request, context)?;
+    let created = CreateTaskResult::new(detailed(&task, task.beginning()).task);
+    Ok(Some(CallToolResponse::Task(created)))
+}
+
+/// The answer to a request about tasks; nothing for all others.
+pub(crate) async fn answer(
+    tasks: &Tasks,
+    method: &str,
+    params: &Value,
+    context: &RequestContext<RoleServer>,
+) -> Option<Result<Value, ErrorData>> {
+    if !["tasks/get", "tasks/update", "tasks/cancel"].contains(&method) {
+        return None;
+    }
+    let found = required(context).and_then(|()| tasks.find(named(params)?));
+    let task = match found {
+        Ok(task) => task,
+        Err(error) => return Some(Err(error)),
+    };
+    Some(match method {
+        "tasks/get" => value(&GetTaskResult::new(detailed(&task, task.state()))),
+        "tasks/cancel" => {
+            // What has ended stays as it is, and the client is told so when it asks.
+            task.cancel().await;
+            value(&TaskAckResult::new())
+        }
+        _ => update(&task, params),
+    })
+}
+
+fn update(task: &Task, params: &Value) -> Result<Value, ErrorData> {
+    let Some(answers) = params["inputResponses"].as_object() else {
+        return Err(ErrorData::invalid_params(
+            "`inputResponses` must be an object with an answer under each key",
+            None,
+        ));
+    };
+    task.answer(answers);
+    value(&TaskAckResult::new())
+}
+
+/// Refuses clients that do not declare the extension.
+fn required(context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    if context.client_capabilities().is_some_and(|declared| declared.supports_tasks()) {
+        return Ok(());
+    }
+    Err(ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_tasks().build()))
+}
+
+fn detailed(task: &Task, state: State) -> DetailedTask {
+    let payload = match state.stage {
+        Stage::Working => TaskPayload::Working,
+        Stage::Asking(input_requests) => TaskPayload::InputRequired { input_requests },
+        Stage::Ended(Ok(result)) => {
+            let mut result = ServerResult::CallToolResult(result);
+            // It is no list.
+            era::complete(&mut result, 0);
+            TaskPayload::Completed { result: object(&result) }
+        }
+        Stage::Ended(Err(error)) => TaskPayload::Failed { error: object(&error) },
+        Stage::Cancelled => TaskPayload::Cancelled,
+    };
+    let shown = Shown::new(&task.id, payload.status(), &task.created_at, state.updated_at);
+    DetailedTask::new(shown.with_ttl_ms(TTL).with_poll_interval_ms(POLL), payload)
+}
+
+fn value(result: &impl Serialize) -> Result<Value, ErrorData> {
+    serde_json::to_value(result).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}
+
+/// A value that is an object for sure.
+fn object(value: &impl Serialize) -> JsonObject {
+    serde_json::to_value(value).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()
+}
