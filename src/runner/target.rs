@@ -374,7 +374,8 @@ impl TargetSessions {
         // Work that is done once per server is kept out of the futures of cases, which are copied around.
         match Box::pin(session.catalog()).await {
             Ok(catalog) => {
-                let found = catalog.repeated().into_iter().map(finding::repeated).map(|found| self.at_server(found));
+                let found =
+                    catalog.find_repeats().into_iter().map(finding::repeated).map(|found| self.at_server(found));
                 self.judged(&revision, found.collect());
                 self.announce_tools(&catalog, revision);
                 Ok(Arc::new(catalog))
