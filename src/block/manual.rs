@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{KINDS, SUITE};
-use crate::source::Reference;
+use crate::source::ManualReference;
 use crate::source::grammar::{Object, Shape};
 
 const SUITE_FILE: &str = "suite-file.md";
@@ -18,8 +18,8 @@ pub fn manual(page: &str) -> String {
     if page == BLOCKS_PAGE { probes() + &keys } else { keys }
 }
 
-fn reference() -> Reference {
-    let mut reference = Reference::new(&SUITE);
+fn reference() -> ManualReference {
+    let mut reference = ManualReference::new(&SUITE);
     let suite_keys = || SUITE.all_keys().filter(|key| !is_block(key.name));
     let block_keys = || SUITE.all_keys().filter(|key| is_block(key.name));
     let tests = suite_keys().find(|key| key.name == "tests").and_then(|key| object(&key.shape));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::fault::{ClientMessage, ReplyContent, ServerEnd, ServerReply};
 use crate::transport::http::{BodyKind, Posted, classify_body};
 use crate::transport::{
-    ConnectionBreak, Delivery, HttpFailure, Incoming, MessageRole, OutgoingMessage, Scheduled, ServerExit,
+    ConnectionBreak, HttpDelivery, HttpFailure, Incoming, MessageRole, OutgoingMessage, Scheduled, ServerExit,
     TransportKind,
 };
 use crate::wire::HttpHead;
@@ -115,10 +115,10 @@ impl<'a> ReplyEncoder<'a> {
     fn over_http(&self, bytes: Vec<u8>, head: Option<&Arc<HttpHead>>) -> Incoming {
         let http = head.cloned().unwrap_or_else(event_stream);
         if self.transport == TransportKind::Sse {
-            return Incoming::Message { bytes, http, delivery: Delivery::Stream };
+            return Incoming::Message { bytes, http, delivery: HttpDelivery::Stream };
         }
         if http.is_success() && is_event_stream(&http) {
-            return Incoming::Message { bytes, http, delivery: Delivery::Event(self.context.frame) };
+            return Incoming::Message { bytes, http, delivery: HttpDelivery::Event(self.context.frame) };
         }
         let posted = Posted {
             expects_an_answer: self.context.expects_an_answer,
@@ -127,7 +127,7 @@ impl<'a> ReplyEncoder<'a> {
         };
         match classify_body(&http, &bytes, posted) {
             Ok(BodyKind::Message | BodyKind::Nothing) => {
-                Incoming::Message { bytes, http, delivery: Delivery::Body(self.context.frame) }
+                Incoming::Message { bytes, http, delivery: HttpDelivery::Body(self.context.frame) }
             }
             Err(failure) => self.fail(failure, Some((http, bytes))),
         }

@@ -10,7 +10,7 @@ use super::end::goes_on;
 use super::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
-use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Session, SessionReply, SessionRequest};
+use crate::session::{AwaitedAnswers, CallFailure, RawMessage, RawReply, Session, SessionReply, SessionRequest};
 use crate::wire::{Era, ListKind};
 
 /// A session with a fresh server, or another one with the same server, and the check to which it belongs.
@@ -179,7 +179,7 @@ impl SessionCaller {
             owner: &self.owner,
             pieces: vec![[line.as_slice(), b"\n"].concat()],
             lines: vec![line],
-            awaited: Awaited::Ids(vec![id]),
+            awaited: AwaitedAnswers::Ids(vec![id]),
             timeout: Some(timeout),
             watch: Duration::ZERO,
         }

@@ -32,7 +32,7 @@ impl Hearing {
     pub(crate) fn change(&self, message: &mut Value, names: &Names) {
         for (place, written) in &self.set {
             if let Some(value) = written.value(names) {
-                place.set(message, &value);
+                place.set_at(message, &value);
             }
         }
         for (place, written) in &self.add {

@@ -87,7 +87,7 @@ pub(crate) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
 fn is_limited(schema: &Value) -> bool {
     let limits = |name: &String| {
         ["enum", "const", "pattern", "format"].contains(&name.as_str())
-            || Keyword::named(name).is_some_and(|keyword| keyword.limit.is_some())
+            || Keyword::find(name).is_some_and(|keyword| keyword.limit.is_some())
     };
     schema.as_object().is_some_and(|members| members.keys().any(limits))
 }

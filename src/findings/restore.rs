@@ -52,7 +52,7 @@ pub fn restore_secrets(reproduction: &Reproduction, environment: &BTreeMap<Strin
     let secrets: RefCell<BTreeSet<String>> = RefCell::default();
     let missing: RefCell<BTreeSet<String>> = RefCell::default();
     let filled = |part: Part<'_>| match part {
-        Part::Said(said) => said.into_owned(),
+        Part::Literal(said) => said.into_owned(),
         Part::Secret(name) => {
             let value = environment.get(name);
             let (names, text) = value.map_or((&missing, name), |value| (&secrets, value.as_str()));

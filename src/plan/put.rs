@@ -132,7 +132,7 @@ fn of_object<'a>(object: &'a Json, references: &References<'a>, owner: &str, bas
     let required = object["required"].as_array();
     let of = |(name, schema): (&'a String, &'a Json)| Parameter {
         name,
-        schema: references.resolved(schema),
+        schema: references.resolve(schema),
         root: references.document,
         is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
         owner: owner.to_owned(),
@@ -149,9 +149,9 @@ fn within<'a>(references: &References<'a>, outer: &Parameter<'a>) -> Vec<Paramet
         return Vec::new();
     }
     let alternatives = ["anyOf", "oneOf"].iter().filter_map(|key| outer.schema[*key].as_array()).flatten();
-    let schemas = std::iter::once(outer.schema).chain(alternatives).map(|schema| references.resolved(schema));
+    let schemas = std::iter::once(outer.schema).chain(alternatives).map(|schema| references.resolve(schema));
     for schema in schemas {
-        let items = references.resolved(&schema["items"]);
+        let items = references.resolve(&schema["items"]);
         let is_list = items["properties"].is_object();
         if !is_list && !schema["properties"].is_object() {
             continue;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::diagnosis::of_violations;
 use crate::event::{Finding, ReproductionCall};
-use crate::session::{Awaited, CallFailure, FailureReason, RawMessage, Session, SessionReply, SessionRequest};
+use crate::session::{AwaitedAnswers, CallFailure, FailureReason, RawMessage, Session, SessionReply, SessionRequest};
 use crate::wire::Era;
 
 pub use self::ddmin::{ddmin, next_question};
@@ -62,7 +62,7 @@ impl Player<'_> {
             owner: self.owner,
             pieces: vec![[line.as_slice(), b"\n"].concat()],
             lines: vec![line],
-            awaited: Awaited::Next,
+            awaited: AwaitedAnswers::Next,
             timeout: Some(self.timeout.min(RAW_TIMEOUT)),
             watch: WATCH,
         };

@@ -60,7 +60,7 @@ pub fn literal_text(text: &str) -> String {
     let mut whole = String::new();
     for part in parts(text) {
         let said = match part {
-            Part::Said(said) => said,
+            Part::Literal(said) => said,
             Part::Secret(variable) => {
                 whole += &mark(variable);
                 continue;

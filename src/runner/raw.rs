@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::exchange::StepResponse;
 use crate::event::{Exchange, FailureClass, Finding};
-use crate::session::{Awaited, CallFailure, RawMessage, RawReply, Session, SessionReply, ids_in};
+use crate::session::{AwaitedAnswers, CallFailure, RawMessage, RawReply, Session, SessionReply, ids_in};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
 use crate::suite::{Action, Payload, RawSend, Step, Wanted};
@@ -18,7 +18,7 @@ use crate::transport::time_of_pauses;
 pub(crate) struct FilledSend {
     lines: Vec<Vec<u8>>,
     pieces: Vec<Vec<u8>>,
-    awaited: Awaited,
+    awaited: AwaitedAnswers,
     /// True if the answer is one message, or everything that came.
     shape: AnswerShape,
     watch: Duration,
@@ -46,15 +46,15 @@ impl FilledSend {
             Wanted::Any | Wanted::Nothing | Wanted::End => Vec::new(),
         };
         let awaited = if matches!(send.answers, Wanted::Any) {
-            Awaited::Next
+            AwaitedAnswers::Next
         } else if matches!(send.answers, Wanted::End) {
-            Awaited::End
+            AwaitedAnswers::End
         } else if ids.is_empty() {
-            Awaited::Nothing
+            AwaitedAnswers::Nothing
         } else {
-            Awaited::Ids(ids)
+            AwaitedAnswers::Ids(ids)
         };
-        let is_one = awaited == Awaited::Next || matches!(&awaited, Awaited::Ids(ids) if ids.len() == 1);
+        let is_one = awaited == AwaitedAnswers::Next || matches!(&awaited, AwaitedAnswers::Ids(ids) if ids.len() == 1);
         let is_list = matches!(send.answers, Wanted::All(_));
         Ok(Self {
             pieces: send.cuts.pieces(&whole),

@@ -138,7 +138,7 @@ async fn list_catalog(target: &RunTarget, session: &Session) -> Result<Arc<Catal
     // Work that is done once per server is kept out of the futures of cases, which are copied around.
     match Box::pin(session.catalog()).await {
         Ok(catalog) => {
-            target.report(&revision, catalog.repeated().into_iter().map(finding::of_repetition));
+            target.report(&revision, catalog.find_repeats().into_iter().map(finding::of_repetition));
             target.announce_tools(&catalog, revision);
             Ok(Arc::new(catalog))
         }

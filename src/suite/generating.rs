@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::model::{Action, ArgumentKind, Generated, Property, Test};
 use crate::generate::Generator;
-use crate::schema::Unusable;
+use crate::schema::UnusableSchema;
 use crate::source::template::{self, has_template};
 use crate::source::{Diagnostic, Node};
 
@@ -44,13 +44,13 @@ fn check_schema(schema: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnos
     let Err(unusable) = Generator::new(&schema.to_json()) else { return };
     let message = format!("nothing can be generated here: {unusable}");
     let wrong = match &unusable {
-        Unusable::NotASchema(_) => Diagnostic::error("bad-schema", message, schema.span)
+        UnusableSchema::NotASchema(_) => Diagnostic::error("bad-schema", message, schema.span)
             .with_help("write for example `{ type: string, maxLength: 50 }`".to_owned()),
-        Unusable::Unsatisfiable(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
+        UnusableSchema::Unsatisfiable(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
             .with_help("take away one of the demands that exclude each other".to_owned()),
-        Unusable::NotFound(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
+        UnusableSchema::NotFound(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
             .with_help("give a value that fits under `examples` of the schema".to_owned()),
-        Unusable::Endless(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
+        UnusableSchema::Endless(_) => Diagnostic::error("unsatisfiable-schema", message, schema.span)
             .with_help("let references and alternatives lead to fewer subschemas".to_owned()),
     };
     found.push(wrong);

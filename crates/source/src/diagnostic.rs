@@ -11,7 +11,7 @@ pub enum Severity {
     Error,
 }
 
-/// A place and what is to be said about it.
+/// A place and the text about it.
 pub type Label = Located<String>;
 
 /// The kind of a mistake, as far as other code asks for it; everything else about it is for people.

@@ -68,10 +68,10 @@ mod tests {
         let lines = |text: &'static str| text.split(' ').collect::<Vec<_>>();
         let (before, after) = (before.to_owned().leak(), after.to_owned().leak());
         let groups = difference(&lines(before), &lines(after), 1);
-        let told = |group: &Vec<(Side, &str)>| {
+        let describe = |group: &Vec<(Side, &str)>| {
             group.iter().map(|(side, line)| format!("{}{line}", side.sign())).collect::<Vec<_>>().join(" ")
         };
-        groups.iter().map(told).collect::<Vec<_>>().join(" @@ ")
+        groups.iter().map(describe).collect::<Vec<_>>().join(" @@ ")
     }
 
     #[test]

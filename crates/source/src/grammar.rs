@@ -75,7 +75,7 @@ pub struct Object {
     pub keys: &'static [&'static [Key]],
 }
 
-/// One key of an [`Object`], with everything that can be said of it without knowing other parts of the file.
+/// One key of an [`Object`], with all its properties that do not depend on other parts of the file.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// The key.

@@ -34,7 +34,7 @@ pub use self::difference::{Side, difference};
 pub use self::duration::{duration_text, parse_duration};
 pub use self::ends::{Ends, beginning_of_json};
 pub use self::hash::{FNV, fnv};
-pub use self::manual::{Reference, manual};
+pub use self::manual::{ManualReference, manual};
 pub use self::node::{Node, Value};
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};

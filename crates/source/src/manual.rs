@@ -8,17 +8,17 @@ use super::grammar::{Key, Need, Object, Shape};
 
 /// The reference of `root` and of every mapping below it in Markdown, each under a heading of the third level.
 pub fn manual(root: &'static Object) -> String {
-    Reference::new(root).page("")
+    ManualReference::new(root).page("")
 }
 
 /// The reference of a grammar, divided among pages; a mapping that was given no page stands on the page `""`.
 #[derive(Debug)]
-pub struct Reference {
+pub struct ManualReference {
     /// Every mapping with known keys, in the order in which a reader of the tables meets them, with its page.
     sections: Vec<(&'static Object, Option<&'static str>)>,
 }
 
-impl Reference {
+impl ManualReference {
     /// A reference of `root` and of every mapping below it.
     pub fn new(root: &'static Object) -> Self {
         let mut objects = Vec::new();
@@ -45,17 +45,17 @@ impl Reference {
 
     /// The sections of one page; links lead to the others.
     pub fn page(&self, page: &str) -> String {
-        let mut told = Vec::new();
-        let sections = self.sections.iter().map(|&(object, home)| (home, self.section(object, page, &mut told)));
+        let mut listed = Vec::new();
+        let sections = self.sections.iter().map(|&(object, home)| (home, self.section(object, page, &mut listed)));
         sections.filter(|(home, _)| home.unwrap_or_default() == page).map(|(_, section)| section).collect()
     }
 
-    fn section(&self, object: &'static Object, page: &str, told: &mut Vec<Told>) -> String {
+    fn section(&self, object: &'static Object, page: &str, listed: &mut Vec<ListedGroup>) -> String {
         let mut text = format!("\n### {}\n\n{}\n", heading(object), object.doc);
         let mut own = Vec::new();
         let mut elsewhere: Vec<(&Object, Vec<String>)> = Vec::new();
         for group in object.keys {
-            let Some((_, home)) = told.iter().find(|(known, _)| is_same(known, group)) else {
+            let Some((_, home)) = listed.iter().find(|(known, _)| is_same(known, group)) else {
                 own.extend(group.iter());
                 continue;
             };
@@ -74,7 +74,7 @@ impl Reference {
         for (home, names) in elsewhere {
             let _ = writeln!(text, "\nAlso, as in {}: {}.", self.link(home, page), names.join(", "));
         }
-        told.extend(object.keys.iter().map(|group| (*group, object)));
+        listed.extend(object.keys.iter().map(|group| (*group, object)));
         text
     }
 
@@ -165,7 +165,7 @@ fn relations(key: &Key, object: &Object) -> String {
 }
 
 /// A group of keys and the mapping in whose section it stands.
-type Told = (&'static [Key], &'static Object);
+type ListedGroup = (&'static [Key], &'static Object);
 
 /// Two groups are one; the compiler may keep several copies of a static one.
 fn is_same(one: &[Key], other: &[Key]) -> bool {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn links_lead_to_other_pages() {
-        let mut reference = Reference::new(&OUTER);
+        let mut reference = ManualReference::new(&OUTER);
         reference.place_all(&INNER, "steps.md");
         assert!(reference.page("").contains("| `steps` (required) | list: [a step](steps.md#a-step) | a \\| b |"));
         assert!(reference.page("steps.md").ends_with("\nAlso, as in [tests](#tests): `wait`.\n"));

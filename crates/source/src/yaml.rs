@@ -28,7 +28,7 @@ pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
     options.emit_comments = false;
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
-    let reader = Reader {
+    let reader = YamlReader {
         parser: Parser::new_from_str_with_options(text, options),
         text,
         source,
@@ -39,19 +39,19 @@ pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
     reader.document()
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     parser: Parser<'t, granit_parser::StrInput<'t>>,
     text: &'t str,
     source: SourceId,
     /// The values of anchors.
-    anchors: BTreeMap<usize, (Node, Size)>,
+    anchors: BTreeMap<usize, (Node, CopySize)>,
     nodes: usize,
     copied: usize,
 }
 
 /// The size of a copy.
 #[derive(Clone, Copy)]
-struct Size {
+struct CopySize {
     nodes: usize,
     bytes: usize,
 }
@@ -62,10 +62,10 @@ struct Open {
     anchor: usize,
     /// The number of values before it, to count those in it.
     before: usize,
-    kind: Kind,
+    kind: NodeKind,
 }
 
-enum Kind {
+enum NodeKind {
     List(Vec<Node>),
     Map {
         entries: Vec<(Located<String>, Node)>,
@@ -76,7 +76,7 @@ enum Kind {
     },
 }
 
-impl<'t> Reader<'t> {
+impl<'t> YamlReader<'t> {
     fn document(mut self) -> Result<Node, Diagnostic> {
         let mut open: Vec<Open> = Vec::new();
         let mut root = None;
@@ -92,11 +92,11 @@ impl<'t> Reader<'t> {
                     node
                 }
                 Event::SequenceStart(_, anchor, _) => {
-                    self.open(&mut open, start, anchor, Kind::List(Vec::new()))?;
+                    self.open(&mut open, start, anchor, NodeKind::List(Vec::new()))?;
                     continue;
                 }
                 Event::MappingStart(_, anchor, _) => {
-                    self.open(&mut open, start, anchor, Kind::Map { entries: Vec::new(), key: None, merge: None })?;
+                    self.open(&mut open, start, anchor, NodeKind::Map { entries: Vec::new(), key: None, merge: None })?;
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
         Ok(root.unwrap_or(Node { value: Value::Null, span: self.span(0, 0) }))
     }
 
-    fn open(&mut self, open: &mut Vec<Open>, start: u32, anchor: usize, kind: Kind) -> Result<(), Diagnostic> {
+    fn open(&mut self, open: &mut Vec<Open>, start: u32, anchor: usize, kind: NodeKind) -> Result<(), Diagnostic> {
         self.grow(1, start)?;
         if open.len() >= MAX_DEPTH {
             return Err(self.mistake("it is nested too deeply", start, start));
@@ -143,11 +143,11 @@ impl<'t> Reader<'t> {
     /// A collection ends with its last child, or with its closing bracket where it has one on the spot.
     fn close(&mut self, ended: Open, event_end: u32) -> Result<Node, Diagnostic> {
         let (value, last) = match ended.kind {
-            Kind::List(items) => {
+            NodeKind::List(items) => {
                 let last = items.last().map(|item| item.span.end);
                 (Value::List(items), last)
             }
-            Kind::Map { mut entries, merge, .. } => {
+            NodeKind::Map { mut entries, merge, .. } => {
                 let last = entries.last().map(|(key, node)| node.span.end.max(key.span.end));
                 let last = last.max(merge.as_ref().map(|node| node.span.end));
                 if let Some(node) = merge {
@@ -165,8 +165,8 @@ impl<'t> Reader<'t> {
 
     fn add(&self, parent: &mut Open, node: Node) -> Result<(), Diagnostic> {
         match &mut parent.kind {
-            Kind::List(items) => items.push(node),
-            Kind::Map { entries, key, merge } => match key.take() {
+            NodeKind::List(items) => items.push(node),
+            NodeKind::Map { entries, key, merge } => match key.take() {
                 None => *key = Some(self.key(node)?),
                 Some(key) if key.value == "<<" && self.text.as_bytes().get(key.span.start as usize) == Some(&b'<') => {
                     // More would be a repeated key, and merging them one by one could take for ever.
@@ -223,15 +223,15 @@ impl<'t> Reader<'t> {
 
     fn remember(&mut self, anchor: usize, node: &Node, nodes: usize) -> Result<(), Diagnostic> {
         if anchor > 0 {
-            let size = Size { nodes, bytes: node.bytes() };
+            let size = CopySize { nodes, bytes: node.bytes() };
             // The values are counted where they stand and where aliases repeat them.
-            self.copy(Size { nodes: 0, ..size }, node.span.start)?;
+            self.copy(CopySize { nodes: 0, ..size }, node.span.start)?;
             self.anchors.insert(anchor, (node.clone(), size));
         }
         Ok(())
     }
 
-    fn copy(&mut self, size: Size, at: u32) -> Result<(), Diagnostic> {
+    fn copy(&mut self, size: CopySize, at: u32) -> Result<(), Diagnostic> {
         self.copied += size.bytes;
         if self.copied > MAX_COPIED {
             return Err(self.mistake("its aliases expand to more than 16 MiB of text", at, at));

@@ -11,7 +11,7 @@ use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{SafeArguments, server_folder};
-use crate::schema::{Judge, Unusable};
+use crate::schema::{Judge, UnusableSchema};
 use crate::source::words;
 use crate::wire::Tool;
 
@@ -58,7 +58,7 @@ pub(crate) struct Callee {
     /// By violation: whether a server that serves it does wrong.
     binding: Vec<bool>,
     /// Checks structured content; `None` where there is no schema, or none that is valid.
-    pub(crate) output: Option<Result<Judge, Unusable>>,
+    pub(crate) output: Option<Result<Judge, UnusableSchema>>,
     /// The suite's arguments, and values at the edges.
     tour: Vec<Value>,
     /// How many of them are the suite's.
@@ -84,7 +84,7 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// Calls of these tools; `Err` says why there can be none of the first.
-    pub(crate) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, Unusable> {
+    pub(crate) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, UnusableSchema> {
         let mut wanted = Vec::new();
         let mut callees = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
@@ -197,7 +197,7 @@ impl Callee {
         context: &CheckContext<'_>,
         settings: &Fuzz,
         wanted: &mut Vec<ConsumedArgument>,
-    ) -> Result<Self, Unusable> {
+    ) -> Result<Self, UnusableSchema> {
         let schema = &*tool.arguments_schema();
         let generator = Generator::with_limits(
             schema,
@@ -228,7 +228,10 @@ impl Callee {
             runs_code: tool.runs_code(),
             violations,
             binding,
-            output: tool.output_schema().map(Judge::of).filter(|judge| !matches!(judge, Err(Unusable::NotASchema(_)))),
+            output: tool
+                .output_schema()
+                .map(Judge::of)
+                .filter(|judge| !matches!(judge, Err(UnusableSchema::NotASchema(_)))),
             given: given.len().min(MOST_GIVEN),
             tour,
             texts,

@@ -7,7 +7,7 @@ use crate::generate::{Generator, Rng};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{SafeArguments, server_folder};
 use crate::plan::witness::known_arguments;
-use crate::schema::{Unusable, token};
+use crate::schema::{UnusableSchema, token};
 use crate::wire::Tool;
 
 /// How many arguments are drawn, of which the shortest with a text is used.
@@ -27,7 +27,7 @@ pub(crate) struct ArgumentTemplate {
 impl ArgumentTemplate {
     /// Templates of a tool, the most promising first: all texts are replaced, then each one alone. There are none where no
     /// argument takes any text.
-    pub(crate) fn of_tool(tool: &Tool, context: &CheckContext<'_>, seed: u64) -> Result<Vec<Self>, Unusable> {
+    pub(crate) fn of_tool(tool: &Tool, context: &CheckContext<'_>, seed: u64) -> Result<Vec<Self>, UnusableSchema> {
         let safe = SafeArguments::new(&tool.arguments_schema(), server_folder(context.suite, context.server_name))?;
         let generator = safe.generator();
         let given = known_arguments(context.suite, tool).and_then(|(_, known)| (context.filled)(&known));

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::{KeywordValue, References, token, written};
+use crate::schema::{KeywordValue, References, canonical_text, token};
 
 /// Stands for what a reference leads to where that is not written out: the same for what means the same.
 pub(crate) const UNRESOLVED_REF: &str = "$far";
@@ -78,7 +78,7 @@ impl<'a> SchemaDocument<'a> {
         if let Some(known) = self.known.get("#") {
             return known.clone();
         }
-        let placeholder = hash(&written(self.root));
+        let placeholder = hash(&canonical_text(self.root));
         self.known.insert("#".to_owned(), placeholder.clone());
         placeholder
     }
@@ -125,7 +125,7 @@ impl<'a> SchemaDocument<'a> {
                 (KeywordValue::Schema, _) => self.write(value, &at, reached)?,
                 (KeywordValue::Named, Value::Object(named)) => self.write_named(named, &at, reached)?,
                 (_, Value::Object(named)) if key == "dependencies" => self.write_named(named, &at, reached)?,
-                _ => reached.text.push_str(&written(value)),
+                _ => reached.text.push_str(&canonical_text(value)),
             }
             reached.text.push(',');
         }
@@ -148,7 +148,7 @@ impl<'a> SchemaDocument<'a> {
         for (name, part) in sorted {
             reached.text.extend([&format!("{name:?}"), "="]);
             if part.is_array() {
-                reached.text.push_str(&written(part));
+                reached.text.push_str(&canonical_text(part));
             } else {
                 self.write(part, &format!("{at}/{}", token(name)), reached)?;
             }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::canonical::{RECURSIVE, says_nothing};
 use super::document::UNRESOLVED_REF;
-use crate::schema::{Keyword, KeywordLimit, TypeSet, compare, written};
+use crate::schema::{Keyword, KeywordLimit, TypeSet, canonical_text, compare};
 
 /// One schema for values that satisfy both; what cannot be merged stays an `allOf`.
 pub(crate) fn merge(whole: Value, part: Value) -> Value {
@@ -65,11 +65,11 @@ fn interfere(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
 fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
     match key {
         "required" | "allOf" => union(own, other),
-        "type" => Some(json!(TypeSet::listed(own).and(TypeSet::listed(other)).names())),
+        "type" => Some(json!(TypeSet::from_names(own).and(TypeSet::from_names(other)).names())),
         "enum" => {
             let (own, other) = (own.as_array()?, other.as_array()?);
-            let others: BTreeSet<String> = other.iter().map(written).collect();
-            Some(own.iter().filter(|value| others.contains(&written(value))).cloned().collect())
+            let others: BTreeSet<String> = other.iter().map(canonical_text).collect();
+            Some(own.iter().filter(|value| others.contains(&canonical_text(value))).cloned().collect())
         }
         "properties" => {
             let mut properties = own.as_object()?.clone();
@@ -83,7 +83,7 @@ fn both(key: &str, own: &Value, other: &Value) -> Option<Value> {
         "uniqueItems" => Some(Value::Bool(true)),
         _ => {
             let order = compare(own.as_number()?, other.as_number()?);
-            let is_stricter = match Keyword::named(key)?.limit? {
+            let is_stricter = match Keyword::find(key)?.limit? {
                 KeywordLimit::Low => order.is_ge(),
                 KeywordLimit::High => order.is_le(),
                 KeywordLimit::Step => return None,
@@ -109,7 +109,7 @@ pub(crate) fn add_types(branches: &[Value]) -> Option<Value> {
     let mut fuller = None;
     for branch in branches {
         let fields = bare(branch)?;
-        let named = TypeSet::listed(fields.get("type")?);
+        let named = TypeSet::from_names(fields.get("type")?);
         let names_null = fields.get("enum").is_some_and(|values| *values == json!([null]));
         if fields.len() == 1 || names_null {
             types = types.or(named);

@@ -14,7 +14,7 @@ use super::walk::SchemaWalk;
 use super::{SchemaDirection, ServerChange};
 use crate::drift::{ChangeLevel, Versions};
 use crate::generate;
-use crate::schema::{Formats, Judge, compile, refuses, satisfies, written};
+use crate::schema::{Formats, Judge, canonical_text, compile, refuses, satisfies};
 
 /// The part of a schema about properties.
 struct ObjectSchema<'a> {
@@ -77,11 +77,11 @@ impl<'a> Pair<'a> {
         let twins = self.twins.get_or_init(|| {
             let mut twins: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for (name, schema) in self.is.named.iter().filter(|(name, _)| !self.was.named.contains_key(*name)) {
-                twins.entry(canonical_text(schema)).or_default().push(name);
+                twins.entry(normalized_text(schema)).or_default().push(name);
             }
             twins
         });
-        match twins.get(&canonical_text(gone))?.as_slice() {
+        match twins.get(&normalized_text(gone))?.as_slice() {
             [twin] => Some(twin),
             _ => None,
         }
@@ -292,8 +292,8 @@ fn required_names(schema: &Value) -> BTreeSet<&str> {
 }
 
 /// The normalized schema as text.
-fn canonical_text(schema: &Value) -> String {
-    written(&canonical(schema, NormalizeMode::ValidationOnly))
+fn normalized_text(schema: &Value) -> String {
+    canonical_text(&canonical(schema, NormalizeMode::ValidationOnly))
 }
 
 /// A value of a schema in which a property is given.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::canonical::says_nothing;
 use super::merge::{add_types, merge};
-use crate::schema::{Keyword, NumberLimit, TypeSet, are_disjoint, stricter, written};
+use crate::schema::{Keyword, NumberLimit, TypeSet, are_disjoint, canonical_text, stricter};
 
 /// The keywords of older drafts in the words of 2020-12.
 pub(crate) fn translate_drafts(fields: &Map<String, Value>) -> Map<String, Value> {
@@ -80,7 +80,7 @@ fn unite(whole: Value, key: &str, mut branches: Vec<Value>) -> Value {
     let key = if key == "oneOf" && are_disjoint(&branches) { "anyOf" } else { key };
     if key == "anyOf" {
         let mut met = BTreeSet::new();
-        branches.retain(|branch| met.insert(written(branch)));
+        branches.retain(|branch| met.insert(canonical_text(branch)));
         if branches.iter().any(takes_anything) {
             return whole;
         }
@@ -101,7 +101,7 @@ pub(crate) fn settle(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else { return schema };
     let is_whole = fields.get("multipleOf").is_some_and(|step| step.as_u64().is_some_and(|step| step > 0));
     if let Some(names) = fields.get_mut("type") {
-        let kinds = TypeSet::listed(names);
+        let kinds = TypeSet::from_names(names);
         if !kinds.is_empty() {
             *names = json!(if is_whole { kinds.but(TypeSet::FRACTION) } else { kinds }.names());
         }
@@ -111,14 +111,14 @@ pub(crate) fn settle(schema: Value) -> Value {
     }
     keep_stricter_limit(&mut fields, "minimum", "exclusiveMinimum", 1);
     keep_stricter_limit(&mut fields, "maximum", "exclusiveMaximum", -1);
-    if let Some(kinds) = fields.get("type").map(TypeSet::listed) {
+    if let Some(kinds) = fields.get("type").map(TypeSet::from_names) {
         fields.retain(|key, _| concerns(key, kinds));
     }
     Value::Object(fields)
 }
 
 fn holds_whole_numbers(fields: &Map<String, Value>) -> bool {
-    let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::listed);
+    let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::from_names);
     kinds.has(TypeSet::INTEGER) && !kinds.has(TypeSet::FRACTION)
 }
 
@@ -143,14 +143,14 @@ fn keep_stricter_limit(fields: &mut Map<String, Value>, plain: &str, exclusive: 
 
 /// A keyword can refuse values of one of these kinds.
 pub(crate) fn concerns(keyword: &str, kinds: TypeSet) -> bool {
-    Keyword::named(keyword).and_then(|keyword| keyword.concerns).is_none_or(|concerned| concerned.has(kinds))
+    Keyword::find(keyword).and_then(|keyword| keyword.concerns).is_none_or(|concerned| concerned.has(kinds))
 }
 
 /// A value with one spelling for numbers that are the same: `1.0` is `1`.
 pub(crate) fn normalize_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
-            let whole: Option<i64> = written(value).parse().ok();
+            let whole: Option<i64> = canonical_text(value).parse().ok();
             whole.map_or_else(|| value.clone(), Value::from)
         }
         Value::Array(items) => items.iter().map(normalize_numbers).collect(),
@@ -163,7 +163,7 @@ pub(crate) fn normalize_numbers(value: &Value) -> Value {
 
 /// An enumeration says the types; what its type forbids is not in it.
 fn narrow_enum(fields: &mut Map<String, Value>) {
-    let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::listed);
+    let kinds = fields.get("type").map_or(TypeSet::ALL, TypeSet::from_names);
     let Some(Value::Array(values)) = fields.get_mut("enum") else { return };
     values.retain(|value| kinds.has(TypeSet::of(value)));
     let kinds = values.iter().map(TypeSet::of).fold(TypeSet::NONE, TypeSet::or);

@@ -9,7 +9,7 @@ use super::bounds::SchemaEffect;
 use super::canonical::{NormalizeMode, canonical, says_nothing};
 use super::walk::SchemaWalk;
 use crate::drift::Versions;
-use crate::schema::written;
+use crate::schema::canonical_text;
 
 /// The number of pairs of branches that are compared.
 const MOST: usize = 64;
@@ -122,7 +122,7 @@ fn meanings(branches: &[Value]) -> Vec<String> {
 }
 
 fn meaning(branch: &Value) -> String {
-    written(&canonical(branch, NormalizeMode::ValidationOnly))
+    canonical_text(&canonical(branch, NormalizeMode::ValidationOnly))
 }
 
 fn count_alternatives(count: usize, one: &str, many: &str) -> String {
@@ -139,7 +139,7 @@ struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     fn new(schema: &'a Value) -> Self {
-        let types = schema.get("type").map(written);
+        let types = schema.get("type").map(canonical_text);
         Self { schema, meaning: meaning(schema), marks: marks(schema), types }
     }
 }
@@ -178,6 +178,6 @@ fn marks(branch: &Value) -> Option<String> {
         let values = schema["enum"].as_array()?;
         (values.len() == 1).then(|| json!([name, values]))
     });
-    let fixed: BTreeSet<String> = fixed.map(|mark| written(&mark)).collect();
+    let fixed: BTreeSet<String> = fixed.map(|mark| canonical_text(&mark)).collect();
     (!fixed.is_empty()).then(|| fixed.into_iter().collect())
 }

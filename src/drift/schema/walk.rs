@@ -12,7 +12,7 @@ use super::simplify::concerns;
 use super::union::branches;
 use super::{SchemaDirection, ServerChange};
 use crate::drift::{ChangeLevel, Versions};
-use crate::schema::{KEYWORDS, Keyword, KeywordValue, TypeSet, written};
+use crate::schema::{KEYWORDS, Keyword, KeywordValue, TypeSet, canonical_text};
 
 /// The most changes of one schema: beyond that it is another schema.
 const MOST: usize = 200;
@@ -301,7 +301,7 @@ impl SchemaWalk {
         let alone = |schema: &Value| schema.get("type").map_or(json!({}), |names| json!({"type": names}));
         let pair = Versions { old: &alone(old), new: &alone(new) };
         let is_unknown = |schema: &Value| {
-            schema["type"].as_array().is_some_and(|names| names.iter().any(|name| TypeSet::listed(name).is_empty()))
+            schema["type"].as_array().is_some_and(|names| names.iter().any(|name| TypeSet::from_names(name).is_empty()))
         };
         let effect = match (lost, gained) {
             _ if old["type"] != new["type"] && (is_unknown(old) || is_unknown(new)) => SchemaEffect::Unclear,
@@ -319,8 +319,8 @@ impl SchemaWalk {
         let [was, is] = [old, new].map(|schema| schema["enum"].as_array());
         let fits = |value: &Value, schema: &Value| TypeSet::of_schema(schema).has(TypeSet::of(value));
         let missing = |values: &[Value], other: &Value, others: &[Value]| -> Vec<Value> {
-            let others: BTreeSet<String> = others.iter().map(written).collect();
-            let is_missing = |value: &&Value| fits(value, other) && !others.contains(&written(value));
+            let others: BTreeSet<String> = others.iter().map(canonical_text).collect();
+            let is_missing = |value: &&Value| fits(value, other) && !others.contains(&canonical_text(value));
             values.iter().filter(is_missing).cloned().collect()
         };
         let (lost, gained) = match (was, is) {

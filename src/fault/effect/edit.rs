@@ -10,7 +10,7 @@ use crate::path::DottedPath;
 use crate::wire::Tool;
 
 pub(crate) fn set_values(pairs: &[(DottedPath, Written)], work: &mut EffectContext<'_>) {
-    each(&filled_pairs(pairs, work), work, |place, value, message| place.set(message, value));
+    each(&filled_pairs(pairs, work), work, |place, value, message| place.set_at(message, value));
 }
 
 /// The pairs whose values can be made.
@@ -214,7 +214,7 @@ fn clone(copies: &Copies, message: &mut Value) {
             for (place, value) in &copies.with {
                 let mut before = String::new();
                 place.edit(&mut copy, &mut |found| found.as_str().unwrap_or_default().clone_into(&mut before));
-                place.set(&mut copy, &fill_copy(value, number, &before));
+                place.set_at(&mut copy, &fill_copy(value, number, &before));
             }
             items.push(copy);
         }

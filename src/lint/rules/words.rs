@@ -165,7 +165,7 @@ fn is_described(place: &LintPosition<'_>) -> bool {
         let text = |key: &str| schema[key].as_str().is_some_and(|text| !text.trim().is_empty());
         text("description") || ["enum", "const", "format", "examples"].iter().any(|key| schema.get(*key).is_some())
     };
-    let target = |schema: &Value| schema.get("$ref").is_some() && says(References::new(place.root).resolved(schema));
+    let target = |schema: &Value| schema.get("$ref").is_some() && says(References::new(place.root).resolve(schema));
     let within = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| place.schema[*key].as_array()).flatten();
     std::iter::once(place.schema).chain(within).any(|schema| says(schema) || target(schema))
 }

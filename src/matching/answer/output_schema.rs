@@ -9,7 +9,7 @@ use super::super::mismatch::{Mismatch, MismatchWeight};
 use super::super::value::{Complaint, TOO_LONG, schema_complaint};
 use super::super::{Answer, reply::ResponseKind, show, unknown_tool};
 use super::{AnswerCheck, AnswerMatcher};
-use crate::schema::{Judge, Unusable, same};
+use crate::schema::{Judge, UnusableSchema, same};
 use crate::source::{Span, grammar::Shape, grammar::key};
 use crate::wire::format::{SchemaError, flaw};
 use crate::wire::read_json;
@@ -41,7 +41,7 @@ impl OutputSchemaCheck {
         found.extend(self.divergence(answer));
     }
 
-    fn judge(&self, schema: &Json) -> Result<Arc<Judge>, Unusable> {
+    fn judge(&self, schema: &Json) -> Result<Arc<Judge>, UnusableSchema> {
         let mut last = self.last.lock();
         if let Some((_, known)) = last.as_ref().filter(|(known, _)| known == schema) {
             return Ok(Arc::clone(known));
@@ -84,8 +84,12 @@ impl OutputSchemaCheck {
         };
         let judge = match self.judge(schema) {
             Ok(judge) => judge,
-            Err(Unusable::Endless(reason)) => return unjudged(&format!("validation takes too long: {reason}")),
-            Err(Unusable::NotASchema(reason) | Unusable::NotFound(reason) | Unusable::Unsatisfiable(reason)) => {
+            Err(UnusableSchema::Endless(reason)) => return unjudged(&format!("validation takes too long: {reason}")),
+            Err(
+                UnusableSchema::NotASchema(reason)
+                | UnusableSchema::NotFound(reason)
+                | UnusableSchema::Unsatisfiable(reason),
+            ) => {
                 // It may lead to other documents, or be written for another engine, and be right.
                 return match flaw(schema) {
                     Some(SchemaError::Unjudged(reason)) => unjudged(&reason),

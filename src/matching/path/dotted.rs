@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::Value as Json;
 
 use super::super::show;
-use crate::path::{DottedPath, PathStep, no_index, position, written};
+use crate::path::{DottedPath, PathStep, format_path, no_index, position};
 use crate::wire::exceeded_limit;
-use crate::wire::json::read;
+use crate::wire::json::parse;
 
 /// The number of fields that are named where a path finds nothing.
 const NAMED_FIELDS: usize = 12;
@@ -49,7 +49,7 @@ impl Dotted {
     }
 
     fn sentence(&self, root: &Json, failed: usize, problem: &PathProblem) -> String {
-        let before = written(&self.0.steps[..failed]);
+        let before = format_path(&self.0.steps[..failed]);
         let place = if before.is_empty() { "the answer".to_owned() } else { format!("`{before}`") };
         // The commonest cause deserves its own words: there is no result because there is an error.
         if before.is_empty()
@@ -99,7 +99,7 @@ fn within<'v>(step: &PathStep, value: &'v Json) -> Result<Cow<'v, Json>, PathPro
         }
         (PathStep::Json, Json::String(text)) => match exceeded_limit(text.as_bytes()) {
             Some(beyond) => Err(PathProblem::NotJson(beyond.to_string())),
-            None => read(text).map(Cow::Owned).map_err(|error| {
+            None => parse(text).map(Cow::Owned).map_err(|error| {
                 let begins = show::quote(&Json::from(text.as_str()).to_string());
                 PathProblem::NotJson(format!("{error}; it begins with {begins}"))
             }),

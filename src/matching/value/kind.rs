@@ -18,7 +18,7 @@ pub(crate) static MATCHER: ValueMatcher = ValueMatcher {
     build: |_, node, _| {
         let (name, span) = (node.text()?.to_owned(), node.span);
         Some(ValueCheck::one(move |value, place| {
-            if TypeSet::named(&name).has(TypeSet::of(value)) {
+            if TypeSet::from_name(&name).has(TypeSet::of(value)) {
                 return None;
             }
             let article = if name.starts_with(['a', 'i', 'o']) { "an " } else { "a " };

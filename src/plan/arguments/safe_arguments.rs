@@ -11,7 +11,7 @@ use super::addresses::{is_host, unroutable};
 use super::durations;
 use super::folder::is_path;
 use crate::generate::{Generator, InvalidValue, PLACEHOLDER, Rng};
-use crate::schema::{Judge, Unusable, name_of, token};
+use crate::schema::{Judge, UnusableSchema, name_of, token};
 
 /// Generates arguments of one tool.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ struct Replacement {
 
 impl SafeArguments {
     /// Makes a schema of arguments ready; `Err` says why nothing can be made from it.
-    pub fn new(schema: &Value, folder: Option<String>) -> Result<Self, Unusable> {
+    pub fn new(schema: &Value, folder: Option<String>) -> Result<Self, UnusableSchema> {
         Ok(Self::with_generator(schema, Generator::new(schema)?, folder))
     }
 

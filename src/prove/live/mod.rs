@@ -266,7 +266,7 @@ impl LiveRunner<'_> {
                 Some((target, context, beside)) if target == lane => {
                     let mut link = play_on_link(link, FaultInjector::new(context.clone(), lane));
                     let beside = Arc::clone(beside);
-                    link.endpoint = link.endpoint.map(|endpoint| endpoint.intercepted(beside));
+                    link.endpoint = link.endpoint.map(|endpoint| endpoint.with_interceptor(beside));
                     link
                 }
                 Some(_) | None => link,

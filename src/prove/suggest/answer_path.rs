@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::path::{DottedPath, PathStep, json_of_text, written};
+use crate::path::{DottedPath, PathStep, format_path, json_of_text};
 
 /// The most differences that are looked at.
 const MOST: usize = 48;
@@ -22,7 +22,7 @@ pub(crate) fn short(path: &DottedPath) -> String {
     let known = ["result", "structuredContent"];
     let is_known = |(step, known): &(&PathStep, &str)| matches!(step, PathStep::Member(name) if name == known);
     let skipped = path.steps.iter().zip(known).take_while(is_known).count();
-    written(&path.steps[skipped.min(path.steps.len().saturating_sub(1))..])
+    format_path(&path.steps[skipped.min(path.steps.len().saturating_sub(1))..])
 }
 
 /// The differences between two answers, outermost first.

@@ -12,7 +12,7 @@ use std::fs;
 
 use mcprove::generate::{BranchSet, Generator, Rng, valid};
 use mcprove::reproduce::shrink;
-use mcprove::schema::{Unusable, satisfies};
+use mcprove::schema::{UnusableSchema, satisfies};
 use serde_json::{Value, json};
 
 use crate::harness::{files, is_update};
@@ -172,12 +172,12 @@ fn check(name: &str, schema: &Value, maker: &Generator, values: u64) {
     }
 }
 
-fn kind_of(why: &Unusable) -> &'static str {
+fn kind_of(why: &UnusableSchema) -> &'static str {
     match why {
-        Unusable::NotASchema(_) => "not a schema",
-        Unusable::Unsatisfiable(_) => "unsatisfiable",
-        Unusable::NotFound(_) => "not found",
-        Unusable::Endless(_) => "endless",
+        UnusableSchema::NotASchema(_) => "not a schema",
+        UnusableSchema::Unsatisfiable(_) => "unsatisfiable",
+        UnusableSchema::NotFound(_) => "not found",
+        UnusableSchema::Endless(_) => "endless",
     }
 }
 

@@ -11,7 +11,7 @@ pub struct ClientAnswers {
     pub elicitation: Option<Vec<Value>>,
     /// To `roots/list`.
     pub roots: Option<Vec<Value>>,
-    /// Whether the server has asked for the roots, and got them.
+    /// The server has asked for the roots, and got them.
     pub has_given_roots: bool,
     turn: (usize, usize),
 }
@@ -47,12 +47,12 @@ impl ClientAnswers {
                 None => Err(not_offered(method)),
             },
             "sampling/createMessage" => match next(self.sampling.as_deref(), &mut self.turn.0) {
-                Some(answer) => Ok(sampled(answer)),
+                Some(answer) => Ok(sampling_result(answer)),
                 None if self.sampling.is_some() => Err(json!({"code": -1, "message": "the user declined the request"})),
                 None => Err(not_offered(method)),
             },
             "elicitation/create" => match next(self.elicitation.as_deref(), &mut self.turn.1) {
-                Some(answer) => Ok(elicited(answer)),
+                Some(answer) => Ok(elicitation_result(answer)),
                 None => Ok(json!({"action": "decline"})),
             },
             _ => Err(not_offered(method)),
@@ -73,7 +73,7 @@ fn not_offered(method: &str) -> Value {
 }
 
 /// A whole result is taken as it is; anything else is what the model says.
-fn sampled(answer: &Value) -> Value {
+fn sampling_result(answer: &Value) -> Value {
     if answer.get("content").is_some() {
         return answer.clone();
     }
@@ -82,7 +82,7 @@ fn sampled(answer: &Value) -> Value {
 }
 
 /// A whole result is taken as it is; anything else is the content of an accepted form.
-fn elicited(answer: &Value) -> Value {
+fn elicitation_result(answer: &Value) -> Value {
     if answer.get("action").is_some() { answer.clone() } else { json!({"action": "accept", "content": answer}) }
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::peer::OutgoingRequest;
+use super::state::OutgoingRequest;
 use super::{CallFailure, FailureReason, Session};
 use crate::wire::{self, Era, is_served};
 
-/// How many rounds of questions one request may take (2026-07-28, multi round-trip requests).
+/// The number of rounds of questions of one request (2026-07-28, multi round-trip requests).
 const MAX_ROUNDS: usize = 16;
 
 /// A request of a case.
@@ -24,7 +24,7 @@ pub struct SessionRequest<'a> {
     pub params: Option<Value>,
     /// The time that it may take; the session's default without one.
     pub timeout: Option<Duration>,
-    /// Whether progress is asked for.
+    /// Progress is asked for.
     pub progress: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct SessionReply {
 }
 
 impl SessionReply {
-    /// Whether it is a result, and no error.
+    /// It is a result, and no error.
     pub fn is_served(&self) -> bool {
         is_served(&self.message)
     }
@@ -114,7 +114,7 @@ impl Session {
         if let Some(fields) = params.as_object_mut() {
             let own = fields.entry("_meta").or_insert_with(|| json!({}));
             if let (Some(own), Value::Object(meta)) = (own.as_object_mut(), meta) {
-                // What the suite wrote itself stands.
+                // Metadata that the suite wrote itself stays.
                 for (key, value) in meta {
                     own.entry(key).or_insert(value);
                 }
@@ -151,7 +151,12 @@ impl Session {
 pub(crate) fn era_meta(revision: &str, capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": revision,
-        "io.modelcontextprotocol/clientInfo": super::handshake::client_info(),
+        "io.modelcontextprotocol/clientInfo": client_info(),
         "io.modelcontextprotocol/clientCapabilities": capabilities,
     })
+}
+
+/// The name and version of this client.
+pub(crate) fn client_info() -> Value {
+    json!({"name": "mcprove", "version": env!("CARGO_PKG_VERSION")})
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::peer::{CancellationGuard, OutgoingRequest};
-use super::raw::{MessageReceiver, is_answer};
-use super::state::Arrival;
+use super::peer::CancellationGuard;
+use super::raw::is_answer;
+use super::state::{Arrival, MessageReceiver, OutgoingRequest};
 use super::{CallFailure, Session, SessionRequest};
 use crate::transport;
 use crate::wire::{Era, Id};
@@ -22,13 +22,13 @@ pub struct Cancellation<'a> {
     pub trigger: CancelTrigger,
     /// The reason to give.
     pub reason: Option<String>,
-    /// How the server is told.
+    /// The signal to the server.
     pub signal: CancelSignal,
-    /// How long the server is watched.
+    /// The time for which the server is watched afterwards.
     pub watch: Duration,
 }
 
-/// How a server learns that nobody waits for an answer.
+/// The signal to a server that its answer is no longer awaited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelSignal {
     /// In the way of the era and the transport: by a notification, or since 2026-07-28 over HTTP by closing the response.
@@ -55,11 +55,11 @@ pub struct Cancelled {
     pub frame: u32,
     /// The parameters as they were sent.
     pub params: Value,
-    /// Whether it was cancelled; the answer may have come first.
+    /// It was cancelled; the answer may have come first.
     pub is_cancelled: bool,
     /// Messages with its id that came after the cancellation.
     pub late: Vec<Arc<Value>>,
-    /// How many notifications of its progress came after the cancellation.
+    /// The number of notifications of its progress after the cancellation.
     pub progress_after: usize,
     /// From the request to its cancellation.
     pub elapsed: Duration,
@@ -68,7 +68,7 @@ pub struct Cancelled {
 /// A pending request that is watched for its cancellation.
 struct CancelWatch {
     id: Id,
-    heard: MessageReceiver,
+    receiver: MessageReceiver,
     progress: usize,
     answers: Vec<Arc<Value>>,
 }
@@ -88,9 +88,9 @@ impl Session {
             progress: request.progress || matches!(when, CancelTrigger::Progress(_)),
             is_extended_by_progress: false,
         };
-        let heard = self.peer.lock().listen(request.owner);
+        let receiver = self.peer.lock().listen(request.owner);
         let (id, params, frame, waiting) = self.peer.send(&mut outgoing);
-        let mut watched = CancelWatch { id: id.clone(), heard, progress: 0, answers: Vec::new() };
+        let mut watched = CancelWatch { id: id.clone(), receiver, progress: 0, answers: Vec::new() };
         let pending = CancellationGuard {
             peer: &self.peer,
             owner: request.owner,
@@ -118,7 +118,7 @@ impl Session {
             };
         }
         watched.reset();
-        // Nobody waits any more, so nobody has to be told when `pending` goes.
+        // Nobody waits any more, so the server is not notified when `pending` is dropped.
         let is_answered = self.peer.lock().forget(&watched.id).is_none();
         drop(pending);
         if is_answered {
@@ -138,7 +138,7 @@ impl Session {
             }
         };
         let is_ended = watched.watch_until(Instant::now() + watch).await;
-        // What is left of the response is of no use.
+        // The rest of the response is of no use.
         let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });
         let mut state = self.peer.lock();
         state.listener = None;
@@ -148,8 +148,8 @@ impl Session {
         Ok(Cancelled { is_cancelled: true, late: watched.answers, progress_after: watched.progress, ..early })
     }
 
-    /// Whether a request is cancelled by closing its response, so that nothing more can come for it: since 2026-07-28
-    /// over HTTP.
+    /// A request is cancelled by closing its response, so that nothing more can come for it: since 2026-07-28 over
+    /// HTTP.
     pub fn cancels_by_closing(&self) -> bool {
         let state = self.peer.lock();
         state.is_http() && state.era() == Era::Stateless
@@ -176,7 +176,7 @@ impl CancelWatch {
             CancelTrigger::Progress(count) => count,
         };
         while self.progress < count {
-            match timeout_at(deadline, self.heard.recv()).await {
+            match timeout_at(deadline, self.receiver.recv()).await {
                 Ok(Some((_, message))) => self.take(message),
                 // The end of the server shows in the answer that does not come.
                 Ok(None) => std::future::pending().await,
@@ -188,7 +188,7 @@ impl CancelWatch {
 
     /// Forgets what came before the cancellation.
     fn reset(&mut self) {
-        while self.heard.try_recv().is_ok() {}
+        while self.receiver.try_recv().is_ok() {}
         self.progress = 0;
         self.answers.clear();
     }
@@ -196,7 +196,7 @@ impl CancelWatch {
     /// Looks at everything that comes until then; `true` where the server ended.
     async fn watch_until(&mut self, until: Instant) -> bool {
         loop {
-            match timeout_at(until, self.heard.recv()).await {
+            match timeout_at(until, self.receiver.recv()).await {
                 Ok(Some((_, message))) => self.take(message),
                 Ok(None) => return true,
                 Err(_) => return false,

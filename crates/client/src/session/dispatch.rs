@@ -7,12 +7,10 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-use super::failure::EndReason;
-use super::handshake::NO_OWNER;
-use super::state::{OutgoingLine, SessionState};
+use super::state::{EndReason, NO_OWNER, OutgoingLine, SessionState};
 use crate::transport::{Incoming, MessageRole, Outgoing};
 
-/// How long after the end of its output a process may take to say how it ended.
+/// The time between the end of a process's output and the news of its exit.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// The incoming messages of a server, and whether more can come.
@@ -35,7 +33,7 @@ impl Intake {
         }
     }
 
-    /// How many items have arrived that nobody took.
+    /// The number of items that have arrived and were not taken.
     pub(crate) fn unread(&self) -> usize {
         self.incoming.len()
     }
@@ -50,7 +48,7 @@ impl Intake {
         match item {
             Some(Incoming::Line(line) | Incoming::TornLine(line)) => state.record_unjudged(&line),
             Some(Incoming::Message { .. }) => {}
-            Some(Incoming::Undelivered { frame, failure, shown }) => state.undelivered(frame, *failure, shown),
+            Some(Incoming::Undelivered { frame, failure, shown }) => state.fail_undelivered(frame, *failure, shown),
             Some(Incoming::Refused { frame, http, body }) => state.refused_token(frame, &http, &body),
             Some(Incoming::Speaks(transport)) => state.transport = transport,
             Some(Incoming::Lost(failure)) => state.end_with(EndReason::Lost(failure)),
@@ -70,7 +68,7 @@ impl Intake {
     }
 }
 
-/// Whether anything can follow.
+/// Says that more can follow, or that all is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     On,
@@ -78,7 +76,7 @@ pub(crate) enum Flow {
 }
 
 /// Runs until the server is gone, or somebody else wants to listen, who gets what there is to listen to.
-pub(crate) async fn run(
+pub(crate) async fn dispatch_all(
     mut intake: Intake,
     outgoing: mpsc::UnboundedSender<Outgoing>,
     state: Arc<Mutex<SessionState>>,

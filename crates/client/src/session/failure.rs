@@ -8,37 +8,22 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::state::{Arrival, SessionState};
+use super::state::{Arrival, EndReason, SessionState};
 use crate::source::{duration_text, shorten, visible_line};
 use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
 use crate::wire::{ProtocolViolation, ReadLimit, Revision};
 
-/// How many lines of standard error are shown.
+/// The number of lines of standard error that are shown.
 pub(crate) const STDERR_LINES: usize = 12;
 
 /// Makes a connection to a fresh server.
 pub type Connector<'a> =
     dyn Fn() -> Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>> + Send + Sync + 'a;
 
-/// Why a server cannot answer any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum EndReason {
-    /// The process ended.
-    Exited(ServerExit),
-    /// It closed its output and runs on.
-    Closed,
-    /// It wrote a line that has no end.
-    EndlessLine,
-    /// It wrote more than anybody can look at.
-    Flooded,
-    /// The conversation over HTTP is over.
-    Lost(HttpFailure),
-}
-
-/// How and when a server ended a conversation by itself.
+/// The end of a conversation by the server itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionEnd {
-    /// How its process ended; `None` where it only fell silent, or cannot be seen.
+    /// The exit of its process; `None` where it only fell silent, or cannot be seen.
     pub exit: Option<ServerExit>,
     /// Counted from the beginning of the conversation.
     pub at: Duration,
@@ -76,9 +61,9 @@ pub struct CallFailure {
     pub stderr: Vec<String>,
     /// Stray output that came instead of an answer.
     pub stray: Vec<String>,
-    /// Whether the server was still there.
+    /// The server was still there.
     pub alive: bool,
-    /// Whether it is a process of this program's own, or inside it.
+    /// It is a process of this program's own, or inside it.
     pub is_local: bool,
 }
 
@@ -161,7 +146,7 @@ impl fmt::Display for OpenFailure {
 /// The end of a server's process that no failed request reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreportedExit {
-    /// How the process ended.
+    /// The exit of the process.
     pub exit: ServerExit,
     /// The owners of the requests that were pending; empty where none was.
     pub pending: Vec<String>,
@@ -182,7 +167,7 @@ impl fmt::Display for UnreportedExit {
 }
 
 impl SessionState {
-    /// How the server ended the conversation, as far as it did.
+    /// The end of the conversation by the server, where there was one.
     pub(crate) fn ending(&self) -> Option<SessionEnd> {
         let exit = match self.ended.as_ref()? {
             EndReason::Exited(exit) => Some(*exit),

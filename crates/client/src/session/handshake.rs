@@ -12,8 +12,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::call::era_meta;
-use super::peer::{Connection, OutgoingRequest};
+use super::call::{client_info, era_meta};
+use super::peer::Connection;
+use super::state::{NO_OWNER, OutgoingRequest};
 use super::{
     CallFailure, ClosedSession, Connector, FailureReason, NotOpened, OpenFailure, ServerIdentity, Session,
     SessionReply, SessionSettings, failure,
@@ -21,13 +22,10 @@ use super::{
 use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{Era, Revision};
 
-/// The owner of handshakes and listings in the transcript: no case.
-pub(crate) const NO_OWNER: &str = "";
-
 /// The error of a server that does not speak the revision it was addressed in (2026-07-28, basic/versioning).
 const UNSUPPORTED_REVISION: i64 = -32022;
 
-/// How long `server/discover` may go unanswered before the older handshake is tried as well.
+/// The time that `server/discover` may go unanswered before the older handshake is tried as well.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The revision of the older handshake.
@@ -124,7 +122,7 @@ impl Handshake<'_> {
             Some((asked, Era::Stateless)) => {
                 let message = self.discover().await.map_err(OpenFailure::Handshake)?.message;
                 let not_spoken = || OpenFailure::NotSpoken { asked, speaks: supported_revisions(&message) };
-                self.discovered(&message).ok_or_else(not_spoken)
+                self.read_discovery(&message).ok_or_else(not_spoken)
             }
         }
     }
@@ -178,9 +176,9 @@ impl Handshake<'_> {
     fn era_of_answer(&self, answered: Result<SessionReply, CallFailure>) -> Result<ServerEra, OpenFailure> {
         match answered {
             Ok(answered) if refuses_newer_request(&answered.message) => {
-                Err(self.refused(format!("the server refused `server/discover`: {}", answered.message["error"])))
+                Err(self.refusal(format!("the server refused `server/discover`: {}", answered.message["error"])))
             }
-            Ok(answered) => Ok(self.discovered(&answered.message).map_or(ServerEra::Older, ServerEra::Newer)),
+            Ok(answered) => Ok(self.read_discovery(&answered.message).map_or(ServerEra::Older, ServerEra::Newer)),
             Err(CallFailure {
                 reason: FailureReason::Timeout(_) | FailureReason::Protocol(_), alive: true, ..
             }) => Ok(ServerEra::Older),
@@ -230,7 +228,7 @@ impl Handshake<'_> {
         self.peer.exchange(request).await
     }
 
-    fn discovered(&self, message: &Value) -> Option<ServerIdentity> {
+    fn read_discovery(&self, message: &Value) -> Option<ServerIdentity> {
         let result = message.get("result")?;
         let versions = result["supportedVersions"].as_array()?.iter();
         let versions = versions.filter_map(|version| Revision::parse(version.as_str()?));
@@ -247,11 +245,11 @@ impl Handshake<'_> {
             }
             let status = self.peer.lock().transcript.last_status().filter(|status| *status >= 400);
             let status = status.map(|status| format!(" with HTTP {status}")).unwrap_or_default();
-            return Err(self.refused(format!("the server refused `initialize`{status}: {}", message["error"])));
+            return Err(self.refusal(format!("the server refused `initialize`{status}: {}", message["error"])));
         };
         let version = result["protocolVersion"].as_str().unwrap_or_default();
         let Some(spoken) = Revision::parse(version) else {
-            return Err(self.refused(format!("the server answered `initialize` with the unknown revision `{version}`")));
+            return Err(self.refusal(format!("the server answered `initialize` with the unknown revision `{version}`")));
         };
         if fixed.is_some_and(|asked| asked != spoken) {
             return Err(OpenFailure::NotSpoken { asked, speaks: spoken.to_string() });
@@ -261,28 +259,28 @@ impl Handshake<'_> {
         Ok(identity(self.peer, spoken, result, &result["serverInfo"]))
     }
 
-    fn refused(&self, message: String) -> OpenFailure {
+    fn refusal(&self, message: String) -> OpenFailure {
         OpenFailure::Refused { message, stderr: self.peer.lock().transcript.stderr_tail(failure::STDERR_LINES) }
     }
 }
 
 /// The revisions that a refusal of the newer era names.
-fn supported(message: &Value) -> impl Iterator<Item = &str> {
+fn offered_revisions(message: &Value) -> impl Iterator<Item = &str> {
     let supported = message["error"]["data"]["supported"].as_array();
     supported.into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn supported_revisions(message: &Value) -> String {
-    let named: Vec<&str> = supported(message).collect();
+    let named: Vec<&str> = offered_revisions(message).collect();
     if named.is_empty() { "an older revision".to_owned() } else { named.join(" and ") }
 }
 
 fn names_newer_era(message: &Value) -> bool {
-    let mut supported = supported(message).filter_map(Revision::parse);
+    let mut supported = offered_revisions(message).filter_map(Revision::parse);
     message["error"]["code"] == UNSUPPORTED_REVISION && supported.any(|revision| revision.era() == Era::Stateless)
 }
 
-/// Whether a server that knows the newer era refuses the request (2026-07-28, error codes).
+/// A server that knows the newer era refuses the request (2026-07-28, error codes).
 fn refuses_newer_request(message: &Value) -> bool {
     matches!(message["error"]["code"].as_i64(), Some(-32020 | -32021))
 }
@@ -291,9 +289,4 @@ fn refuses_newer_request(message: &Value) -> bool {
 fn is_of_older(failure: &HttpFailure) -> bool {
     let is_silent = matches!(failure, HttpFailure::StreamEnded { .. });
     is_silent || matches!(failure.bare_status(), Some(400 | 404 | 405 | 406 | 415))
-}
-
-/// How this client introduces itself.
-pub(crate) fn client_info() -> Value {
-    json!({"name": "mcprove", "version": env!("CARGO_PKG_VERSION")})
 }

@@ -41,13 +41,13 @@ impl Headers {
         let settled = self.revision.map_or(Era::Session, Revision::era);
         let era = if own.is_some() { Era::Stateless } else { settled };
         let mut headers = Vec::new();
-        // What the message says itself stands, so that both say the same.
+        // The message's own version is kept, so that both say the same.
         if let Some(version) = own.or(self.revision.map(Revision::as_str)) {
-            headers.push(("mcp-protocol-version".to_owned(), encoded(version)));
+            headers.push(("mcp-protocol-version".to_owned(), encode_value(version)));
         }
         if era == Era::Stateless && !method.is_empty() {
-            headers.push(("mcp-method".to_owned(), encoded(method)));
-            headers.extend(subject(method, params).map(|name| ("mcp-name".to_owned(), encoded(name))));
+            headers.push(("mcp-method".to_owned(), encode_value(method)));
+            headers.extend(subject(method, params).map(|name| ("mcp-name".to_owned(), encode_value(name))));
             headers.extend(self.arguments(method, params));
         }
         (era, headers)
@@ -65,7 +65,7 @@ impl Headers {
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 Value::Null | Value::Array(_) | Value::Object(_) => return None,
             };
-            Some((format!("mcp-param-{}", name.to_ascii_lowercase()), encoded(&text)))
+            Some((format!("mcp-param-{}", name.to_ascii_lowercase()), encode_value(&text)))
         };
         mirrored.iter().filter_map(header).collect()
     }
@@ -96,7 +96,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) {
 }
 
 /// A header's value: as it is where a header can carry it, in base64 otherwise.
-fn encoded(value: &str) -> String {
+fn encode_value(value: &str) -> String {
     let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~')) && value.trim() == value;
     if is_plain && !value.starts_with("=?base64?") {
         return value.to_owned();

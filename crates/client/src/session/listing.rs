@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::handshake::NO_OWNER;
+use super::state::NO_OWNER;
 use super::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::duration_text;
 use crate::wire::{Catalog, ListKind, Tool, value_memory};
 
-/// How many pages a list may have.
+/// The number of pages of a list.
 const MOST_PAGES: usize = 1000;
 
-/// How much memory the items of a list may take, at a guess.
+/// The memory of the items of a list, estimated.
 const MOST_HELD: usize = 64 << 20;
 
-/// How many bytes the cursors of a list may have, all together.
+/// The bytes of all cursors of a list together.
 const MOST_CURSORS: usize = 1 << 20;
 
-/// How many times as long as one request a list may take as a whole.
+/// The time for a whole list, as a multiple of that for one request.
 const LIST_FACTOR: u32 = 6;
 
 /// The pages of a list so far.
 #[derive(Default)]
-struct Pages {
+struct ListPages {
     count: usize,
     items: Vec<Value>,
     held: usize,
@@ -39,7 +39,7 @@ impl Session {
     /// An error answer ends the list and is the reply.
     pub async fn list(&self, owner: &str, kind: ListKind) -> Result<SessionReply, CallFailure> {
         let (items, reply) = self.pages(owner, kind).await?;
-        // What is no object has no place for items, and is for others to judge.
+        // A result that is no object has no items; other checks judge it.
         if !reply.message["result"].is_object() {
             return Ok(reply);
         }
@@ -54,7 +54,7 @@ impl Session {
     /// The items of all pages, and the reply with the last of them.
     async fn pages(&self, owner: &str, kind: ListKind) -> Result<(Vec<Value>, SessionReply), CallFailure> {
         let limit = self.settings.request_timeout.saturating_mul(LIST_FACTOR);
-        let mut pages = Pages::default();
+        let mut pages = ListPages::default();
         let Ok(followed) = timeout(limit, self.follow(owner, kind, &mut pages)).await else {
             let reason = format!(
                 "`{}` has no end within {}: after page {} there is another one",
@@ -67,7 +67,7 @@ impl Session {
         followed.map(|reply| (pages.items, reply))
     }
 
-    async fn follow(&self, owner: &str, kind: ListKind, pages: &mut Pages) -> Result<SessionReply, CallFailure> {
+    async fn follow(&self, owner: &str, kind: ListKind, pages: &mut ListPages) -> Result<SessionReply, CallFailure> {
         let mut cursor: Option<Value> = None;
         loop {
             let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
@@ -90,7 +90,7 @@ impl Session {
     }
 }
 
-impl Pages {
+impl ListPages {
     /// Takes in a page; returns the cursor of the next one, `Err` where the list has no end.
     fn take(&mut self, result: &Value, kind: ListKind) -> Result<Option<Value>, String> {
         self.count += 1;

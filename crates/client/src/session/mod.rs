@@ -42,7 +42,7 @@ pub use self::cancel::{CancelSignal, CancelTrigger, Cancellation, Cancelled};
 pub use self::failure::{CallFailure, Connector, FailureReason, OpenFailure, SessionEnd, UnreportedExit};
 pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
-pub use self::raw::{Awaited, RawMessage, RawReply, ids_in};
+pub use self::raw::{AwaitedAnswers, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
 pub use self::roots::{client_root, root_folder};
 pub use self::state::OwnedViolation;
@@ -60,9 +60,9 @@ pub struct SessionSettings {
     pub request_timeout: Duration,
     /// The client's answers to requests of the server.
     pub answers: ClientAnswers,
-    /// Whether the session begins with a handshake.
+    /// The session begins with a handshake.
     pub performs_handshake: bool,
-    /// Whether somebody writes down every frame, however many there are.
+    /// Every frame is written down by somebody, however many there are.
     pub keeps_frames: bool,
 }
 
@@ -109,7 +109,7 @@ impl Session {
         self.peer.lock().headers.learn(catalog);
     }
 
-    /// Whether requests of several owners were pending when the server ended, so that its exit cannot be attributed.
+    /// Requests of several owners were pending when the server ended, so that its exit cannot be attributed.
     pub fn has_several_pending_at_exit(&self) -> bool {
         self.peer.lock().pending_at_exit.len() > 1
     }
@@ -162,22 +162,22 @@ impl Session {
         drop(self.starting.lock().take());
     }
 
-    /// Whether it began with a handshake, or as a revision without one begins.
+    /// It began with a handshake, or as a revision without one begins.
     pub fn has_handshake(&self) -> bool {
         self.settings.performs_handshake
     }
 
-    /// Whether the server has asked for the client's roots, and got them.
+    /// The server has asked for the client's roots, and got them.
     pub fn has_given_roots(&self) -> bool {
         self.peer.lock().has_given_roots()
     }
 
-    /// Whether the server can still answer.
+    /// The server can still answer.
     pub fn is_open(&self) -> bool {
         self.peer.lock().ended.is_none()
     }
 
-    /// Whether it can be used, and no case has.
+    /// It can be used, and no case has used it.
     pub fn is_untouched(&self) -> bool {
         let state = self.peer.lock();
         state.ended.is_none() && state.frames.keys().all(String::is_empty)
@@ -239,7 +239,7 @@ pub struct ClosedSession {
     pub seen: BTreeMap<&'static str, u32>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: TransportKind,
-    /// How the server ended the conversation; `None` where it did not.
+    /// The end of the conversation by the server; `None` where there was none.
     pub end: Option<SessionEnd>,
     /// The end of the server's process, where it ended by itself and no failed request reported it.
     pub unreported_exit: Option<UnreportedExit>,

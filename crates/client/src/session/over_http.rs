@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::failure::EndReason;
-use super::handshake::NO_OWNER;
-use super::state::{Arrival, SessionState};
-use crate::transport::{Delivery, HttpFailure, excerpt};
+use super::state::{Arrival, EndReason, NO_OWNER, SessionState};
+use crate::transport::{HttpDelivery, HttpFailure, excerpt};
 use crate::wire::{Frame, HttpHead, MessageStream, ProtocolViolation, RpcMessage, classify};
 
 /// The code of a handshake whose end the server refuses to hear of.
@@ -13,10 +11,15 @@ pub const REFUSED_NOTIFICATION: &str = "refused-notification";
 
 impl SessionState {
     /// Takes in a message; returns the lines that answer the server's requests, with their frames.
-    pub(crate) fn receive_http(&mut self, bytes: &[u8], http: &Arc<HttpHead>, origin: Delivery) -> Vec<(u32, String)> {
-        let at = self.elapsed();
+    pub(crate) fn receive_http(
+        &mut self,
+        bytes: &[u8],
+        http: &Arc<HttpHead>,
+        origin: HttpDelivery,
+    ) -> Vec<(u32, String)> {
+        let at = self.now();
         let frame = self.transcript.record_http(at, http, bytes);
-        if let Delivery::Body(post) = origin
+        if let HttpDelivery::Body(post) = origin
             && frame.beyond().is_none()
             && let Some(failure) = no_message(frame)
         {
@@ -25,8 +28,8 @@ impl SessionState {
             return Vec::new();
         }
         let (post, stream) = match origin {
-            Delivery::Body(post) | Delivery::Event(post) => (Some(post), MessageStream::Response(post)),
-            Delivery::Stream => (None, MessageStream::Common),
+            HttpDelivery::Body(post) | HttpDelivery::Event(post) => (Some(post), MessageStream::Response(post)),
+            HttpDelivery::Stream => (None, MessageStream::Common),
         };
         let found = self.scanner.watch_on(frame, stream);
         let (seq, json) = (frame.seq, frame.json());
@@ -36,8 +39,13 @@ impl SessionState {
     }
 
     /// Nothing can answer the message of that frame any more.
-    pub(crate) fn undelivered(&mut self, post: u32, failure: HttpFailure, shown: Option<(Arc<HttpHead>, Vec<u8>)>) {
-        let at = self.elapsed();
+    pub(crate) fn fail_undelivered(
+        &mut self,
+        post: u32,
+        failure: HttpFailure,
+        shown: Option<(Arc<HttpHead>, Vec<u8>)>,
+    ) {
+        let at = self.now();
         let frame = shown.map(|(http, body)| self.transcript.record_http(at, &http, &body).seq);
         let is_lost = matches!(failure, HttpFailure::SessionLost(_));
         if let (HttpFailure::Status(_), Some(frame)) = (&failure, frame) {
@@ -51,14 +59,14 @@ impl SessionState {
 
     /// A message will be sent again with another token; what refused it is kept to be looked at.
     pub(crate) fn refused_token(&mut self, post: Option<u32>, http: &Arc<HttpHead>, body: &[u8]) {
-        let at = self.elapsed();
+        let at = self.now();
         let frame = self.transcript.record_http(at, http, body).seq;
         let owner = post.and_then(|post| self.owner_of(post));
         self.own(frame, owner.as_deref());
     }
 
-    /// Nobody waits for an answer to a notification, so its refusal is told by itself: that of the handshake, which every
-    /// server must take. What a suite notifies of may rightly be refused.
+    /// Records the refusal of the handshake's notification, which every server must accept. No answer is awaited for it,
+    /// so it would stay unseen. Notifications of a suite may rightly be refused.
     fn notification_refused(&mut self, post: u32, failure: &HttpFailure, frame: u32) {
         let Some(method) = self.transcript.notification(post) else { return };
         let owner = self.owner_of(post);

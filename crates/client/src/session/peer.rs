@@ -10,14 +10,13 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::dispatch::{self, Intake};
-use super::handshake::NO_OWNER;
-use super::state::{Arrival, OutgoingLine, SessionState};
+use super::state::{Arrival, NO_OWNER, OutgoingLine, OutgoingRequest, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
 use crate::transport::{self, Link, MessageRole, ServerProcesses, Shutdown, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
-/// How long a killed process may take to be gone.
+/// The time until a killed process is gone.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One end of a connection, with or without a handshake.
@@ -29,7 +28,7 @@ pub(crate) struct Connection {
     closing: Mutex<Option<Closing>>,
     /// Tells the task that listens that somebody else wants to.
     wanted: Arc<Notify>,
-    /// Where the server is, over HTTP.
+    /// The server's endpoint, over HTTP.
     pub endpoint: Option<Endpoint>,
     pub processes: Option<ServerProcesses>,
 }
@@ -40,21 +39,6 @@ struct Closing {
     stop: Stopper,
     /// The task that listens; `None` while somebody else does.
     dispatching: Option<JoinHandle<Option<Intake>>>,
-}
-
-/// A request as it is to be sent.
-pub(crate) struct OutgoingRequest<'a> {
-    /// The case it belongs to.
-    pub owner: &'a str,
-    pub method: &'a str,
-    pub params: Option<Value>,
-    pub deadline: Instant,
-    /// The whole time that was allowed, as configured; the deadline may leave less of it.
-    pub limit: Duration,
-    /// Whether a progress token is to be added; it is the request's id.
-    pub progress: bool,
-    /// Whether progress gives the request the whole time again.
-    pub(crate) is_extended_by_progress: bool,
 }
 
 impl Connection {
@@ -77,13 +61,13 @@ impl Connection {
     /// Listens again.
     pub(crate) fn listen(&self, intake: Intake) {
         let (state, wanted) = (Arc::clone(&self.state), Arc::clone(&self.wanted));
-        let dispatching = tokio::spawn(dispatch::run(intake, self.outgoing.clone(), state, wanted));
+        let dispatching = tokio::spawn(dispatch::dispatch_all(intake, self.outgoing.clone(), state, wanted));
         if let Some(closing) = self.closing.lock().as_mut() {
             closing.dispatching = Some(dispatching);
         }
     }
 
-    /// How messages travel; known for certain once something has been answered.
+    /// The transport; known for certain once something has been answered.
     pub(crate) fn transport(&self) -> TransportKind {
         self.lock().transport
     }
@@ -208,7 +192,7 @@ impl Connection {
         let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NO_OWNER)));
         let owners = std::mem::take(&mut state.frames);
-        let seen = state.scanner.seen();
+        let seen = state.scanner.occasions();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
         (ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit }, shutdown)
     }
@@ -225,16 +209,16 @@ impl Connection {
         }
     }
 
-    /// How long a process of ours is still to be watched.
+    /// The time for which a process of ours is still to be watched.
     pub(crate) fn remaining_watch(&self, watch: Duration) -> Duration {
         let state = self.lock();
         let is_ours = state.transport == TransportKind::Stdio || self.endpoint.as_ref().is_some_and(Endpoint::is_ours);
-        let quiet = state.elapsed().saturating_sub(state.transcript.last_at());
+        let quiet = state.now().saturating_sub(state.transcript.last_at());
         if is_ours { watch.saturating_sub(quiet) } else { Duration::ZERO }
     }
 }
 
-/// A request that somebody waits for; when nobody does any more, the server is told.
+/// A pending request; when its future is dropped, the server is notified.
 pub(crate) struct CancellationGuard<'a> {
     pub peer: &'a Connection,
     pub owner: &'a str,

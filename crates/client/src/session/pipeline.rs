@@ -13,20 +13,19 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::dispatch::{self, Flow, Intake};
-use super::failure::EndReason;
-use super::state::SessionState;
+use super::state::{EndReason, SessionState};
 use super::{CallFailure, Session};
 use crate::transport::{Incoming, Outgoing};
 use crate::wire::{Channel, Direction, Id, ProtocolViolation, ReadLimit, RpcMessage, classify, id_of_unreadable};
 
-/// How many of the last frames are kept, and where somebody writes them down.
+/// The number of the last frames that are kept, also where all are written down.
 const MAX_FRAMES: usize = 64;
 const MAX_WRITTEN_FRAMES: usize = 100_000;
 
-/// How many are kept of each of many sessions.
+/// The number of frames that are kept of each of many sessions.
 const MIN_FRAMES: usize = 24;
 
-/// How many answered requests are remembered, to notice second answers.
+/// The number of answered requests that are remembered, to notice second answers.
 const MAX_REMEMBERED: usize = 256;
 
 /// The parts of a call of a tool that do not change.
@@ -103,7 +102,7 @@ pub struct Pipeline<'a> {
     /// The request that stands for all others before the scanner.
     pattern: Option<Id>,
     answered: VecDeque<i64>,
-    /// How many lines may be answers of which nobody knows to what.
+    /// The number of lines that may be answers to unknown requests.
     unmatched: usize,
 }
 
@@ -156,7 +155,7 @@ impl Pipeline<'_> {
         prepared.write(&mut self.batch, &number, arguments);
         let line = &self.batch[begin..];
         if let Some(pattern) = &self.pattern {
-            let at = state.elapsed();
+            let at = state.now();
             let frame = state.transcript.record_unread(at, line);
             state.scanner.asked_again(pattern, Id::Number(number), frame);
         } else {
@@ -178,7 +177,7 @@ impl Pipeline<'_> {
         let _ = self.session.peer.outgoing.send(Outgoing::Raw { pieces, owner: String::new() });
     }
 
-    /// How many lines have come and were not looked at.
+    /// The number of lines that have come and were not looked at.
     pub fn unread(&self) -> usize {
         self.intake.as_ref().map_or(0, Intake::unread)
     }
@@ -188,7 +187,7 @@ impl Pipeline<'_> {
         self.session.peer.end_input();
     }
 
-    /// How many calls wait for their answers.
+    /// The number of calls that wait for their answers.
     pub fn pending(&self) -> usize {
         self.open.len()
     }
@@ -228,8 +227,8 @@ impl Pipeline<'_> {
         loop {
             let Some(intake) = self.intake.as_mut() else { return PipelineEvent::Over };
             let item = intake.next().await;
-            if let Some(heard) = self.take(item) {
-                return heard;
+            if let Some(event) = self.take(item) {
+                return event;
             }
         }
     }
@@ -238,8 +237,8 @@ impl Pipeline<'_> {
     pub fn next_ready(&mut self) -> Option<PipelineEvent> {
         loop {
             let item = self.intake.as_mut()?.ready()?;
-            if let Some(heard) = self.take(Some(item)) {
-                return Some(heard);
+            if let Some(event) = self.take(Some(item)) {
+                return Some(event);
             }
         }
     }
@@ -260,27 +259,27 @@ impl Pipeline<'_> {
     fn line(&mut self, line: &[u8]) -> Option<PipelineEvent> {
         let mut guard = self.session.peer.lock();
         let state = &mut *guard;
-        let at = state.elapsed();
+        let at = state.now();
         let frame = state.transcript.record(at, Direction::Received, Channel::Protocol, line);
         let violations = state.scanner.watch(frame);
         let (seq, json) = (frame.seq, frame.json());
-        let told = ReceivedLine { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
+        let received = ReceivedLine { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
         let Ok(message) = &json else {
             state.count_unrequested(line, None);
             drop(guard);
             if let Some(id) = id_of_unreadable(line) {
-                return self.answer(Some(id), None, told);
+                return self.answer(Some(id), None, received);
             }
             // Half an answer is the only one that will come.
             self.unmatched += usize::from(line.trim_ascii_start().starts_with(b"{"));
-            return self.unrequested(told);
+            return self.on_unrequested(received);
         };
         let meaning = classify(message);
         if let RpcMessage::Response { id } = meaning {
             state.count_unrequested(line, Some(""));
             let message = Some(Arc::clone(message));
             drop(guard);
-            return self.answer(id, message, told);
+            return self.answer(id, message, received);
         }
         state.count_unrequested(line, None);
         if !matches!(meaning, RpcMessage::Invalid(_)) {
@@ -288,11 +287,11 @@ impl Pipeline<'_> {
             dispatch::answer(state, replies.lines, &self.session.peer.outgoing);
         }
         drop(guard);
-        self.unrequested(told)
+        self.on_unrequested(received)
     }
 
-    fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, told: ReceivedLine) -> Option<PipelineEvent> {
-        let twin = told.violations.iter().find(|violation| violation.code == "wrong-id");
+    fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, received: ReceivedLine) -> Option<PipelineEvent> {
+        let twin = received.violations.iter().find(|violation| violation.code == "wrong-id");
         let twin = twin.and_then(|violation| violation.request.clone());
         let mut open = None;
         for id in [id, twin].into_iter().flatten() {
@@ -302,11 +301,11 @@ impl Pipeline<'_> {
         }
         let Some((number, PendingCall { tag, .. })) = open else {
             let lost = ["wrong-id", "answer-without-id"];
-            self.unmatched += usize::from(told.violations.iter().any(|violation| lost.contains(&violation.code)));
-            return self.unrequested(told);
+            self.unmatched += usize::from(received.violations.iter().any(|violation| lost.contains(&violation.code)));
+            return self.on_unrequested(received);
         };
         self.remember(number);
-        Some(PipelineEvent::Answer { tag, message, line: told })
+        Some(PipelineEvent::Answer { tag, message, line: received })
     }
 
     /// Remembers an answered request instead of the one that was answered longest ago.
@@ -321,12 +320,12 @@ impl Pipeline<'_> {
         }
     }
 
-    fn unrequested(&mut self, told: ReceivedLine) -> Option<PipelineEvent> {
+    fn on_unrequested(&mut self, received: ReceivedLine) -> Option<PipelineEvent> {
         if is_flooded(&mut self.session.peer.lock()) {
             self.intake = None;
             return Some(PipelineEvent::Over);
         }
-        (!told.violations.is_empty()).then_some(PipelineEvent::Violations(told))
+        (!received.violations.is_empty()).then_some(PipelineEvent::Violations(received))
     }
 }
 

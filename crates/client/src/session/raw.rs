@@ -6,17 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::peer::Connection;
-use super::state::SessionState;
+use super::state::{MessageReceiver, SessionState};
 use super::{CallFailure, FailureReason, RawExchange, Session};
 use crate::transport::http::{Endpoint, ExchangeEnd, ReadUntil};
 use crate::transport::{ConnectionBreak, HttpFailure, HttpRefusal, Outgoing, TransportKind, time_of_pauses};
 use crate::wire::{Id, RpcMessage, classify};
 
-/// How long the end of a server of ours may take to become known.
+/// The time until the exit of a server of ours becomes known.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// A raw message.
@@ -29,16 +28,16 @@ pub struct RawMessage<'a> {
     /// The same with everything that ends them, in separate writes.
     pub pieces: Vec<Vec<u8>>,
     /// The awaited answers.
-    pub awaited: Awaited,
+    pub awaited: AwaitedAnswers,
     /// The time for that; the session's default without one.
     pub timeout: Option<Duration>,
-    /// How long to look where no answer is awaited.
+    /// The time to watch the server where no answer is awaited.
     pub watch: Duration,
 }
 
 /// The answers that a raw message waits for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Awaited {
+pub enum AwaitedAnswers {
     /// An answer to each of these ids; one that stands twice is answered twice.
     Ids(Vec<Value>),
     /// The next answer, whatever its id.
@@ -62,41 +61,13 @@ pub struct RawReply {
     pub answer_frame: Option<u32>,
     /// From the first byte to the last answer.
     pub elapsed: Duration,
-    /// Whether the server ended meanwhile.
+    /// The server ended meanwhile.
     pub is_ended: bool,
     /// The status over HTTP and the beginning of the body, where it refused a message that awaits nothing.
     pub refused: Option<HttpRefusal>,
 }
 
-/// Receives every message of the server.
-#[derive(Debug)]
-pub(crate) struct Listener {
-    pub owner: String,
-    heard: mpsc::UnboundedSender<(u32, Arc<Value>)>,
-}
-
-pub(crate) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
-
 impl SessionState {
-    /// Hands on everything that the server sends from here on; ends with the server.
-    pub(crate) fn listen(&mut self, owner: &str) -> MessageReceiver {
-        let (heard, receiver) = mpsc::unbounded_channel();
-        if self.ended.is_none() {
-            self.listener = Some(Listener { owner: owner.to_owned(), heard });
-        }
-        receiver
-    }
-
-    /// Tells the listener of a message; of a batch, each message in it.
-    pub(crate) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
-        let Some(listener) = &self.listener else { return };
-        // Whoever listened may have gone.
-        match json.as_array() {
-            Some(batch) => batch.iter().for_each(|one| drop(listener.heard.send((seq, Arc::new(one.clone()))))),
-            None => drop(listener.heard.send((seq, Arc::clone(json)))),
-        }
-    }
-
     /// Lets the scanner know that what comes back is for a raw step to judge, and keeps ids from being used again.
     fn expect_anything(&mut self, line: &[u8]) {
         self.scanner.expect_anything();
@@ -104,13 +75,13 @@ impl SessionState {
         let is_sound = value.as_ref().is_some_and(|value| {
             messages_in(value).iter().all(|message| !matches!(classify(message), RpcMessage::Invalid(_)))
         });
-        // Over HTTP what is said of it comes in its own response.
+        // Over HTTP complaints come in the response of the message itself.
         if !is_sound && self.transport != TransportKind::Http {
             self.scanner.expect_complaints();
         }
         let Some(value) = value else { return };
         for message in messages_in(&value) {
-            // What is no request may have an id that can be read, and that its refusal carries.
+            // A message that is no request may have a readable id, which its refusal carries.
             let id = match classify(message) {
                 RpcMessage::Request { id, .. } => Some(id),
                 RpcMessage::Invalid(_) => message.get("id").and_then(Id::from_json),
@@ -129,33 +100,33 @@ impl Session {
     pub async fn send_raw(&self, message: RawMessage<'_>) -> Result<RawReply, CallFailure> {
         let begun = Instant::now();
         let limit = match message.awaited {
-            Awaited::Nothing | Awaited::End => message.watch,
-            Awaited::Ids(_) | Awaited::Next => message.timeout.unwrap_or_else(|| self.answer_timeout()),
+            AwaitedAnswers::Nothing | AwaitedAnswers::End => message.watch,
+            AwaitedAnswers::Ids(_) | AwaitedAnswers::Next => message.timeout.unwrap_or_else(|| self.answer_timeout()),
         };
         // The time that our own pauses take is not the server's.
         let deadline = begun + limit + time_of_pauses(message.pieces.len());
         let is_alone = self.is_whole_message(&message.lines);
-        let (heard, frame) = self.announce_raw(&message);
+        let (receiver, frame) = self.announce_raw(&message);
         let awaited = message.awaited.clone();
-        let mut collected = ReplyCollector { heard, reply: empty(frame), awaited, is_alone, refusal: None };
+        let mut collected = ReplyCollector { receiver, reply: empty(frame), awaited, is_alone, refusal: None };
         if self.peer.endpoint.is_some() {
             self.post_raw(&message, deadline, &mut collected).await?;
-            // Where nothing is awaited, the server is watched for as long as was asked.
-            if self.peer.transport() != TransportKind::Sse && message.awaited != Awaited::Nothing {
+            // Where no answer is awaited, the server is watched for the time that was asked for.
+            if self.peer.transport() != TransportKind::Sse && message.awaited != AwaitedAnswers::Nothing {
                 return self.conclude(collected, begun, limit);
             }
         } else {
             // A closed channel shows as an ended server.
             let _ = self.peer.send_bytes(message.pieces, message.owner);
-            if message.awaited == Awaited::End {
+            if message.awaited == AwaitedAnswers::End {
                 self.peer.end_input();
             }
         }
         let is_ended = collected.until(deadline).await;
-        if message.awaited != Awaited::Nothing {
+        if message.awaited != AwaitedAnswers::Nothing {
             self.release_start();
         }
-        if is_ended && message.awaited == Awaited::End {
+        if is_ended && message.awaited == AwaitedAnswers::End {
             collected.reply.is_ended = true;
         } else if is_ended {
             return Err(self.peer.lock().ended_failure("send", frame));
@@ -163,8 +134,8 @@ impl Session {
         self.conclude(collected, begun, limit)
     }
 
-    /// Whether an error without an id can be about nothing but these lines as a whole: about no line of several, no member
-    /// of a batch, and nothing that was sent before.
+    /// An error without an id can be about nothing but these lines as a whole: about no line of several, no member of a
+    /// batch, and nothing that was sent before.
     fn is_whole_message(&self, lines: &[Vec<u8>]) -> bool {
         let [line] = lines else { return false };
         let sound = |message: &Value| !matches!(classify(message), RpcMessage::Invalid(_));
@@ -175,19 +146,19 @@ impl Session {
 
     fn announce_raw(&self, message: &RawMessage<'_>) -> (MessageReceiver, u32) {
         let mut state = self.peer.lock();
-        let heard = state.listen(message.owner);
+        let receiver = state.listen(message.owner);
         for line in &message.lines {
             state.expect_anything(line);
         }
-        if let Awaited::Ids(ids) = &message.awaited {
+        if let AwaitedAnswers::Ids(ids) = &message.awaited {
             ids.iter().filter_map(Id::from_json).for_each(|id| state.scanner.expect_anything_for(id));
         }
         if self.peer.endpoint.is_some() {
             // The request as a whole is recorded where it is written.
-            return (heard, 0);
+            return (receiver, 0);
         }
         let frames: Vec<u32> = message.lines.iter().map(|line| state.record_sent(Some(message.owner), line)).collect();
-        (heard, frames.first().copied().unwrap_or_default())
+        (receiver, frames.first().copied().unwrap_or_default())
     }
 
     /// Posts the message and takes in what its response holds.
@@ -197,7 +168,7 @@ impl Session {
         deadline: Instant,
         collected: &mut ReplyCollector,
     ) -> Result<(), CallFailure> {
-        let until = if matches!(message.awaited, Awaited::Ids(ref ids) if ids.len() > 1) {
+        let until = if matches!(message.awaited, AwaitedAnswers::Ids(ref ids) if ids.len() > 1) {
             ReadUntil::Body
         } else {
             ReadUntil::Answer
@@ -225,7 +196,9 @@ impl Session {
             self.peer.transport() == TransportKind::Sse && matches!(refusal, HttpFailure::StreamEnded { .. })
         };
         match exchanged.refusal().filter(|refusal| !is_elsewhere(refusal)) {
-            Some(refusal) if collected.awaited != Awaited::Nothing => Err(self.http_failure("send", frame, refusal)),
+            Some(refusal) if collected.awaited != AwaitedAnswers::Nothing => {
+                Err(self.http_failure("send", frame, refusal))
+            }
             Some(HttpFailure::Status(refusal) | HttpFailure::AuthRequired(refusal)) => {
                 collected.reply.refused = Some(refusal);
                 Ok(())
@@ -266,7 +239,7 @@ impl Connection {
     }
 }
 
-/// How the connection broke, if it did.
+/// The break of the connection, if there was one.
 fn broken(exchanged: &RawExchange) -> Option<HttpFailure> {
     match &exchanged.ended {
         ExchangeEnd::Failed(failure) => Some(failure.clone()),
@@ -285,10 +258,10 @@ fn empty(frame: u32) -> RawReply {
 
 /// Collects messages until the awaited ones have arrived.
 struct ReplyCollector {
-    heard: MessageReceiver,
+    receiver: MessageReceiver,
     reply: RawReply,
-    awaited: Awaited,
-    /// Whether an error without an id refuses the message as a whole.
+    awaited: AwaitedAnswers,
+    /// An error without an id refuses the message as a whole.
     is_alone: bool,
     /// The error that refused it, before anything in it was answered.
     refusal: Option<Arc<Value>>,
@@ -300,14 +273,14 @@ impl ReplyCollector {
         self.listen(deadline, Self::is_enough).await
     }
 
-    /// Whether the server ends before then, whatever else comes.
+    /// The server ends before the deadline, whatever else comes.
     async fn is_ended_before(&mut self, deadline: Instant) -> bool {
         self.listen(deadline, |_| false).await
     }
 
     async fn listen(&mut self, deadline: Instant, is_over: fn(&Self) -> bool) -> bool {
         while !is_over(self) {
-            match timeout_at(deadline, self.heard.recv()).await {
+            match timeout_at(deadline, self.receiver.recv()).await {
                 Ok(Some((seq, message))) => self.take(seq, message),
                 Ok(None) => return true,
                 Err(_) => return false,
@@ -327,15 +300,15 @@ impl ReplyCollector {
         self.reply.messages.push(message);
     }
 
-    /// Whether a message is an error that names none of the ids that are awaited, where none was answered yet.
+    /// A message is an error that names none of the awaited ids, none of which was answered yet.
     fn refuses(&self, message: &Value) -> bool {
         let has_no_id = matches!(classify(message), RpcMessage::Response { id: None });
-        let is_first = matches!(self.awaited, Awaited::Ids(_)) && self.reply.answers.is_empty();
+        let is_first = matches!(self.awaited, AwaitedAnswers::Ids(_)) && self.reply.answers.is_empty();
         is_first && has_no_id && message["error"].is_object() && message["id"].is_null()
     }
 
     fn is_awaited(&self, message: &Value) -> bool {
-        let Awaited::Ids(ids) = &self.awaited else { return true };
+        let AwaitedAnswers::Ids(ids) = &self.awaited else { return true };
         let same = |id: &&Value| message.get("id") == Some(*id);
         let wanted = ids.iter().filter(same).count();
         let had = self.reply.answers.iter().filter(|answer| answer.get("id") == message.get("id")).count();
@@ -343,12 +316,12 @@ impl ReplyCollector {
     }
 
     fn is_enough(&self) -> bool {
-        let is_endless = matches!(self.awaited, Awaited::Nothing | Awaited::End);
+        let is_endless = matches!(self.awaited, AwaitedAnswers::Nothing | AwaitedAnswers::End);
         !is_endless && (self.refusal.is_some() || self.awaited.are_in(&self.reply.answers))
     }
 }
 
-impl Awaited {
+impl AwaitedAnswers {
     fn are_in(&self, answers: &[Arc<Value>]) -> bool {
         match self {
             Self::Ids(ids) => answers.len() >= ids.len(),
@@ -358,7 +331,7 @@ impl Awaited {
     }
 }
 
-/// Whether a message answers something.
+/// A message answers something.
 pub(crate) fn is_answer(message: &Value) -> bool {
     matches!(classify(message), RpcMessage::Response { .. })
 }

@@ -18,7 +18,7 @@ pub struct RawExchange {
     pub answer_frame: Option<u32>,
     /// The response as far as it came.
     pub response: RawResponse,
-    /// How it ended.
+    /// The end of the exchange.
     pub ended: ExchangeEnd,
 }
 
@@ -52,7 +52,7 @@ impl RawExchange {
 }
 
 impl Session {
-    /// Where the server is, over HTTP.
+    /// The server's endpoint, over HTTP.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.peer.endpoint.as_ref()
     }
@@ -144,7 +144,7 @@ impl Session {
 
     fn record_raw(&self, owner: &str, direction: Direction, bytes: &[u8]) -> u32 {
         let mut state = self.peer.lock();
-        let at = state.elapsed();
+        let at = state.now();
         let seq = state.transcript.record(at, direction, Channel::Http, bytes).seq;
         state.own(seq, Some(owner));
         seq

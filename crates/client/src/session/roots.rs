@@ -23,7 +23,7 @@ fn folder_uri(folder: &Path) -> Option<String> {
     Url::from_file_path(absolute).ok().map(String::from)
 }
 
-/// Whether a text begins like a URI; a single letter is a drive of Windows.
+/// A text begins like a URI; a single letter is a drive of Windows.
 fn has_scheme(text: &str) -> bool {
     let is_of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
     text.split_once(':').is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(is_of_scheme))

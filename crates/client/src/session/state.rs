@@ -5,36 +5,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::ClientAnswers;
-use super::failure::EndReason;
 use super::headers::Headers;
-use super::peer;
-use super::raw::Listener;
-use crate::transport::{self, HttpFailure, MessageRole, Outgoing, TransportKind};
+use crate::transport::{self, HttpFailure, MessageRole, Outgoing, ServerExit, TransportKind};
 use crate::wire::{
     Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, Scanner, Transcript, classify,
     exact_memory_estimate, id_of_unreadable, response_line,
 };
 
-/// How many messages that nobody asked for a server may send; every answer earns it some more.
+/// The owner of handshakes and listings in the transcript: no case.
+pub(crate) const NO_OWNER: &str = "";
+
+/// The number of messages that a server may send without a request; every answer allows it some more.
 const MAX_UNREQUESTED: usize = 100_000;
 
-/// How much memory they may take.
+/// The memory of these messages.
 const MAX_UNREQUESTED_BYTES: usize = 160 << 20;
 
 /// The messages and the memory that each answer allows in addition.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
-/// How many violations of one session are kept; a server that floods its output would fill the memory.
+/// The number of violations of one session that are kept; a server that floods its output would fill the memory.
 const MOST_VIOLATIONS: usize = 100;
 
 /// A violation and the case in whose exchange it happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnedViolation {
-    /// The case; `None` where that cannot be told.
+    /// The case; `None` where that is unclear.
     pub owner: Option<String>,
     /// The violation.
     pub violation: ProtocolViolation,
@@ -67,6 +67,45 @@ pub(crate) struct WaitingRequest {
     notifications: Vec<Arc<Value>>,
 }
 
+/// The reason why a server can no longer answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EndReason {
+    /// The process ended.
+    Exited(ServerExit),
+    /// It closed its output and runs on.
+    Closed,
+    /// It wrote a line that has no end.
+    EndlessLine,
+    /// It wrote more than anybody can look at.
+    Flooded,
+    /// The conversation over HTTP is over.
+    Lost(HttpFailure),
+}
+
+/// Receives every message of the server.
+#[derive(Debug)]
+pub(crate) struct MessageListener {
+    pub owner: String,
+    sender: mpsc::UnboundedSender<(u32, Arc<Value>)>,
+}
+
+pub(crate) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
+
+/// A request as it is to be sent.
+pub(crate) struct OutgoingRequest<'a> {
+    /// The case it belongs to.
+    pub owner: &'a str,
+    pub method: &'a str,
+    pub params: Option<Value>,
+    pub deadline: Instant,
+    /// The whole time that was allowed, as configured; the deadline may leave less of it.
+    pub limit: Duration,
+    /// A progress token is to be added; it is the request's id.
+    pub progress: bool,
+    /// Progress gives the request the whole time again.
+    pub(crate) is_extended_by_progress: bool,
+}
+
 /// A line to send.
 pub(crate) struct OutgoingLine<'a> {
     pub owner: &'a str,
@@ -92,19 +131,19 @@ pub(crate) struct SessionState {
     pub ended: Option<EndReason>,
     /// When it did, counted from the beginning.
     pub(crate) ended_at: Duration,
-    /// Whether the exit of the server was reported.
+    /// The exit of the server was reported.
     pub(crate) is_exit_reported: bool,
     /// The owners of the requests that were pending when the server ended.
     pub(crate) pending_at_exit: BTreeSet<String>,
-    /// Whether the exit was attributed to one of them.
+    /// The exit was attributed to one of them.
     pub(crate) is_exit_attributed: bool,
-    /// Whether we asked the server to end.
+    /// This client asked the server to end.
     pub(crate) is_end_requested: bool,
     pub(crate) violations_left_out: usize,
     pub headers: Headers,
     pub(crate) scanner: Scanner,
     /// Receives every message of the server, where set.
-    pub listener: Option<Listener>,
+    pub listener: Option<MessageListener>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: TransportKind,
     started: Instant,
@@ -150,12 +189,12 @@ impl SessionState {
         self.scanner.era()
     }
 
-    /// Whether messages travel over HTTP.
+    /// Messages travel over HTTP.
     pub(crate) fn is_http(&self) -> bool {
         self.transport.is_over_http()
     }
 
-    pub(crate) fn elapsed(&self) -> Duration {
+    pub(crate) fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
@@ -184,7 +223,7 @@ impl SessionState {
     pub(crate) fn register(
         &mut self,
         id: &Id,
-        request: &peer::OutgoingRequest<'_>,
+        request: &OutgoingRequest<'_>,
         message: Value,
         line: &[u8],
     ) -> (u32, oneshot::Receiver<Arrival>) {
@@ -213,6 +252,25 @@ impl SessionState {
 
     pub(crate) fn record_stderr(&mut self, line: &[u8]) {
         self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Stderr, line);
+    }
+
+    /// Hands on everything that the server sends from here on; ends with the server.
+    pub(crate) fn listen(&mut self, owner: &str) -> MessageReceiver {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        if self.ended.is_none() {
+            self.listener = Some(MessageListener { owner: owner.to_owned(), sender });
+        }
+        receiver
+    }
+
+    /// Passes a message to the listener; of a batch, each message in it.
+    pub(crate) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
+        let Some(listener) = &self.listener else { return };
+        // Whoever listened may have gone.
+        match json.as_array() {
+            Some(batch) => batch.iter().for_each(|one| drop(listener.sender.send((seq, Arc::new(one.clone()))))),
+            None => drop(listener.sender.send((seq, Arc::clone(json)))),
+        }
     }
 
     /// Records what the server wrote without a look at it.
@@ -363,7 +421,7 @@ impl SessionState {
     pub(crate) fn end_with(&mut self, end: EndReason) {
         if self.ended.is_none() {
             self.ended = Some(end);
-            self.ended_at = self.elapsed();
+            self.ended_at = self.now();
             self.pending_at_exit = self.waiting.values().map(|waiting| waiting.owner.clone()).collect();
         }
         self.waiting.clear();
@@ -375,7 +433,7 @@ impl SessionState {
         self.answers.answer(method).ok()
     }
 
-    /// Whether the server has asked for the client's roots, and got them.
+    /// The server has asked for the client's roots, and got them.
     pub(crate) fn has_given_roots(&self) -> bool {
         self.answers.has_given_roots
     }
@@ -420,7 +478,7 @@ impl SessionState {
     /// Gives the frames that are still there, and nobody's, to an owner.
     pub(crate) fn own_kept(&mut self, owner: &str) {
         let taken: BTreeSet<u32> = self.frames.values().flatten().copied().collect();
-        for seq in self.transcript.kept().filter(|seq| !taken.contains(seq)) {
+        for seq in self.transcript.kept_frames().filter(|seq| !taken.contains(seq)) {
             self.frames.entry(owner.to_owned()).or_default().push(seq);
         }
     }

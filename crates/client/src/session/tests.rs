@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-use super::{Awaited, ClientAnswers, NotOpened, RawMessage, Session, SessionRequest, SessionSettings};
+use super::{AwaitedAnswers, ClientAnswers, NotOpened, RawMessage, Session, SessionRequest, SessionSettings};
 use crate::transport::{ConnectError, Link, memory};
 use crate::wire::Revision;
 
@@ -288,7 +288,7 @@ async fn what_was_spoilt_before_refuses_no_later_message() {
         }
     })
     .await;
-    let junk = RawMessage { awaited: Awaited::Nothing, ..raw(b"{ no json") };
+    let junk = RawMessage { awaited: AwaitedAnswers::Nothing, ..raw(b"{ no json") };
     session.send_raw(junk).await.expect("nothing is awaited");
     let reply = session.send_raw(batch()).await.expect("the batch is answered");
     assert_eq!(reply.answers.len(), 2);
@@ -296,7 +296,7 @@ async fn what_was_spoilt_before_refuses_no_later_message() {
 
 fn batch() -> RawMessage<'static> {
     let line = br#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]"#;
-    RawMessage { awaited: Awaited::Ids(vec!["a".into(), "b".into()]), ..raw(line) }
+    RawMessage { awaited: AwaitedAnswers::Ids(vec!["a".into(), "b".into()]), ..raw(line) }
 }
 
 fn raw(line: &[u8]) -> RawMessage<'static> {
@@ -304,7 +304,7 @@ fn raw(line: &[u8]) -> RawMessage<'static> {
         owner: "case",
         lines: vec![line.to_vec()],
         pieces: vec![[line, b"\n"].concat()],
-        awaited: Awaited::Next,
+        awaited: AwaitedAnswers::Next,
         timeout: None,
         watch: Duration::from_millis(100),
     }

@@ -24,7 +24,7 @@ pub enum Disruption {
     Unread(Duration),
 }
 
-/// An order to a server, and who is told once it is done.
+/// An order to a server, and the sender that is notified once it is done.
 type GivenOrder = (ProcessOrder, oneshot::Sender<()>);
 
 /// An order to the process of a server.
@@ -58,7 +58,7 @@ impl ProcessControl {
 }
 
 impl ProcessOrders {
-    /// The next order, which is done when the sender is dropped or told; never returns where nobody can give one.
+    /// The next order, which is done when the sender is used or dropped; never returns where no order can come.
     pub(crate) async fn next(&mut self) -> GivenOrder {
         match self.0.recv().await {
             Some(given) => given,
@@ -76,7 +76,7 @@ pub(crate) struct ReadGate {
 
 impl ReadGate {
     /// Shuts it for that time.
-    pub(crate) fn shut(&self, time: Duration) {
+    pub(crate) fn shut_for(&self, time: Duration) {
         let mut until = self.until.lock();
         *until = (*until).max(Some(Instant::now() + time));
         self.is_shut.store(true, Ordering::Release);
@@ -136,10 +136,10 @@ pub(crate) struct StreamControl {
 impl StreamControl {
     pub(crate) async fn disrupt(&self, disruption: Disruption) {
         match (disruption, &self.process) {
-            (Disruption::Unread(time), _) => self.gate.shut(time),
+            (Disruption::Unread(time), _) => self.gate.shut_for(time),
             (Disruption::Kill, Some(process)) => process.give(ProcessOrder::Kill).await,
             (Disruption::Pause(time), Some(process)) => process.give(ProcessOrder::Pause(time)).await,
-            // What is not written is not heard.
+            // The server does not see what is not written.
             (Disruption::Pause(time), None) => sleep(time).await,
             (Disruption::Kill, None) => {}
         }

@@ -11,7 +11,7 @@ use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// How many lines may wait to be looked at before reading pauses.
+/// The number of lines that wait to be handled before reading pauses.
 pub(crate) const QUEUED_LINES: usize = 512;
 
 /// A line of more bytes is looked at before another one is read, so that what waits fills no memory.
@@ -47,7 +47,7 @@ pub(crate) async fn write<W: AsyncWrite + Unpin>(
                         let mut transfer = Transfer::new(line, time);
                         while let Some(part) = transfer.next().await {
                             batch.extend(part);
-                            if !put(&mut writer, &mut batch).await {
+                            if !write_batch(&mut writer, &mut batch).await {
                                 break;
                             }
                         }
@@ -62,15 +62,15 @@ pub(crate) async fn write<W: AsyncWrite + Unpin>(
                     put_pieces(&mut writer, &mut batch, pieces.iter().map(Vec::as_slice)).await;
                 }
                 Outgoing::Disruption(disruption) => {
-                    put(&mut writer, &mut batch).await;
+                    write_batch(&mut writer, &mut batch).await;
                     control.disrupt(disruption).await;
                 }
-                // Who gave up a request has said so in a message.
+                // A request that was given up is cancelled by a message.
                 Outgoing::Abandon { .. } => {}
                 Outgoing::End => is_over = true,
             }
         }
-        if !put(&mut writer, &mut batch).await {
+        if !write_batch(&mut writer, &mut batch).await {
             break;
         }
     }
@@ -86,21 +86,21 @@ async fn put_pieces<'a, W: AsyncWrite + Unpin>(
     for (number, piece) in pieces.enumerate() {
         pieces::pause(number).await;
         batch.extend_from_slice(piece);
-        if !put(writer, batch).await {
+        if !write_batch(writer, batch).await {
             break;
         }
     }
 }
 
 /// Writes what is waiting; `false` where nobody reads any more, which shows in what the server sends, or does not.
-async fn put<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool {
+async fn write_batch<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>) -> bool {
     let is_put = writer.write_all(batch).await.is_ok() && writer.flush().await.is_ok();
     batch.clear();
     is_put
 }
 
 /// Reads lines of the protocol stream until it ends.
-pub(crate) async fn read<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
+pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
     let mut reader = BufReader::with_capacity(64 << 10, GatedReader::new(reader, gate));
     loop {
         let mut line = Vec::new();

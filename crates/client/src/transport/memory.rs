@@ -12,13 +12,13 @@ use tokio::time::{sleep, timeout};
 use super::disruption::{ProcessControl, ProcessOrder, ProcessOrders, ReadGate, StreamControl};
 use super::{Incoming, Link, ServerExit, StopRequest, Stopper, TransportKind, lines};
 
-/// How many bytes may wait on their way to a server, and on the way back.
+/// The number of bytes that wait on their way to a server, and on the way back.
 const BUFFER: usize = 256 << 10;
 
-/// How long a server may take to end once nobody speaks to it any more.
+/// The time for a server to end once its input has ended.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a server ends that is killed, as a process would.
+/// The exit of a server that is killed, as a process would report it.
 const KILLED: ServerExit = ServerExit::Signal(9);
 
 /// Connects to a server that reads what is written to `writer` and writes to `reader`.
@@ -33,7 +33,7 @@ where
     let gate = Arc::new(ReadGate::default());
     let control = StreamControl { process: None, gate: Arc::clone(&gate) };
     let writing = tokio::spawn(lines::write(writer, to_server, control));
-    let reading = tokio::spawn(lines::read(reader, from_server, gate));
+    let reading = tokio::spawn(lines::read_lines(reader, from_server, gate));
     tokio::spawn(async move {
         let asked: Result<StopRequest, _> = asked.await;
         writing.abort();
@@ -62,7 +62,7 @@ where
     let hosted = HostedServer {
         serving: tokio::spawn(serve(theirs)),
         writing: tokio::spawn(lines::write(writer, to_server, control)),
-        reading: tokio::spawn(lines::read(reader, from_server.clone(), gate)),
+        reading: tokio::spawn(lines::read_lines(reader, from_server.clone(), gate)),
         from_server,
         orders,
     };

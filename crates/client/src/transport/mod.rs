@@ -46,15 +46,15 @@ pub struct Link {
     pub incoming: mpsc::Receiver<Incoming>,
     /// The way to end it.
     pub stop: Stopper,
-    /// How messages travel.
+    /// The transport.
     pub transport: TransportKind,
-    /// Where the server is, over HTTP.
+    /// The server's endpoint, over HTTP.
     pub endpoint: Option<http::Endpoint>,
     /// The processes of the server, where this program started it.
     pub processes: Option<ServerProcesses>,
 }
 
-/// How messages reach a server.
+/// The transports to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportKind {
@@ -85,7 +85,7 @@ impl TransportKind {
         [Self::Memory, Self::Stdio, Self::Http, Self::Sse].into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// Whether messages travel over HTTP.
+    /// Messages travel over HTTP.
     pub fn is_over_http(self) -> bool {
         matches!(self, Self::Http | Self::Sse)
     }
@@ -129,11 +129,11 @@ pub struct OutgoingMessage {
     pub role: MessageRole,
     /// The era in which it speaks.
     pub era: Era,
-    /// How its bytes leave.
+    /// The form in which its bytes leave.
     pub form: MessageForm,
 }
 
-/// How the bytes of a message leave.
+/// The form in which the bytes of a message leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MessageForm {
     /// All at once.
@@ -164,9 +164,9 @@ pub enum MessageRole {
     Response,
 }
 
-/// Where a message came from over HTTP.
+/// The stream of HTTP that carried a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
+pub enum HttpDelivery {
     /// It is the whole body of the response to the POST of that frame.
     Body(u32),
     /// It is an event in the response to the POST of that frame.
@@ -194,8 +194,8 @@ pub enum Incoming {
         bytes: Vec<u8>,
         /// The head of the response that carried it.
         http: Arc<HttpHead>,
-        /// Where it came from.
-        delivery: Delivery,
+        /// The stream that carried it.
+        delivery: HttpDelivery,
     },
     /// A message went, or did not even go, and nothing can answer it any more.
     Undelivered {
@@ -223,7 +223,7 @@ pub enum Incoming {
     Exited(ServerExit),
 }
 
-/// How a server ended.
+/// The exit of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerExit {
     /// With a status.

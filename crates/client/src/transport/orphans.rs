@@ -19,7 +19,7 @@ pub(crate) struct RunningServer(u32);
 
 impl RunningServer {
     /// Takes note of a server while it starts, so that nobody takes it for a stray.
-    pub(crate) fn started(
+    pub(crate) fn register_started(
         start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
     ) -> io::Result<(Box<dyn ChildWrapper>, Self)> {
         let mut servers = SERVERS.lock();
@@ -63,15 +63,15 @@ mod adopted {
     use nix::unistd::Pid;
     use parking_lot::Mutex;
 
-    /// How long a stray may take to end by itself once its server has: a helper notices that a little later.
+    /// The time for a stray to end by itself once its server has: a helper notices that a little later.
     const EXIT_GRACE: Duration = Duration::from_millis(300);
 
-    /// How long ending the strays may take in all.
+    /// The time to end all strays.
     const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
     const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-    /// Whether strays come to this process.
+    /// Strays are adopted by this process.
     static ADOPTS: AtomicBool = AtomicBool::new(false);
 
     /// The strays that had to be ended, by their names.
@@ -137,14 +137,14 @@ mod adopted {
     struct ListedProcess {
         id: i32,
         name: String,
-        /// Whether it has ended, and nobody has waited for it.
+        /// It has ended, and was not waited for.
         is_zombie: bool,
         parent: u32,
         group: u32,
     }
 
     /// Every process of the system.
-    fn listed() -> impl Iterator<Item = ListedProcess> {
+    fn list_processes() -> impl Iterator<Item = ListedProcess> {
         let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = folders.filter_map(|folder| folder.file_name().to_str()?.parse::<i32>().ok());
         ids.filter_map(|id| {
@@ -163,7 +163,7 @@ mod adopted {
     fn living_children() -> Vec<ListedProcess> {
         let own = std::process::id();
         let (ended, living): (Vec<_>, Vec<_>) =
-            listed().filter(|process| process.parent == own).partition(|process| process.is_zombie);
+            list_processes().filter(|process| process.parent == own).partition(|process| process.is_zombie);
         for child in ended {
             let _ = waitpid(Pid::from_raw(child.id), Some(WaitPidFlag::WNOHANG));
         }
@@ -172,7 +172,7 @@ mod adopted {
 
     /// The names of the processes that run in a group, sorted.
     pub(crate) fn running_in_group(group: u32) -> Vec<String> {
-        let running = listed().filter(|process| process.group == group && !process.is_zombie);
+        let running = list_processes().filter(|process| process.group == group && !process.is_zombie);
         let mut names: Vec<String> = running.map(|process| process.name).collect();
         names.sort_unstable();
         names

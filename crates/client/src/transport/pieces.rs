@@ -9,16 +9,16 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// The pause between two writes.
 const WRITE_PAUSE: Duration = Duration::from_millis(2);
 
-/// How many writes are kept apart so; a message that is cut into thousands would take longer than anybody waits.
+/// The number of writes that are kept apart; a message cut into thousands would take too long.
 const MAX_PAUSES: usize = 500;
 
-/// How much longer than asked for a pause may take, as a factor.
+/// The factor by which a pause may be longer than requested.
 const SLACK: u32 = 3;
 
 /// The longest time that a transfer takes; nobody waits for one that would take longer.
 const LONGEST_TRANSFER: Duration = Duration::from_secs(86_400);
 
-/// How far apart the parts of a transfer are.
+/// The time between the parts of a transfer.
 const TRANSFER_TICK: Duration = Duration::from_millis(20);
 
 /// A limit of how many bytes pass in a second.
@@ -31,7 +31,7 @@ impl Bandwidth {
         NonZeroU32::new(u32::try_from(bytes_per_second).unwrap_or(u32::MAX)).map(Self)
     }
 
-    /// How long so many bytes take.
+    /// The time for this number of bytes.
     pub fn time_of(self, bytes: usize) -> Duration {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         LONGEST_TRANSFER.min(Duration::from_secs(1) * bytes / self.0.get())

@@ -19,10 +19,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1500);
 /// The time for it to exit after SIGTERM.
 const SIGTERM_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long the rest of the output may take once the process is gone; a grandchild may hold the stream open.
+/// The time for the rest of the output once the process is gone; a grandchild may hold the stream open.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How often the processes of a group are looked for that may outlive their server.
+/// The interval at which processes are looked for that may outlive their server.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The signals that let a process stand still, and go on.
@@ -66,7 +66,7 @@ impl ServerProcess {
     /// Ends what is left of the group, and what left it where this is the last server.
     async fn end(mut self) {
         let _ = self.child.start_kill();
-        // What has no other parent is ours to wait for.
+        // A child without another parent is ours to wait for.
         let _ = timeout(DRAIN_TIMEOUT, self.child.wait()).await;
         drop(self);
         let _ = tokio::task::spawn_blocking(orphans::kill_unneeded).await;
@@ -85,7 +85,7 @@ pub(crate) struct StreamTasks {
     pub writing: JoinHandle<()>,
     pub reading: JoinHandle<()>,
     pub stderr: JoinHandle<()>,
-    /// Whether the end of its input tells the process to end.
+    /// The end of its input asks the process to end.
     pub(crate) has_input: bool,
 }
 
@@ -224,7 +224,7 @@ mod tests {
         let mut command = CommandWrap::with_new("sh", |process| {
             process.args(["-c", "exit 7"]);
         });
-        let (child, server) = RunningServer::started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap();
+        let (child, server) = RunningServer::register_started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap();
         let group = ServerProcess::new(child, server);
         let streams = StreamTasks {
             writing: tokio::spawn(async {}),
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(7))));
     }
 
-    /// How a shell script ends.
+    /// Shuts a shell script down and returns its end.
     async fn shut_down(script: &str, first: FirstSignal) -> Shutdown {
         let command = ServerCommand {
             program: "sh".to_owned(),
@@ -251,7 +251,7 @@ mod tests {
             cwd: std::path::PathBuf::new(),
         };
         let mut link = stdio::spawn(&command).unwrap_or_else(|error| panic!("there is no shell: {error:?}"));
-        // It is told to end when it has said that it is ready.
+        // It is asked to end once it has said that it is ready.
         assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"ready".to_vec())));
         let order = ShutdownOrder { first, grace: Duration::from_millis(500) };
         link.stop.shut_down(order).await.unwrap_or_else(|| panic!("it is no process of ours"))

@@ -10,12 +10,12 @@ use super::orphans;
 #[derive(Debug, Clone)]
 pub struct ServerProcesses {
     leader: u32,
-    growth: Option<Arc<Growth>>,
+    growth: Option<Arc<ProcessGrowth>>,
 }
 
-/// How much more seems to be held each time.
+/// The simulated growth per measurement.
 #[derive(Debug)]
-struct Growth {
+struct ProcessGrowth {
     each_time: ProcessUsage,
     times: AtomicU64,
 }
@@ -49,12 +49,12 @@ impl ServerProcesses {
     /// The same as processes that seem to hold so much more each time that they are looked at: what a leak looks like.
     #[must_use]
     pub fn growing(self, each_time: ProcessUsage) -> Self {
-        Self { growth: Some(Arc::new(Growth { each_time, times: AtomicU64::new(0) })), ..self }
+        Self { growth: Some(Arc::new(ProcessGrowth { each_time, times: AtomicU64::new(0) })), ..self }
     }
 
     /// Their resources now; nothing where the system does not tell, or none is left.
     pub fn usage(&self) -> Option<ProcessUsage> {
-        let held = self.held()?;
+        let held = self.measure()?;
         Some(match &self.growth {
             Some(growth) => held + growth.each_time.times(growth.times.fetch_add(1, Ordering::Relaxed)),
             None => held,
@@ -62,7 +62,7 @@ impl ServerProcesses {
     }
 
     #[cfg(target_os = "linux")]
-    fn held(&self) -> Option<ProcessUsage> {
+    fn measure(&self) -> Option<ProcessUsage> {
         let listed = std::fs::read_dir("/proc").ok()?;
         let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
         let held = ids.filter(|id| group(*id) == Some(self.leader)).filter_map(usage);
@@ -70,7 +70,7 @@ impl ServerProcesses {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn held(&self) -> Option<ProcessUsage> {
+    fn measure(&self) -> Option<ProcessUsage> {
         let _ = self.leader;
         None
     }

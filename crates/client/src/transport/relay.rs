@@ -34,7 +34,7 @@ impl Passed {
 pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
     let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint, processes } = link;
     let (outgoing, mut asked) = mpsc::unbounded_channel();
-    let (told, incoming) = mpsc::channel(lines::QUEUED_LINES);
+    let (sender, incoming) = mpsc::channel(lines::QUEUED_LINES);
     tokio::spawn(async move {
         let (mut waiting, mut to_server) = (Schedule::default(), Some(to_server));
         let mut is_open = true;
@@ -55,7 +55,7 @@ pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
                 },
                 () = waiting.due() => {
                     let Some(next) = waiting.next() else { continue };
-                    if told.send(next).await.is_err() {
+                    if sender.send(next).await.is_err() {
                         return;
                     }
                 }

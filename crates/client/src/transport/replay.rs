@@ -19,10 +19,10 @@ pub trait RecordedServer: Send + 'static {
 /// Connects to a recorded server; `transport` names the one of the recording.
 pub fn connect(transport: TransportKind, player: impl RecordedServer) -> Link {
     let (outgoing, asked) = mpsc::unbounded_channel();
-    let (told, incoming) = mpsc::channel(lines::QUEUED_LINES);
+    let (sender, incoming) = mpsc::channel(lines::QUEUED_LINES);
     let (stop, mut stopped) = Stopper::new();
     tokio::spawn(async move {
-        let mut stage = Playback { player, told, waiting: Schedule::default() };
+        let mut stage = Playback { player, sender, waiting: Schedule::default() };
         tokio::select! {
             // A session may end before everything was played.
             done = &mut stopped => drop(done),
@@ -34,7 +34,7 @@ pub fn connect(transport: TransportKind, player: impl RecordedServer) -> Link {
 
 struct Playback<P> {
     player: P,
-    told: mpsc::Sender<Incoming>,
+    sender: mpsc::Sender<Incoming>,
     waiting: Schedule,
 }
 
@@ -51,7 +51,7 @@ impl<P: RecordedServer> Playback<P> {
                 () = self.waiting.due() => {
                     let Some(next) = self.waiting.next() else { continue };
                     let is_last = matches!(next, Incoming::Exited(_));
-                    if self.told.send(next).await.is_err() || is_last {
+                    if self.sender.send(next).await.is_err() || is_last {
                         return;
                     }
                 }

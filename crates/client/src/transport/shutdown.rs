@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// How a process is asked to end.
+/// The way in which a process is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShutdownOrder {
     /// The first signal.
@@ -22,7 +22,7 @@ pub enum FirstSignal {
     Sigterm,
 }
 
-/// How a process of ours ended.
+/// The end of a process of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shutdown {
     /// The step that ended it.
@@ -47,9 +47,9 @@ pub enum ShutdownStep {
 /// The wish that a server ends.
 #[derive(Debug)]
 pub(crate) struct StopRequest {
-    /// How a process is asked; in the usual way without one.
+    /// The way to end the process; the usual one without it.
     pub order: Option<ShutdownOrder>,
-    /// Told, or dropped, when nothing of the server is left.
+    /// Used or dropped when nothing of the server is left.
     pub done: oneshot::Sender<Shutdown>,
 }
 

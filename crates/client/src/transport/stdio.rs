@@ -44,7 +44,7 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
     let control = StreamControl { process: Some(process), gate: Arc::clone(&gate) };
     let streams = StreamTasks {
         writing: tokio::spawn(lines::write(stdin, to_server, control)),
-        reading: tokio::spawn(lines::read(stdout, from_server.clone(), gate)),
+        reading: tokio::spawn(lines::read_lines(stdout, from_server.clone(), gate)),
         stderr: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
         has_input: true,
     };
@@ -82,7 +82,7 @@ pub(crate) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) 
 
 fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, ConnectError> {
     let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
-    let program = located(&command.program, cwd);
+    let program = resolve_program(&command.program, cwd);
     let mut wrapped = CommandWrap::with_new(&program, |process| {
         process
             .args(&command.args)
@@ -94,7 +94,7 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
             .stderr(Stdio::piped());
     });
     wrapped.wrap(ProcessGroup::leader());
-    let started = RunningServer::started(|| wrapped.spawn());
+    let started = RunningServer::register_started(|| wrapped.spawn());
     started.map(|(child, server)| ServerProcess::new(child, server)).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
@@ -108,7 +108,7 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
 }
 
 /// A program with a path is meant relative to the folder in which it starts, whatever the system would do.
-fn located(program: &str, cwd: &Path) -> PathBuf {
+fn resolve_program(program: &str, cwd: &Path) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() < 2 || path.is_absolute() {
         return path.to_owned();

@@ -7,20 +7,20 @@ use serde_json::{Number, Value, json};
 use super::GeneratorLimits;
 use super::make::{self, SAFE, Variety, text_of_length, whole_value, with};
 use super::rng::Rng;
-use super::shape::{Graph, Items, LARGEST, MemberRules, NodeId, Shape};
-use crate::schema::{MergedRules, NumberLimit, TypeSet, token, whole_bounds, written};
+use super::shape::{Graph, Items, LARGEST, MemberRules, NodeId, ValueShape};
+use crate::schema::{MergedRules, NumberLimit, TypeSet, canonical_text, token, whole_bounds};
 
-/// How many boundaries are made.
+/// The number of boundary values.
 const MOST: usize = 400;
 
 /// Nodes of which the smallest value holds this many values have few edges.
 const LARGE: u64 = 1_000;
 const FEW: usize = 12;
 
-/// How many values all edges may hold together: every edge is a whole value, and large ones cost.
+/// The number of values that all edges may hold together: every edge is a whole value, and large ones cost.
 const WORK: u64 = 1_000_000;
 
-/// How deep edges are looked for.
+/// The depth to which edges are looked for.
 const DEEPEST: usize = 6;
 
 /// Arrays at their greatest length, where that is no burden.
@@ -59,7 +59,7 @@ struct Edges<'a> {
     graph: &'a Graph,
     /// The nodes on the way here.
     stack: Vec<NodeId>,
-    /// How many values the edges found so far hold.
+    /// The number of values in the edges found so far.
     spent: u64,
 }
 
@@ -91,7 +91,7 @@ impl Edges<'_> {
         found
     }
 
-    fn of_shape(&mut self, shape: &Shape) -> Vec<Boundary> {
+    fn of_shape(&mut self, shape: &ValueShape) -> Vec<Boundary> {
         let mut found = scalars(shape, self.graph.limits);
         if shape.plain.values.is_some() {
             return found;
@@ -106,7 +106,7 @@ impl Edges<'_> {
         found
     }
 
-    fn objects(&mut self, members: &MemberRules, shape: &Shape) -> Vec<Boundary> {
+    fn objects(&mut self, members: &MemberRules, shape: &ValueShape) -> Vec<Boundary> {
         let graph = self.graph;
         let Value::Object(least) = of_kind(graph, shape, TypeSet::OBJECT) else { return Vec::new() };
         let mut all = least.clone();
@@ -152,7 +152,7 @@ impl Edges<'_> {
         found
     }
 
-    fn arrays(&mut self, items: &Items, shape: &Shape) -> Vec<Boundary> {
+    fn arrays(&mut self, items: &Items, shape: &ValueShape) -> Vec<Boundary> {
         let graph = self.graph;
         let Value::Array(least) = of_kind(graph, shape, TypeSet::ARRAY) else { return Vec::new() };
         let mut found = vec![Boundary::here("the fewest items", json!(least))];
@@ -161,9 +161,9 @@ impl Edges<'_> {
         let most = items.max.filter(|max| *max <= longest);
         let one_more = (least.len() < items.max.unwrap_or(usize::MAX)).then_some(least.len() + 1);
         for (what, length) in [("one item more", one_more), ("the most items", most)] {
-            found.extend(length.map(|length| Boundary::here(what, json!(filled(graph, &least, length, shape)))));
+            found.extend(length.map(|length| Boundary::here(what, json!(fill(graph, &least, length, shape)))));
         }
-        let host = if least.is_empty() && one_more.is_some() { filled(graph, &least, 1, shape) } else { least };
+        let host = if least.is_empty() && one_more.is_some() { fill(graph, &least, 1, shape) } else { least };
         for at in 0..host.len().min(items.prefix.len().max(1)) {
             let Some(node) = items.slot(at) else { continue };
             for inner in self.of_node(node) {
@@ -177,11 +177,11 @@ impl Edges<'_> {
 }
 
 /// A list filled up to a length.
-fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<Value> {
+fn fill(graph: &Graph, least: &[Value], length: usize, shape: &ValueShape) -> Vec<Value> {
     let unique = shape.plain.unique;
     let variety = if unique { Variety::Wide } else { Variety::Plain };
     let mut items = least.to_vec();
-    let mut met: BTreeSet<String> = items.iter().map(written).collect();
+    let mut met: BTreeSet<String> = items.iter().map(canonical_text).collect();
     let mut rng = Rng::new(5);
     for _ in 0..length * 8 {
         if items.len() >= length {
@@ -189,7 +189,7 @@ fn filled(graph: &Graph, least: &[Value], length: usize, shape: &Shape) -> Vec<V
         }
         let Some(node) = shape.items.slot(items.len()) else { break };
         let item = make::value(graph, node, variety, &mut rng);
-        if met.insert(written(&item)) || !unique {
+        if met.insert(canonical_text(&item)) || !unique {
             items.push(item);
         }
     }
@@ -201,11 +201,11 @@ fn plain(graph: &Graph, node: NodeId) -> Value {
 }
 
 /// The plainest value of a shape of one kind.
-fn of_kind(graph: &Graph, shape: &Shape, kind: TypeSet) -> Value {
+fn of_kind(graph: &Graph, shape: &ValueShape, kind: TypeSet) -> Value {
     make::value_of_kind(graph, shape, kind, &mut Rng::new(0))
 }
 
-/// How many values of an enumeration are edges.
+/// The number of values of an enumeration that are edges.
 const MOST_VALUES: usize = 400;
 
 const TEXTS: [(&str, &str); 6] = [
@@ -218,7 +218,7 @@ const TEXTS: [(&str, &str); 6] = [
 ];
 
 /// Listed values, or the edges of each kind that the shape talks about.
-fn scalars(shape: &Shape, limits: GeneratorLimits) -> Vec<Boundary> {
+fn scalars(shape: &ValueShape, limits: GeneratorLimits) -> Vec<Boundary> {
     let plain = &shape.plain;
     if let Some(values) = &plain.values {
         let shown = values.iter().take(MOST_VALUES);

@@ -13,7 +13,7 @@ pub struct BranchSet {
 }
 
 impl BranchSet {
-    /// How many branches were taken.
+    /// The number of branches that were taken.
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -57,7 +57,7 @@ impl Branches {
         branches
     }
 
-    /// How many there are; a schema without a choice has one.
+    /// The number of branches; a schema without a choice has one.
     pub(crate) fn count(&self) -> usize {
         self.count.max(1)
     }
@@ -86,7 +86,7 @@ struct SchemaBranches {
     optional: Vec<String>,
     lists_values: bool,
     lists_kinds: bool,
-    /// Whether arrays may be empty as well as not.
+    /// Arrays may be empty as well as not.
     may_be_empty: bool,
 }
 

@@ -6,19 +6,19 @@ use super::branches::Branches;
 use super::make::{self, Variety};
 use super::shape::{ENDLESS, Graph, LARGEST, NodeId};
 use super::{Boundary, BranchSet, InvalidValue, Rng, boundary, violation};
-use crate::schema::{Formats, Judges, Schemas, Unusable};
+use crate::schema::{Formats, Judges, Schemas, UnusableSchema};
 use crate::wire::format::is_too_large;
 
-/// How large values may become.
+/// The size that values should not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeneratorLimits {
     /// Characters of a text whose schema does not ask for more.
     pub text: usize,
     /// Characters of a text, whatever its schema asks for.
     pub longest_text: usize,
-    /// How deep values nest while that can be helped.
+    /// The depth of values while that can be helped.
     pub depth: usize,
-    /// How many values a value holds while that can be helped.
+    /// The number of values within a value while that can be helped.
     pub nodes: usize,
 }
 
@@ -28,7 +28,7 @@ impl Default for GeneratorLimits {
     }
 }
 
-/// How often the whole value is made anew until it is valid.
+/// The number of times that the whole value is made anew until it is valid.
 const SMALLEST_TRIES: usize = 160;
 const RANDOM_TRIES: usize = 16;
 
@@ -44,16 +44,16 @@ pub struct Generator {
 
 impl Generator {
     /// Makes a schema ready.
-    pub fn new(schema: &Value) -> Result<Self, Unusable> {
+    pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
         Self::with_limits(schema, GeneratorLimits::default())
     }
 
     /// Makes a schema ready, with limits of the caller's.
-    pub fn with_limits(schema: &Value, limits: GeneratorLimits) -> Result<Self, Unusable> {
+    pub fn with_limits(schema: &Value, limits: GeneratorLimits) -> Result<Self, UnusableSchema> {
         if let Some(why) = is_too_large(schema) {
-            return Err(Unusable::Endless(why));
+            return Err(UnusableSchema::Endless(why));
         }
-        let schemas = Schemas::read(schema);
+        let schemas = Schemas::parse(schema);
         let judge = Judges::new(schema, &schemas)?;
         let (graph, root) = Graph::new(schemas, limits);
         let branches = Branches::new(&graph.schemas);
@@ -66,7 +66,7 @@ impl Generator {
         &self.smallest
     }
 
-    /// Whether a value satisfies the schema.
+    /// A value satisfies the schema.
     pub fn is_valid(&self, value: &Value) -> bool {
         self.judge.takes(value, Formats::Ignored)
     }
@@ -96,7 +96,7 @@ impl Generator {
         self.smallest.clone()
     }
 
-    /// How many branches the schema has.
+    /// The number of branches of the schema.
     pub fn branches(&self) -> usize {
         self.branches.count()
     }
@@ -144,17 +144,17 @@ fn tries(most: usize, size: u64) -> usize {
     (most / (1 + size / 100)).clamp(4, most)
 }
 
-fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> Unusable {
+fn reason(schema: &Value, graph: &Graph, root: NodeId, why: String) -> UnusableSchema {
     let node = graph.node(root);
     if node.size == ENDLESS {
         let why = node.why.clone().unwrap_or_else(|| "its keywords exclude each other".to_owned());
-        return if graph.gave_up { Unusable::NotFound(why) } else { Unusable::Unsatisfiable(why) };
+        return if graph.gave_up { UnusableSchema::NotFound(why) } else { UnusableSchema::Unsatisfiable(why) };
     }
     let canonical = jsonschema::canonicalize(schema).map(|canonical| canonical.satisfiability());
     if matches!(canonical, Ok(jsonschema::canonical::Satisfiability::No)) {
-        return Unusable::Unsatisfiable(why);
+        return UnusableSchema::Unsatisfiable(why);
     }
-    Unusable::NotFound(why)
+    UnusableSchema::NotFound(why)
 }
 
 #[cfg(test)]
@@ -166,6 +166,6 @@ mod tests {
     #[test]
     fn a_schema_that_is_too_large_is_refused() {
         let large = json!({"enum": vec![0; 100_000]});
-        assert!(matches!(Generator::new(&large), Err(Unusable::Endless(_))));
+        assert!(matches!(Generator::new(&large), Err(UnusableSchema::Endless(_))));
     }
 }

@@ -19,7 +19,7 @@ impl Rng {
     /// Choices of their own, which follow from the seed and the key alone, however many were made before.
     #[must_use]
     pub fn fork(&self, key: impl RngKey) -> Self {
-        let origin = scramble(self.origin.rotate_left(23) ^ key.folded());
+        let origin = scramble(self.origin.rotate_left(23) ^ key.fold_key());
         Self { origin, state: origin }
     }
 
@@ -63,48 +63,48 @@ impl Rng {
 /// Keys of forks: texts and whole numbers.
 pub trait RngKey {
     /// The key as a number that is the same on every machine.
-    fn folded(&self) -> u64;
+    fn fold_key(&self) -> u64;
 }
 
 impl RngKey for str {
-    fn folded(&self) -> u64 {
+    fn fold_key(&self) -> u64 {
         let spread = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         scramble(self.bytes().fold(0xcbf2_9ce4_8422_2325, spread))
     }
 }
 
 impl RngKey for String {
-    fn folded(&self) -> u64 {
-        self.as_str().folded()
+    fn fold_key(&self) -> u64 {
+        self.as_str().fold_key()
     }
 }
 
 impl<T: RngKey + ?Sized> RngKey for &T {
-    fn folded(&self) -> u64 {
-        (**self).folded()
+    fn fold_key(&self) -> u64 {
+        (**self).fold_key()
     }
 }
 
 impl RngKey for u64 {
-    fn folded(&self) -> u64 {
+    fn fold_key(&self) -> u64 {
         scramble(*self)
     }
 }
 
 impl RngKey for usize {
-    fn folded(&self) -> u64 {
+    fn fold_key(&self) -> u64 {
         scramble(*self as u64)
     }
 }
 
 impl RngKey for u32 {
-    fn folded(&self) -> u64 {
+    fn fold_key(&self) -> u64 {
         scramble(u64::from(*self))
     }
 }
 
 impl RngKey for i32 {
-    fn folded(&self) -> u64 {
+    fn fold_key(&self) -> u64 {
         scramble(u64::from(self.unsigned_abs()) ^ (u64::from(self.is_negative()) << 63))
     }
 }

@@ -6,13 +6,13 @@ use regex::{Captures, Regex};
 
 use super::Injection;
 
-/// How far from one signal the others may stand, in bytes.
+/// The distance in bytes at which signals still belong together.
 const NEAR: usize = 600;
 
 /// Stands for a quotation; no signal has it.
 const QUOTED: &str = "\u{fffc}";
 
-/// How much of a text is quoted, in characters.
+/// The number of characters of a text that are quoted.
 const SHOWN: usize = 200;
 
 /// A regular expression that is written here.
@@ -28,7 +28,7 @@ pattern!(
     DROPS_INSTRUCTIONS,
     r"(?im)(?:^|[.!?:;>\]]|\b(?:please|now|must|should|always))[\s*#-]*\b(?:ignore|disregard|forget|override|discard)\s+(?:(?:all|any|every|the|your|these|of|my|other)\s+)*(?:previous|prior|above|earlier|preceding|existing|original|other)\s+(?:\w+\s+)?(?:instructions?|rules?|prompts?|directions?|guidelines?)\b"
 );
-// What the instructions are about, if they are not those of the model.
+// Instructions about something else than the model.
 pattern!(NAMES_OTHERS, r"(?i)^\s+(?:for|about|on|in|of|from|regarding|concerning|at|under)\b");
 // Concealment of the order itself: what a tool must not reveal of its data is its own affair.
 pattern!(
@@ -85,12 +85,12 @@ impl OrderSignals<'_> {
         pattern.is_match(self.passage)
     }
 
-    /// Whether the model's instructions are to be dropped; those "for installing" something are others.
+    /// The model's instructions are to be dropped; instructions "for installing" something are others.
     fn drops_instructions(&self) -> bool {
         DROPS_INSTRUCTIONS.find_iter(self.passage).any(|found| !NAMES_OTHERS.is_match(&self.passage[found.end()..]))
     }
 
-    /// Whether there is a match in a sentence that forbids nothing before it.
+    /// A match stands in a sentence that forbids nothing before it.
     fn orders(&self, pattern: &Regex) -> bool {
         pattern.find_iter(self.passage).any(|found| {
             let before = &self.passage[..found.start()];

@@ -11,7 +11,7 @@ const LEAST_TAGS: usize = 2;
 const LEAST_SELECTORS: usize = 4;
 const LEAST_ZERO_WIDTH: usize = 3;
 
-/// How much of a hidden message is shown, in characters.
+/// The number of characters of a hidden message that are shown.
 const SHOWN: usize = 200;
 
 /// A black flag, after which tag characters spell a region.

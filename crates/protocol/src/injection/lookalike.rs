@@ -1,6 +1,6 @@
 //! Names as people see them.
 
-/// How two names are alike.
+/// The ways in which two names are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameLikeness {
     /// They are the same.
@@ -11,7 +11,7 @@ pub enum NameLikeness {
     Letters,
 }
 
-/// How two names are alike; `None` where a person can tell them apart.
+/// Compares two names; `None` where a person can tell them apart.
 pub fn likeness(one: &str, other: &str) -> Option<NameLikeness> {
     if one == other {
         return Some(NameLikeness::Equal);
@@ -20,7 +20,7 @@ pub fn likeness(one: &str, other: &str) -> Option<NameLikeness> {
     if spelling(one) == spelling(other) {
         return Some(NameLikeness::Spelling);
     }
-    (seen(one) == seen(other)).then_some(NameLikeness::Letters)
+    (visual_form(one) == visual_form(other)).then_some(NameLikeness::Letters)
 }
 
 /// Letters of other scripts, and ASCII characters, that are drawn like an ASCII letter, by that letter: the part of the
@@ -54,7 +54,7 @@ const LIKE: [(char, &str); 26] = [
     ('z', "\u{1d22}"),
 ];
 
-fn seen(name: &str) -> String {
+fn visual_form(name: &str) -> String {
     let letter = |c: char| {
         let full_width =
             char::from_u32(u32::from(c).wrapping_sub(0xfee0)).filter(|_| matches!(c, '\u{ff01}'..='\u{ff5e}'));

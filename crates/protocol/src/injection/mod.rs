@@ -12,7 +12,7 @@ mod lookalike;
 
 pub use self::lookalike::{NameLikeness, likeness};
 
-/// Where a text stands.
+/// The origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextOrigin {
     /// In a description, a schema or the instructions: the server's own words.

@@ -54,12 +54,12 @@ pub fn json_of_text(text: &str) -> Option<Value> {
 }
 
 impl DottedPath {
-    /// Whether the path is one of what notifications carry, rather than answers.
+    /// The path leads into notifications, not into answers.
     pub fn is_of_notification(&self) -> bool {
         matches!(&self.steps[0], PathStep::Member(name) if name == "params" || name == "method")
     }
 
-    /// Whether the path may lead to several places.
+    /// The path may lead to several places.
     pub fn is_plural(&self) -> bool {
         self.steps.contains(&PathStep::Each)
     }
@@ -84,7 +84,7 @@ impl DottedPath {
         found
     }
 
-    /// Whether something at the path is as wanted, in a message of which each member is asked for.
+    /// A value at the path is as wanted, in a message whose members are asked for one by one.
     pub fn any_of<'v>(
         &self,
         member: impl Fn(&str) -> Option<Cow<'v, Value>>,
@@ -94,7 +94,7 @@ impl DottedPath {
         member(name).is_some_and(|value| any(rest, &value, wanted))
     }
 
-    /// Whether something at the path is as wanted.
+    /// A value at the path is as wanted.
     pub fn any(&self, value: &Value, wanted: &mut dyn FnMut(&Value) -> bool) -> bool {
         any(&self.steps, value, wanted)
     }
@@ -105,7 +105,7 @@ impl DottedPath {
     }
 
     /// Writes a value to the path; a member that is not there yet is made, the object that holds it is not.
-    pub fn set(&self, value: &mut Value, new: &Value) {
+    pub fn set_at(&self, value: &mut Value, new: &Value) {
         self.at_parents(value, &mut |parent, last| match (parent, last) {
             (Value::Object(members), PathStep::Member(name)) => {
                 members.insert(name.clone(), new.clone());
@@ -161,12 +161,12 @@ impl DottedPath {
 
 impl Display for DottedPath {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(&written(&self.steps))
+        to.write_str(&format_path(&self.steps))
     }
 }
 
 /// A path as suites write it.
-pub fn written(steps: &[PathStep]) -> String {
+pub fn format_path(steps: &[PathStep]) -> String {
     let mut text = String::new();
     for step in steps {
         let dot = if text.is_empty() { "" } else { "." };
@@ -183,7 +183,7 @@ pub fn written(steps: &[PathStep]) -> String {
     text
 }
 
-/// Whether a name needs no quotes; at the beginning of a text, `$` would make a JSONPath of it.
+/// A name needs no quotes; at the beginning of a text, `$` would make a JSONPath of it.
 fn is_plain(name: &str, is_first: bool) -> bool {
     let is_odd = |c: char| ".[]()\"'*".contains(c) || c.is_whitespace() || c.is_control();
     !(name.is_empty() || name.contains(is_odd) || is_first && name.starts_with('$'))
@@ -240,7 +240,7 @@ fn edit(steps: &[PathStep], value: &mut Value, change: &mut dyn FnMut(&mut Value
     }
 }
 
-/// Where an index leads that may count from the end.
+/// Resolves an index that may count from the end.
 pub fn position(index: i64, length: usize) -> Option<usize> {
     let length = i64::try_from(length).ok()?;
     let at = if index < 0 { index.saturating_add(length) } else { index };
@@ -279,8 +279,8 @@ mod tests {
             assert_eq!(value, expected);
         };
         let place = |path: &str| DottedPath::parse(path).unwrap();
-        check(&|value| place("a[*].d").set(value, &json!(3)), json!({"a": [{"b": 1, "c": 2, "d": 3}]}));
-        check(&|value| place("e.f").set(value, &json!(3)), json!({"a": [{"b": 1, "c": 2}]}));
+        check(&|value| place("a[*].d").set_at(value, &json!(3)), json!({"a": [{"b": 1, "c": 2, "d": 3}]}));
+        check(&|value| place("e.f").set_at(value, &json!(3)), json!({"a": [{"b": 1, "c": 2}]}));
         check(&|value| place("a[*].b").remove(value), json!({"a": [{"c": 2}]}));
         check(&|value| place("a[0]").remove(value), json!({"a": []}));
         check(&|value| place("a[0].b").rename(value, "x"), json!({"a": [{"x": 1, "c": 2}]}));

@@ -3,7 +3,7 @@
 use super::{DottedPath, PathStep};
 use crate::source::shorten;
 
-/// How many characters of a path are told in a sentence.
+/// The number of characters of a path that are quoted in a sentence.
 const TOLD: usize = 60;
 
 impl DottedPath {
@@ -21,8 +21,8 @@ impl DottedPath {
             match text[at..].chars().next() {
                 None | Some('[') => {}
                 Some('.') if at + 1 < text.len() => at += 1,
-                Some('.') => return Err(format!("the path `{}` ends with a dot", told(text))),
-                Some(found) => return Err(unexpected(text, at, found)),
+                Some('.') => return Err(format!("the path `{}` ends with a dot", shorten_path(text))),
+                Some(found) => return Err(unexpected_character(text, at, found)),
             }
         }
         Ok(Self { steps })
@@ -36,9 +36,9 @@ fn name(text: &str, at: usize) -> Result<(PathStep, usize), String> {
     match name {
         "json" if text[end..].starts_with("()") => Ok((PathStep::Json, end + 2)),
         "*" => Ok((PathStep::Each, end)),
-        "" => Err(unexpected(text, end, text[end..].chars().next().unwrap_or(' '))),
-        "$" => Err(unexpected(text, at, '$')),
-        _ if name != name.trim() => Err(unexpected(text, at, ' ')),
+        "" => Err(unexpected_character(text, end, text[end..].chars().next().unwrap_or(' '))),
+        "$" => Err(unexpected_character(text, at, '$')),
+        _ if name != name.trim() => Err(unexpected_character(text, at, ' ')),
         _ => Ok((PathStep::Member(name.to_owned()), end)),
     }
 }
@@ -49,7 +49,7 @@ fn bracket(text: &str, at: usize) -> Result<(PathStep, usize), String> {
         return quoted_name(text, at + 1, quote);
     }
     let Some(length) = inner.find(']') else {
-        return Err(format!("the path `{}` has a `[` that is not closed", told(text)));
+        return Err(format!("the path `{}` has a `[` that is not closed", shorten_path(text)));
     };
     let step = match (inner[..length].trim(), inner[..length].split_once('=')) {
         ("*", _) => PathStep::Each,
@@ -61,11 +61,11 @@ fn bracket(text: &str, at: usize) -> Result<(PathStep, usize), String> {
 
 /// The mistake in a text in brackets.
 pub fn no_index(text: &str) -> String {
-    format!("`[{}]` is neither a whole number nor a quoted name such as `[\"a.b\"]`", told(text))
+    format!("`[{}]` is neither a whole number nor a quoted name such as `[\"a.b\"]`", shorten_path(text))
 }
 
 fn quoted_name(text: &str, start: usize, quote: char) -> Result<(PathStep, usize), String> {
-    let unended = || format!("the path `{}` has a quoted name that is not closed", told(text));
+    let unended = || format!("the path `{}` has a quoted name that is not closed", shorten_path(text));
     let mut escaped = false;
     let close = text[start + 1..].char_indices().find(|(_, c)| {
         let is_end = !escaped && *c == quote;
@@ -84,20 +84,20 @@ fn quoted_name(text: &str, start: usize, quote: char) -> Result<(PathStep, usize
         format!("\"{}\"", raw.replace('"', "\\\"").replace("\\'", "'"))
     };
     let name = serde_json::from_str(&json)
-        .map_err(|_| format!("`{}` is not a valid name: it has an invalid escape", told(raw)))?;
+        .map_err(|_| format!("`{}` is not a valid name: it has an invalid escape", shorten_path(raw)))?;
     Ok((PathStep::Member(name), end + 1))
 }
 
-fn unexpected(text: &str, at: usize, found: char) -> String {
+fn unexpected_character(text: &str, at: usize, found: char) -> String {
     let position = text[..at].chars().count() + 1;
     format!(
         "the path `{}` has an unexpected `{found}` at character {position}; names with special characters are quoted, \
          as in `[\"a.b\"]`",
-        told(text)
+        shorten_path(text)
     )
 }
 
-fn told(text: &str) -> String {
+fn shorten_path(text: &str) -> String {
     shorten(text, TOLD)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DottedPath, PathStep, position, written};
+use super::{DottedPath, PathStep, format_path, position};
 use crate::wire::ListKind;
 
 impl DottedPath {
@@ -56,7 +56,7 @@ impl DottedPath {
         let field = steps[from..]
             .iter()
             .map(|step| if is_data && matches!(step, PathStep::Index(_)) { PathStep::Each } else { step.clone() });
-        written(&field.collect::<Vec<_>>())
+        format_path(&field.collect::<Vec<_>>())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{MASK, TELLING, masked};
+use super::{MASK, TELLING, mask};
 
 /// Masks where a text breaks off in the middle of a secret: whoever cut it did not know.
 pub(crate) fn without_beginnings(text: String, beginnings: &[(usize, String)]) -> String {
@@ -41,10 +41,10 @@ pub(crate) fn without_endings(text: String, endings: &[(usize, String)]) -> Stri
     }
     places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
     places.dedup_by(|later, earlier| later.start < earlier.end);
-    masked(text, &places)
+    mask(text, &places)
 }
 
-/// Whether a text ends with a mask and at most one more character, as where a secret was changed in one place.
+/// A text ends with a mask and at most one more character, as where a secret was changed in one place.
 fn follows_mask(text: &str) -> bool {
     let mut shorter = text.chars();
     shorter.next_back();
@@ -57,14 +57,14 @@ pub(crate) fn telling(form: &str) -> Option<usize> {
     form.char_indices().nth(length).map(|(end, _)| end)
 }
 
-/// Where the shortest end of a form begins that says too much.
+/// The begin of the shortest end of a form that reveals too much.
 pub(crate) fn telling_end(secret: &str) -> Option<usize> {
     let count = secret.chars().count();
     let at = count.checked_sub((count / 3).max(TELLING)).filter(|at| *at > 0)?;
     secret.char_indices().nth(at).map(|(at, _)| at)
 }
 
-/// How much of a form a text begins with, where that is too much.
+/// The length of the beginning of a form with which a text begins, where that reveals too much.
 fn beginning(text: &str, telling: usize, form: &str) -> Option<usize> {
     text.strip_prefix(&form[..telling])?;
     Some(text.chars().zip(form.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum())

@@ -20,8 +20,8 @@ const PIECE: usize = 4;
 /// Runs of as many letters are no words any more.
 const LONG_WORD: usize = 16;
 
-/// Whether the literal value of a header or of a variable is to appear nowhere: its name says so, or it reads like one
-/// that was drawn rather than chosen.
+/// The literal value of a header or of a variable must not appear anywhere: its name says so, or it reads as if it was
+/// drawn rather than chosen.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let is_switch = SWITCHES.contains(&value.to_ascii_lowercase().as_str());
     let is_number = value.len() < SHORT && value.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,14 +1,14 @@
 //! Marks for secrets that are sent again, which no text of a server can imitate.
 //!
 //! A mark is `{{ env.MCPROVE_SECRET_NAME }}`. A text that reads like the beginning of one gets one more `'` in front of
-//! `env`, and loses it where it is said again.
+//! `env`, and loses it where it is quoted again.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// How the names of the variables begin from which secrets are taken back.
+/// The prefix of the variables from which secrets are restored.
 pub const RESTORED_FROM: &str = "MCPROVE_SECRET_";
 
 /// A mark.
@@ -27,7 +27,7 @@ static TAKEN_LITERALLY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{\{ '('
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<'a> {
     /// Literal text.
-    Said(Cow<'a, str>),
+    Literal(Cow<'a, str>),
     /// The variable from which a secret is taken back.
     Secret(&'a str),
 }
@@ -43,17 +43,17 @@ pub fn mark(variable: &str) -> String {
     format!("{{{{ env.{variable} }}}}")
 }
 
-/// A text with marks, in its parts; nothing that was said is taken for a mark.
+/// A text with marks, in its parts; literal text is never taken for a mark.
 pub fn parts(text: &str) -> Vec<Part<'_>> {
-    let said = |part| Part::Said(TAKEN_LITERALLY.replace_all(part, "{{ ${1}env.MCPROVE_SECRET_"));
+    let text_part = |part| Part::Literal(TAKEN_LITERALLY.replace_all(part, "{{ ${1}env.MCPROVE_SECRET_"));
     let (mut parts, mut at) = (Vec::new(), 0);
     for found in MARK.captures_iter(text) {
         let Some((whole, variable)) = found.get(0).zip(found.get(1)) else { continue };
-        parts.push(said(&text[at..whole.start()]));
+        parts.push(text_part(&text[at..whole.start()]));
         parts.push(Part::Secret(variable.as_str()));
         at = whole.end();
     }
-    parts.push(said(&text[at..]));
+    parts.push(text_part(&text[at..]));
     parts
 }
 
@@ -83,11 +83,14 @@ mod tests {
         for text in
             ["plain", long, "{{ 'env.MCPROVE_SECRET_KEY }}", "{{ ''env.MCPROVE_SECRET_", "{{{ env.MCPROVE_SECRET_K }}"]
         {
-            assert_eq!(parts(&literal(text)), [Part::Said(text.into())]);
+            assert_eq!(parts(&literal(text)), [Part::Literal(text.into())]);
         }
         let mixed = format!("{}{long}{}", literal(long), literal("{{ 'env.MCPROVE_SECRET_B }}"));
         let secret = Part::Secret("MCPROVE_SECRET_KEY");
-        assert_eq!(parts(&mixed), [Part::Said(long.into()), secret, Part::Said("{{ 'env.MCPROVE_SECRET_B }}".into())]);
+        assert_eq!(
+            parts(&mixed),
+            [Part::Literal(long.into()), secret, Part::Literal("{{ 'env.MCPROVE_SECRET_B }}".into())]
+        );
         assert_eq!(around(&format!("KEY {long} KEY"), &|part| part.replace("KEY", "-")), format!("- {long} -"));
     }
 }

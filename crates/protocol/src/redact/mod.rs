@@ -24,14 +24,14 @@ pub const MASK: &str = "[redacted]";
 /// Values shorter than this are no secrets: masking them would make every report unreadable.
 const SHORTEST: usize = 4;
 
-/// How many characters of a secret say too much.
+/// The number of characters of a secret that reveal too much.
 const TELLING: usize = 8;
 
 /// Parts of the names of headers and parameters whose values are secret.
 const SECRET_NAMES: [&str; 8] =
     ["authorization", "cookie", "api-key", "apikey", "token", "secret", "password", "session"];
 
-/// Whether what has that name, such as a header or a parameter of an address, is secret.
+/// A name, such as that of a header or of a parameter of an address, says that its value is secret.
 pub fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     SECRET_NAMES.iter().any(|part| name.contains(part))
@@ -170,14 +170,14 @@ impl Redactor {
         }
     }
 
-    /// Whether any secret was captured.
+    /// Any secret was captured.
     pub fn has_captured(&self) -> bool {
-        !self.known().captured.is_empty()
+        !self.secrets().captured.is_empty()
     }
 
-    /// Whether a value holds a secret that was captured, or what stands in its place.
+    /// A value holds a secret that was captured, or its mask.
     pub fn holds_captured(&self, value: &Value) -> bool {
-        let known = self.known();
+        let known = self.secrets();
         let tells = |text: &str| known.captured.iter().any(|secret| text.contains(secret.as_str()));
         !known.captured.is_empty() && any_text(value, &|text| text.contains(MASK) || tells(text))
     }
@@ -185,21 +185,21 @@ impl Redactor {
     /// A copy that knows the same secrets, and shares none that it learns later.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self { known: Arc::new(RwLock::new(self.known())), named: Arc::clone(&self.named) }
+        Self { known: Arc::new(RwLock::new(self.secrets())), named: Arc::clone(&self.named) }
     }
 
-    fn known(&self) -> Arc<KnownSecrets> {
+    fn secrets(&self) -> Arc<KnownSecrets> {
         Arc::clone(&self.known.read())
     }
 
-    /// Whether there is nothing to hide.
+    /// There is nothing to hide.
     pub fn is_empty(&self) -> bool {
-        self.known().forms.is_empty()
+        self.secrets().forms.is_empty()
     }
 
     /// The text without secrets, nor the parts of secrets that were cut in two.
     pub fn text(&self, text: &str) -> String {
-        let known = self.known();
+        let known = self.secrets();
         if known.forms.is_empty() || text.len() < known.shortest {
             return text.to_owned();
         }
@@ -207,15 +207,15 @@ impl Redactor {
         let whole = known.forms.iter().fold(text.to_owned(), |text, form| {
             if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
         });
-        let spelled = spelled::found(&whole, &known.spelled);
-        let whole = masked(whole, &spelled);
+        let spelled = spelled::find(&whole, &known.spelled);
+        let whole = mask(whole, &spelled);
         without_endings(without_beginnings(whole, &known.beginnings), &known.endings)
     }
 
-    /// Whether a text has a whole secret, in any of its forms.
+    /// A text has a whole secret, in any of its forms.
     pub fn is_in(&self, text: &str) -> bool {
-        let known = self.known();
-        known.forms.iter().any(|form| text.contains(form.as_str())) || !spelled::found(text, &known.spelled).is_empty()
+        let known = self.secrets();
+        known.forms.iter().any(|form| text.contains(form.as_str())) || !spelled::find(text, &known.spelled).is_empty()
     }
 
     /// The value without secrets, keys included.
@@ -226,13 +226,13 @@ impl Redactor {
             Value::Object(fields) => {
                 Value::Object(fields.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect())
             }
-            Value::Number(number) if self.known().forms.iter().any(|form| *form == number.to_string()) => MASK.into(),
+            Value::Number(number) if self.secrets().forms.iter().any(|form| *form == number.to_string()) => MASK.into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
 }
 
-/// Whether that is so of any text or number in a value.
+/// The predicate holds for any text or number in a value.
 fn any_text(value: &Value, is_so: &dyn Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_so(text),
@@ -243,7 +243,7 @@ fn any_text(value: &Value, is_so: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Whether a text may have been this one before its secrets were taken out: what was masked can have been anything.
+/// A text may have been this one before its secrets were masked: a mask can stand for anything.
 pub fn may_be(masked: &str, text: &str) -> bool {
     let Some((first, rest)) = masked.split_once(MASK) else { return masked == text };
     let (middle, last) = rest.rsplit_once(MASK).unwrap_or(("", rest));
@@ -261,7 +261,7 @@ fn with_marks(named: &[(String, String)], text: &str, between: &dyn Fn(&str) -> 
 }
 
 /// A text with masks in these places.
-fn masked(text: String, places: &[Range<usize>]) -> String {
+fn mask(text: String, places: &[Range<usize>]) -> String {
     if places.is_empty() {
         return text;
     }
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(known.restorable("a hunter2-is-it b"), "a {{ env.MCPROVE_SECRET_TOKEN }} b");
         assert_eq!(known.restorable(&base64(b"hunter2-is-it")), MASK);
         let forged = "a {{ env.MCPROVE_SECRET_TOKEN }} b";
-        assert_eq!(parts(&known.restorable(forged)), [Part::Said(forged.into())]);
+        assert_eq!(parts(&known.restorable(forged)), [Part::Literal(forged.into())]);
         assert_eq!(
             known.in_templates(&format!("{forged} hunter2-is-it")),
             format!("{forged} {}", &forged[2..forged.len() - 2])

@@ -10,7 +10,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 /// Shorter secrets are everyday words in another case.
 const LEAST_FOLDED: usize = 8;
 
-/// How much of a text is read at once.
+/// The length of the piece of a text that is read at once.
 const WINDOW: usize = 1 << 16;
 
 /// The longest spelling of one character, in bytes: a pair of `\u` with more backslashes than anybody writes.
@@ -36,8 +36,8 @@ impl Spelled {
     }
 }
 
-/// Where a text spells one of these secrets, in order and without overlaps.
-pub(crate) fn found(text: &str, secrets: &[Spelled]) -> Vec<Range<usize>> {
+/// The ranges of a text that spell one of these secrets, in order and without overlaps.
+pub(crate) fn find(text: &str, secrets: &[Spelled]) -> Vec<Range<usize>> {
     let longest = secrets.iter().map(|secret| secret.folded.len()).max().unwrap_or(0) * LONGEST_SPELLING;
     let (mut found, mut begin): (Vec<Range<usize>>, usize) = (Vec::new(), 0);
     while begin < text.len() {
@@ -137,7 +137,7 @@ impl DecodedText {
     }
 }
 
-/// Whether a byte begins what stands for something else, or may.
+/// A byte begins an escape, or may.
 fn is_spelled(byte: u8) -> bool {
     !byte.is_ascii() || matches!(byte, b'\\' | b'%' | b'=' | b'&')
 }
@@ -258,7 +258,7 @@ mod tests {
     #[track_caller]
     fn check(secret: &str, text: &str, expected: &str) {
         let (mut masked, mut at) = (String::new(), 0);
-        for place in found(text, &[Spelled::of(secret)]) {
+        for place in find(text, &[Spelled::of(secret)]) {
             masked += &text[at..place.start];
             masked += "*";
             at = place.end;

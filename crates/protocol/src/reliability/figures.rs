@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{CallOutcome, CallRecord, Interval};
 
-/// The most tasks that are told apart; calls of later ones are counted without them.
+/// The number of tasks with figures of their own; calls of later ones are counted without a task.
 const MOST_TASKS: usize = 100_000;
 
 /// Adds up calls as they come.
@@ -23,7 +23,7 @@ pub struct Reliability {
     noticed: u64,
     conforming: u64,
     compared: u64,
-    /// The calls of the tasks that are told apart.
+    /// The calls of each task with figures of its own.
     kept: u64,
     /// By task, what the client wanted, and whether it got that in the end.
     tasks: BTreeMap<String, BTreeMap<String, bool>>,

@@ -12,26 +12,26 @@ use serde_json::Value;
 use super::{SchemaId, SchemaRules, Schemas, item_ids};
 use crate::wire::format::holds_at_most;
 
-/// How often subschemas may be asked about one place, counted anew for every way that leads to them.
+/// The number of questions to subschemas about one place, counted anew for every way that leads to them.
 const MOST_AT_A_PLACE: usize = 50_000;
 
 /// The same for all subschemas together.
 const MOST_AT_ALL: usize = 2_000_000;
 
-/// How many schemas that look at a value once more may be inside of each other.
+/// The depth of schemas within each other that look at a value once more.
 const MOST_LEVELS: usize = 12;
 
-/// How deep references, alternatives and places may be inside of each other; what lies deeper is taken to last for ever. A
-/// message is at most 127 levels deep, and each level may go through a reference and an alternative.
+/// The depth of references, alternatives and places within each other; deeper ones count as endless. A message is at
+/// most 127 levels deep, and each level may go through a reference and an alternative.
 pub(crate) const DEEPEST: usize = 400;
 
-/// How many steps one question may take: one for each subschema that is asked about a place, more where that is costly.
+/// The number of steps of one question: one for each subschema at a place, more where that is costly.
 pub(crate) const STEPS: usize = 400_000;
 
 /// Steps per place below which none are counted.
 const PLAIN: usize = 1_000;
 
-/// How many subschemas may be asked for all errors of a value: each may have something to say.
+/// The number of subschemas that are asked for all errors of a value: each may find one.
 const MOST_ERRORS: u64 = 100_000;
 
 impl Schemas {
@@ -41,7 +41,7 @@ impl Schemas {
         let costly = (0..self.lines.len()).map(SchemaId).find(|id| {
             let most = MOST_AT_A_PLACE.min(all);
             let mut walk = CostWalk::new(most);
-            self.walk(*id, &mut walk, &asked);
+            self.walk(*id, &mut walk, &asked_together);
             all = all.saturating_sub(most - walk.left);
             walk.left == 0
         });
@@ -56,38 +56,39 @@ impl Schemas {
         again().find(|rules| levels(&rules.at) > MOST_LEVELS)
     }
 
-    /// How many steps a place of a value can take at most, so that all of a value takes no more than that for each of
-    /// its places; `None` where that depends on the value.
+    /// The number of steps that one place of a value can take, so that a whole value takes at most that for each of its
+    /// places; `None` where it depends on the value.
     ///
-    /// `uniqueItems` counts for nothing: where there are more than a few, items are told apart by their hashes.
+    /// `uniqueItems` counts for nothing: many items are compared by their hashes.
     pub fn weight(&self) -> Option<usize> {
         let mut walk = CostWalk::new(MOST_AT_A_PLACE);
-        let next =
-            |rules: &SchemaRules| asked(rules).into_iter().chain(rules.inside()).chain(contained(rules)).collect();
+        let next = |rules: &SchemaRules| {
+            asked_together(rules).into_iter().chain(rules.inside()).chain(contains_schema(rules)).collect()
+        };
         self.walk(self.root, &mut walk, &next);
         let costly = self.patterns.values().any(|pattern| pattern.is_costly());
-        let listed = self.lines.iter().map(|rules| listed(rules) / OTHERS_PER_STEP).sum::<usize>();
+        let listed = self.lines.iter().map(|rules| count_listed(rules) / OTHERS_PER_STEP).sum::<usize>();
         (walk.left > 0 && !walk.comes_back && !costly).then_some(MOST_AT_A_PLACE - walk.left + listed)
     }
 
-    /// Whether a judge of that weight is soon done with a value, without asking a single subschema.
+    /// A judge of this weight is soon done with a value, without asking a single subschema.
     pub(crate) fn is_light(weight: Option<usize>, value: &Value) -> bool {
         weight.is_some_and(|weight| weight <= PLAIN || holds_at_most(value, STEPS / weight))
     }
 
-    /// How many subschemas are asked for all errors of a value; `None` where they are too many.
+    /// The number of subschemas that are asked for all errors of a value; `None` where they are too many.
     pub fn errors(&self, value: &Value) -> Option<usize> {
         let count = self.errors_of(self.root, value, 0, &mut BTreeMap::new());
         usize::try_from(count).ok().filter(|_| count < MOST_ERRORS)
     }
 
-    /// How many steps judging a place takes beyond the one for asking.
+    /// The number of steps that judging a place takes beyond the one for asking.
     fn beyond_asking(&self, rules: &SchemaRules, value: &Value) -> u64 {
         let pattern = rules.pattern.as_ref().filter(|_| value.is_string());
         (listing(rules, value) + pattern.map_or(0, |pattern| self.matching(pattern, value))) as u64
     }
 
-    /// How many steps it takes to hold a name against patterns.
+    /// The number of steps that it takes to match a name against patterns.
     pub(crate) fn names_cost(&self, rules: &SchemaRules, name: &str) -> usize {
         if rules.pattern_properties.is_empty() {
             return 0;
@@ -115,7 +116,7 @@ impl Schemas {
         walk.open.pop();
     }
 
-    /// How many errors a value can have at most, those of alternatives included.
+    /// The number of errors that a value can have at most, those of alternatives included.
     fn errors_of(
         &self,
         id: SchemaId,
@@ -133,13 +134,13 @@ impl Schemas {
         known.insert(key, 1);
         let rules = self.rules(id);
         let mut count = 1 + self.beyond_asking(rules, value);
-        for inner in asked(rules) {
+        for inner in asked_together(rules) {
             count = count.saturating_add(self.errors_of(inner, value, depth + 1, known));
         }
         match value {
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    for inner in item_ids(self, &[id], at).into_iter().chain(contained(rules)) {
+                    for inner in item_ids(self, &[id], at).into_iter().chain(contains_schema(rules)) {
                         count = count.saturating_add(self.errors_of(inner, item, depth + 1, known));
                     }
                     if count >= MOST_ERRORS {
@@ -167,11 +168,11 @@ impl Schemas {
 
 /// A way through subschemas.
 struct CostWalk {
-    /// How many steps may still be taken.
+    /// The number of steps that may still be taken.
     left: usize,
     /// The subschemas that are being judged.
     open: Vec<SchemaId>,
-    /// Whether something leads to itself: then it depends on the value how long it takes.
+    /// A schema leads to itself: then the time depends on the value.
     comes_back: bool,
 }
 
@@ -183,7 +184,7 @@ impl CostWalk {
 
 /// The subschemas that may have to be asked about the same place; all of them twice where what nobody has looked at is
 /// found by looking once more.
-fn asked(rules: &SchemaRules) -> Vec<SchemaId> {
+fn asked_together(rules: &SchemaRules) -> Vec<SchemaId> {
     let conditions = rules.condition.as_ref().map(|condition| condition.when);
     let mut ids: Vec<SchemaId> = rules.beside().chain(rules.not).chain(conditions).collect();
     if rules.looks_again() {
@@ -192,22 +193,22 @@ fn asked(rules: &SchemaRules) -> Vec<SchemaId> {
     ids
 }
 
-fn contained(rules: &SchemaRules) -> Option<SchemaId> {
+fn contains_schema(rules: &SchemaRules) -> Option<SchemaId> {
     rules.contains.as_ref().map(|contains| contains.schema)
 }
 
-/// How many texts of a list are compared with a text in one step.
+/// The number of texts of a list that are compared with a text in one step.
 const TEXTS_PER_STEP: usize = 64;
 
-/// How many other values of a list are compared with a value in one step.
+/// The number of other values of a list that are compared with a value in one step.
 const OTHERS_PER_STEP: usize = 8;
 
-/// How many values a subschema lists.
-fn listed(rules: &SchemaRules) -> usize {
+/// The number of values that a subschema lists.
+fn count_listed(rules: &SchemaRules) -> usize {
     rules.values.as_ref().map_or(0, Vec::len) + rules.forbidden.len()
 }
 
-/// How many steps it takes to look for a value among those that are listed.
+/// The number of steps that it takes to look for a value among those that are listed.
 pub(crate) fn listing(rules: &SchemaRules, value: &Value) -> usize {
-    listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
+    count_listed(rules) / if value.is_string() { TEXTS_PER_STEP } else { OTHERS_PER_STEP }
 }

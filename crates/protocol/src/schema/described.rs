@@ -24,14 +24,14 @@ pub(crate) fn examples(description: &str) -> Vec<Value> {
     let announced = LEADS.iter().filter_map(|lead| {
         let at = description.to_ascii_lowercase().find(lead)?;
         let rest = description[at + lead.len()..].trim_start_matches([' ', ',', ':']);
-        quoted(rest).or_else(|| bare(rest))
+        quoted_text(rest).or_else(|| bare(rest))
     });
     let form = FORMS.iter().find(|(form, _)| description.contains(form)).map(|(_, value)| *value);
     announced.take(1).chain(form).map(Value::from).collect()
 }
 
 /// The quoted text at the beginning.
-fn quoted(text: &str) -> Option<&str> {
+fn quoted_text(text: &str) -> Option<&str> {
     let end = match text.chars().next()? {
         '“' => '”',
         '‘' => '’',

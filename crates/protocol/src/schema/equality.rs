@@ -14,7 +14,7 @@ pub fn compare(one: &Number, other: &Number) -> Ordering {
     one.partial_cmp(&other).unwrap_or(Ordering::Equal)
 }
 
-/// Whether a number is a multiple of another, as far as binary fractions can tell.
+/// A number is a multiple of another, as far as binary fractions can tell.
 pub fn is_multiple(number: &Number, step: &Number) -> bool {
     if let (Some(number), Some(step)) = (number.as_i128(), step.as_i128()) {
         return step != 0 && number % step == 0;
@@ -24,7 +24,7 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
     (times - times.round()).abs() <= times.abs().max(1.0) * 1e-11
 }
 
-/// Whether two values are the same JSON: `1` and `1.0` are.
+/// Two values are the same JSON: `1` and `1.0` are.
 pub fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => compare(one, other) == Ordering::Equal,
@@ -40,7 +40,7 @@ pub fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// A value as a text that it shares with whatever is the same JSON, and with nothing else.
-pub fn written(value: &Value) -> String {
+pub fn canonical_text(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => {
             let number = number.as_f64().unwrap_or(0.0);
@@ -51,10 +51,10 @@ pub fn written(value: &Value) -> String {
                 number.to_string()
             }
         }
-        Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical_text).collect::<Vec<_>>().join(",")),
         Value::Object(members) => {
             let sorted: BTreeMap<&String, &Value> = members.iter().collect();
-            let members = sorted.into_iter().map(|(name, value)| format!("{name:?}:{}", written(value)));
+            let members = sorted.into_iter().map(|(name, value)| format!("{name:?}:{}", canonical_text(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(","))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),

@@ -1,6 +1,6 @@
-//! Whether a value fits one subschema.
+//! A quick check of a value against one subschema.
 //!
-//! Only good for choosing: `unevaluated…` is not looked at, and the last word belongs to the `jsonschema` crate.
+//! Only good for choosing: `unevaluated…` is ignored, and the `jsonschema` crate decides in the end.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Number, Value};
 
 use super::cost::{DEEPEST, STEPS, listing};
-use super::{NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet, compare, is_multiple, same, written};
+use super::{NumberLimit, SchemaId, SchemaRules, Schemas, TypeSet, canonical_text, compare, is_multiple, same};
 
 impl Schemas {
-    /// Whether a value fits a subschema.
+    /// A value fits a subschema.
     pub fn fits(&self, id: SchemaId, value: &Value) -> bool {
         let mut question = FitQuery::new(self);
         let fits = question.fits(id, value, 0);
@@ -19,14 +19,14 @@ impl Schemas {
         fits
     }
 
-    /// Whether the `jsonschema` crate, which remembers answers as a question does, is soon done with a value.
+    /// The `jsonschema` crate, which remembers answers as a question does, is soon done with a value.
     pub(crate) fn is_quick(&self, value: &Value) -> bool {
         let mut question = FitQuery::new(self);
         question.fits(self.root, value, 0);
         question.left > 0 && !question.is_cut
     }
 
-    /// Whether a value fits all of several subschemas.
+    /// A value fits all of several subschemas.
     pub(crate) fn fits_all(&self, ids: &[SchemaId], value: &Value) -> bool {
         ids.iter().all(|id| self.fits(*id, value))
     }
@@ -59,7 +59,7 @@ struct FitQuery<'a> {
     /// The answers so far, by subschema and the address of the value, since values do not move while they are judged. One
     /// that is still open counts as a fit. As in the `jsonschema` crate, answers about texts and numbers are not kept.
     known: BTreeMap<(SchemaId, usize), bool>,
-    /// Whether something lay too deep, and was taken to fit.
+    /// Something lay too deep, and was taken to fit.
     is_cut: bool,
 }
 
@@ -150,7 +150,7 @@ impl<'a> FitQuery<'a> {
             .all(|(name, schema)| !members.contains_key(name) || self.fits(*schema, whole, depth))
     }
 
-    /// Whether a pattern matches; where nothing is known on the way, what that costs is found out first.
+    /// A pattern matches; where nothing is remembered, the cost of that is counted first.
     fn matches(&mut self, pattern: &str, text: &Value) -> bool {
         self.pay(self.schemas.matching(pattern, text));
         self.left == 0 || self.schemas.matches(pattern, text)
@@ -205,7 +205,7 @@ fn fits_numbers(rules: &SchemaRules, number: &Number) -> bool {
         && rules.step.as_ref().is_none_or(|step| is_multiple(number, step))
 }
 
-/// Whether a number keeps to a lower bound.
+/// A number keeps to a lower bound.
 pub(crate) fn above(number: &Number, bound: &NumberLimit) -> bool {
     match compare(number, &bound.number) {
         Ordering::Greater => true,
@@ -214,7 +214,7 @@ pub(crate) fn above(number: &Number, bound: &NumberLimit) -> bool {
     }
 }
 
-/// Whether a number keeps to an upper bound.
+/// A number keeps to an upper bound.
 pub(crate) fn beneath(number: &Number, bound: &NumberLimit) -> bool {
     match compare(number, &bound.number) {
         Ordering::Less => true,
@@ -227,8 +227,8 @@ fn within(count: usize, min: Option<usize>, max: Option<usize>) -> bool {
     min.is_none_or(|min| count >= min) && max.is_none_or(|max| count <= max)
 }
 
-/// Whether no two items are the same.
+/// No two items are the same.
 fn all_differ(items: &[Value]) -> bool {
     let mut met = BTreeSet::new();
-    items.iter().all(|item| met.insert(written(item)))
+    items.iter().all(|item| met.insert(canonical_text(item)))
 }

@@ -11,7 +11,7 @@ use crate::wire::format;
 
 /// Why nothing can be made from a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
+pub enum UnusableSchema {
     /// It is no JSON Schema.
     #[error("it is not a valid JSON Schema: {0}")]
     NotASchema(String),
@@ -26,7 +26,7 @@ pub enum Unusable {
     Endless(String),
 }
 
-/// Whether texts are held to the `format` of their schema.
+/// The treatment of `format` in validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formats {
     /// A format says what a text is for; whether it is one does not matter.
@@ -38,14 +38,14 @@ pub enum Formats {
 /// Makes a schema ready for judging values, without any network.
 ///
 /// `Err` where it is no JSON Schema of its dialect, which is 2020-12 unless it says otherwise.
-pub fn compile(schema: &Value, formats: Formats) -> Result<Validator, Unusable> {
+pub fn compile(schema: &Value, formats: Formats) -> Result<Validator, UnusableSchema> {
     refuse_large(schema)?;
     let options = format::options(schema).should_validate_formats(formats == Formats::Held);
-    options.build(schema).map_err(|error| Unusable::NotASchema(error.to_string()))
+    options.build(schema).map_err(|error| UnusableSchema::NotASchema(error.to_string()))
 }
 
-fn refuse_large(schema: &Value) -> Result<(), Unusable> {
-    format::is_too_large(schema).map_or(Ok(()), |why| Err(Unusable::Endless(why)))
+fn refuse_large(schema: &Value) -> Result<(), UnusableSchema> {
+    format::is_too_large(schema).map_or(Ok(()), |why| Err(UnusableSchema::Endless(why)))
 }
 
 /// Judges values, but none that would take too long.
@@ -53,7 +53,7 @@ fn refuse_large(schema: &Value) -> Result<(), Unusable> {
 pub struct Judge {
     validator: Validator,
     schemas: Schemas,
-    /// How many steps a place of a value takes at most; `None` where that depends on the value.
+    /// The number of steps that a place of a value takes at most; `None` where that depends on the value.
     weight: Option<usize>,
 }
 
@@ -63,9 +63,9 @@ impl Judge {
     /// # Errors
     ///
     /// It is no JSON Schema, or judging takes too long whatever the value is.
-    pub fn of(schema: &Value) -> Result<Self, Unusable> {
+    pub fn of(schema: &Value) -> Result<Self, UnusableSchema> {
         refuse_large(schema)?;
-        let validator = format::compile(schema).map_err(|error| Unusable::NotASchema(error.to_string()))?;
+        let validator = format::compile(schema).map_err(|error| UnusableSchema::NotASchema(error.to_string()))?;
         Self::new(validator, schema)
     }
 
@@ -74,20 +74,20 @@ impl Judge {
     /// # Errors
     ///
     /// Judging takes too long whatever the value is.
-    pub fn new(validator: Validator, schema: &Value) -> Result<Self, Unusable> {
-        Self::with_schemas(validator, Schemas::read(schema))
+    pub fn new(validator: Validator, schema: &Value) -> Result<Self, UnusableSchema> {
+        Self::with_schemas(validator, Schemas::parse(schema))
     }
 
-    fn with_schemas(validator: Validator, schemas: Schemas) -> Result<Self, Unusable> {
+    fn with_schemas(validator: Validator, schemas: Schemas) -> Result<Self, UnusableSchema> {
         if let Some(endless) = schemas.endless() {
             let what = if endless.at.is_empty() { "it".to_owned() } else { format!("the schema at `{}`", endless.at) };
-            return Err(Unusable::Endless(format!("{what} leads to too many subschemas")));
+            return Err(UnusableSchema::Endless(format!("{what} leads to too many subschemas")));
         }
         let weight = schemas.weight();
         Ok(Self { validator, schemas, weight })
     }
 
-    /// Whether a value satisfies the schema; `None` where finding out takes too long.
+    /// A value satisfies the schema; `None` where finding out takes too long.
     pub fn is_valid(&self, value: &Value) -> Option<bool> {
         self.is_quick(value).then(|| self.validator.is_valid(value))
     }
@@ -117,12 +117,12 @@ pub(crate) struct Judges {
 }
 
 impl Judges {
-    pub(crate) fn new(schema: &Value, schemas: &Schemas) -> Result<Self, Unusable> {
+    pub(crate) fn new(schema: &Value, schemas: &Schemas) -> Result<Self, UnusableSchema> {
         let plain = Judge::with_schemas(compile(schema, Formats::Ignored)?, schemas.clone())?;
         Ok(Self { plain, strict: compile(schema, Formats::Held)? })
     }
 
-    /// Whether a value satisfies the schema.
+    /// A value satisfies the schema.
     pub(crate) fn takes(&self, value: &Value, formats: Formats) -> bool {
         match formats {
             Formats::Ignored => self.plain.is_valid(value).unwrap_or(false),
@@ -130,7 +130,7 @@ impl Judges {
         }
     }
 
-    /// Whether a value is known not to satisfy the schema, whatever its formats say.
+    /// A value is known to break the schema, whatever its formats say.
     pub(crate) fn refuses(&self, value: &Value) -> bool {
         self.plain.is_valid(value) == Some(false)
     }
@@ -160,12 +160,12 @@ impl Judges {
 /// The longest objection in characters.
 const LONGEST: usize = 160;
 
-/// Whether a value satisfies the schema, whatever its formats say; an unusable schema is satisfied by nothing.
+/// A value satisfies the schema, whatever its formats say; an unusable schema is satisfied by nothing.
 pub fn satisfies(schema: &Value, value: &Value) -> bool {
     once(schema).is_some_and(|judge| judge.takes(value, Formats::Ignored))
 }
 
-/// Whether a value is known to break the schema.
+/// A value is known to break the schema.
 pub fn refuses(schema: &Value, value: &Value) -> bool {
     once(schema).is_some_and(|judge| judge.refuses(value))
 }
@@ -183,7 +183,7 @@ pub fn objection(schema: &Value, value: &Value) -> Option<String> {
 
 /// A schema made ready for a single question.
 fn once(schema: &Value) -> Option<Judges> {
-    Judges::new(schema, &Schemas::read(schema)).ok()
+    Judges::new(schema, &Schemas::parse(schema)).ok()
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    fn judge(schema: &Value) -> Result<Judge, Unusable> {
+    fn judge(schema: &Value) -> Result<Judge, UnusableSchema> {
         Judge::new(compile(schema, Formats::Ignored).unwrap(), schema)
     }
 
@@ -224,14 +224,14 @@ mod tests {
         }
         steps.insert("40".to_owned(), json!(true));
         let endless = judge(&json!({"$defs": steps, "$ref": "#/$defs/0"}));
-        assert!(matches!(endless, Err(Unusable::Endless(_))), "{endless:?}");
+        assert!(matches!(endless, Err(UnusableSchema::Endless(_))), "{endless:?}");
 
         let again = |inner| json!({"anyOf": [inner], "unevaluatedProperties": false});
         let endless = judge(&nested(40, json!({"properties": {"x": true}}), again));
-        assert!(matches!(endless, Err(Unusable::Endless(_))), "{endless:?}");
+        assert!(matches!(endless, Err(UnusableSchema::Endless(_))), "{endless:?}");
 
         let below = |inner| json!({"anyOf": [{"properties": {"x": inner}}], "unevaluatedProperties": false});
-        assert!(matches!(judge(&nested(30, json!({}), below)), Err(Unusable::Endless(_))));
+        assert!(matches!(judge(&nested(30, json!({}), below)), Err(UnusableSchema::Endless(_))));
         assert_eq!(judge(&nested(8, json!({}), below)).unwrap().is_valid(&json!({"x": {"x": 1}})), Some(true));
     }
 
@@ -317,7 +317,7 @@ mod tests {
             (0..100_000).map(|at| (at.to_string(), json!({"$ref": format!("#/$defs/{}", at + 1)}))).collect();
         chain.insert("100000".to_owned(), json!(true));
         let chain = json!({"$defs": chain, "$ref": "#/$defs/0"});
-        assert!(matches!(Judge::of(&chain), Err(Unusable::Endless(_))));
+        assert!(matches!(Judge::of(&chain), Err(UnusableSchema::Endless(_))));
         let flaw = format::flaw(&chain);
         assert!(matches!(&flaw, Some(format::SchemaError::Unjudged(_))), "{flaw:?}");
     }

@@ -15,11 +15,11 @@ pub struct Keyword {
     pub since: Option<Draft>,
     /// The kind of its limit; `None` for keywords that are none.
     pub limit: Option<KeywordLimit>,
-    /// Whether a draft defines it, rather than a program that reads schemas.
+    /// A draft defines it, rather than a program that reads schemas.
     pub is_standard: bool,
 }
 
-/// How a limit restricts values.
+/// The restriction of values by a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeywordLimit {
     /// The higher, the fewer values.
@@ -127,11 +127,11 @@ pub static KEYWORDS: &[Keyword] = {
 
 impl Keyword {
     /// The keyword of that name; `None` for those that need no line of their own.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         KEYWORDS.iter().find(|keyword| keyword.name == name)
     }
 
-    /// Whether its value is a schema or holds schemas.
+    /// Its value is a schema or holds schemas.
     pub fn holds_schemas(&self) -> bool {
         use KeywordValue::{Definitions, List, Named, Schema};
         matches!(self.holds, Schema | List | Named | Definitions)
@@ -154,7 +154,7 @@ impl KeywordValue {
     /// The value of the keyword of that name; keywords that begin with `x-` are annotations.
     pub fn of(name: &str) -> Self {
         let other = if name.starts_with("x-") { Self::Annotation } else { Self::Plain };
-        Keyword::named(name).map_or(other, |keyword| keyword.holds)
+        Keyword::find(name).map_or(other, |keyword| keyword.holds)
     }
 }
 

@@ -5,15 +5,15 @@ use regex_syntax::hir::HirKind;
 
 use super::pattern::parse;
 
-/// Whether a pattern has anything that no automaton can do: lookaround, references to groups, repetitions that keep what
-/// they have. Some that it takes for such are none.
+/// A pattern has something that no automaton can do: lookaround, references to groups, repetitions that keep what they
+/// have. Some patterns only look like that.
 pub(crate) fn backtracks(source: &str) -> bool {
     let keeps = ["++", "*+", "?+", "}+"].iter().any(|keeps| source.contains(keeps));
     keeps || ParserBuilder::new().build().parse(source).is_err()
 }
 
-/// How many times as long as a usual pattern one is once its repetitions are written out.
-pub(crate) fn counted(source: &str) -> usize {
+/// The size of a pattern with its repetitions written out, as a multiple of a usual one.
+pub(crate) fn expanded_size(source: &str) -> usize {
     const USUAL: usize = 16;
     let mut outer: Vec<usize> = Vec::new();
     let (mut size, mut last, mut at) = (0_usize, 0_usize, 0);
@@ -43,7 +43,7 @@ fn most(range: &str) -> usize {
     numbers.find_map(|number| number.trim().parse::<usize>().ok()).unwrap_or(1).max(1)
 }
 
-/// Whether all lookaheads stand at the beginning of a text, where a pattern like that looks through it once for each.
+/// All lookaheads stand at the beginning of a text, where the pattern looks through it once for each.
 pub(crate) fn looks_once(source: &str) -> bool {
     let Some(mut rest) = source.strip_prefix('^') else { return false };
     while rest.starts_with("(?=") || rest.starts_with("(?!") {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use serde_json::{Number, Value, json};
 
 use super::{
-    NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, StringPattern, TypeSet, child_ids, compare, is_multiple,
-    written,
+    NumberLimit, STEPS, SchemaId, SchemaRules, Schemas, StringPattern, TypeSet, canonical_text, child_ids, compare,
+    is_multiple,
 };
 
-/// How many values are kept of an enumeration.
+/// The number of values of an enumeration that are kept.
 const MOST_VALUES: usize = 2_000;
 
 /// Several subschemas merged.
@@ -49,9 +49,9 @@ impl MergedRules {
         }
         plain.drop_impossible(&rules);
         if let Some(values) = plain.values.take() {
-            let begun = schemas.spent();
+            let begun = schemas.count_steps();
             // Values that are not judged in time are taken to fit; generated values are validated again.
-            let fits = |value: &Value| schemas.spent() - begun > STEPS || schemas.fits_all(flat, value);
+            let fits = |value: &Value| schemas.count_steps() - begun > STEPS || schemas.fits_all(flat, value);
             let fitting: Vec<Value> = values
                 .into_iter()
                 .filter(|value| plain.kinds.has(TypeSet::of(value)) && fits(value))
@@ -182,7 +182,7 @@ impl Schemas {
         })
     }
 
-    /// Whether two subschemas can be seen to have no value in common.
+    /// Two subschemas are seen to have no value in common.
     pub(crate) fn exclude_each_other(&self, one: SchemaId, other: SchemaId) -> bool {
         self.conflict(&self.without_choices(&[one, other])).is_some()
     }
@@ -210,25 +210,25 @@ impl Schemas {
     }
 }
 
-/// How many schemas are held against each other.
+/// The number of schemas that are compared with each other.
 const MOST_COMPARED: usize = 200;
 
-/// Whether no value satisfies two of several schemas, as far as that is seen at once.
+/// No value satisfies two of several schemas, as far as that is easily seen.
 pub fn are_disjoint(branches: &[Value]) -> bool {
     let fixed: Option<Vec<&Vec<Value>>> = branches.iter().map(|branch| branch["enum"].as_array()).collect();
     if let Some(fixed) = fixed {
         let mut met = BTreeSet::new();
         return fixed.into_iter().all(|values| {
-            let own: BTreeSet<String> = values.iter().map(written).collect();
+            let own: BTreeSet<String> = values.iter().map(canonical_text).collect();
             own.into_iter().all(|value| met.insert(value))
         });
     }
     if branches.len() > MOST_COMPARED {
         return false;
     }
-    let schemas = Schemas::read(&json!({"anyOf": branches}));
+    let schemas = Schemas::parse(&json!({"anyOf": branches}));
     let ids = &schemas.rules(schemas.root()).any;
-    let excludes = |one, other| schemas.spent() < STEPS && schemas.exclude_each_other(one, other);
+    let excludes = |one, other| schemas.count_steps() < STEPS && schemas.exclude_each_other(one, other);
     ids.iter().enumerate().all(|(at, one)| ids[at + 1..].iter().all(|other| excludes(*one, *other)))
 }
 
@@ -271,7 +271,7 @@ fn smaller(one: Option<usize>, other: Option<usize>) -> Option<usize> {
     }
 }
 
-/// Where a subschema stands, in words.
+/// Describes the position of a subschema.
 fn place(at: &str) -> String {
     if at.is_empty() { "at the top".to_owned() } else { format!("at `{at}`") }
 }

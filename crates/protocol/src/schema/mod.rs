@@ -27,10 +27,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 pub(crate) use cost::STEPS;
-pub use equality::{compare, is_multiple, same, written};
+pub use equality::{canonical_text, compare, is_multiple, same};
 pub(crate) use fits::{above, beneath};
 pub(crate) use judge::Judges;
-pub use judge::{Formats, Judge, Unusable, compile, objection, refuses, satisfies};
+pub use judge::{Formats, Judge, UnusableSchema, compile, objection, refuses, satisfies};
 pub use keywords::{KEYWORDS, Keyword, KeywordLimit, KeywordValue};
 pub use merge::{MergedRules, are_disjoint, stricter, whole_bounds};
 pub(crate) use pattern::{PatternTree, StringPattern};
@@ -51,9 +51,9 @@ pub struct Schemas {
 
 impl Schemas {
     /// Reads a document that the `jsonschema` crate has accepted.
-    pub fn read(document: &Value) -> Self {
+    pub fn parse(document: &Value) -> Self {
         let (lines, negated, patterns) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        read::read(document, Self { lines, negated, patterns, root: SchemaId(0), meter: Meter::default() })
+        read::read_document(document, Self { lines, negated, patterns, root: SchemaId(0), meter: Meter::default() })
     }
 
     /// The document itself.
@@ -71,9 +71,9 @@ impl Schemas {
         self.meter.add(steps);
     }
 
-    /// How many steps were counted so far. Copies count on for themselves.
-    pub fn spent(&self) -> usize {
-        self.meter.read()
+    /// The number of steps so far. Copies count on for themselves.
+    pub fn count_steps(&self) -> usize {
+        self.meter.count()
     }
 
     /// Adds a schema that is written nowhere.
@@ -83,17 +83,17 @@ impl Schemas {
         SchemaId(self.lines.len() - 1)
     }
 
-    fn set(&mut self, id: SchemaId, rules: SchemaRules) {
+    fn replace(&mut self, id: SchemaId, rules: SchemaRules) {
         self.compile_patterns(&rules);
         self.lines[id.0] = Arc::new(rules);
     }
 
-    /// Whether a pattern matches a text, as the validator sees it.
+    /// A pattern matches a text, as the validator sees it.
     pub fn matches(&self, pattern: &str, text: &Value) -> bool {
         self.patterns.get(pattern).is_none_or(|pattern| pattern.matches(text))
     }
 
-    /// How many steps it takes to hold a text against a pattern, beyond the one for asking.
+    /// The number of steps that it takes to match a text against a pattern, beyond the one for asking.
     fn matching(&self, pattern: &str, text: &Value) -> usize {
         self.patterns.get(pattern).map_or(0, |pattern| pattern.steps(text))
     }
@@ -124,13 +124,13 @@ impl Meter {
         self.0.fetch_add(steps, Ordering::Relaxed);
     }
 
-    fn read(&self) -> usize {
+    fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Clone for Meter {
     fn clone(&self) -> Self {
-        Self(AtomicUsize::new(self.read()))
+        Self(AtomicUsize::new(self.count()))
     }
 }

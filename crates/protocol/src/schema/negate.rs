@@ -1,4 +1,4 @@
-//! The opposite of a subschema, said in keywords that values can be made from.
+//! The opposite of a subschema, in keywords that values can be made from.
 
 use indexmap::IndexMap;
 
@@ -16,7 +16,7 @@ impl Schemas {
         self.negated.insert(id, negated);
         let at = rules.at.clone();
         if rules.never {
-            self.set(negated, SchemaRules { at, ..SchemaRules::default() });
+            self.replace(negated, SchemaRules { at, ..SchemaRules::default() });
             return negated;
         }
         let mut ways = Vec::new();
@@ -28,7 +28,7 @@ impl Schemas {
         let whichever: Vec<SchemaId> =
             ways.into_iter().map(|way| self.add(SchemaRules { at: at.clone(), ..way })).collect();
         // The opposite of a schema that takes everything takes nothing.
-        self.set(negated, SchemaRules { at, never: whichever.is_empty(), whichever, ..SchemaRules::default() });
+        self.replace(negated, SchemaRules { at, never: whichever.is_empty(), whichever, ..SchemaRules::default() });
         negated
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::STEPS;
 use super::judge::{Formats, compile};
-use super::lookaround::{backtracks, counted, looks_once, without_lookaround};
+use super::lookaround::{backtracks, expanded_size, looks_once, without_lookaround};
 
 /// Longer texts take a step for each of their bytes, even with a quick pattern.
 const LONG: usize = 100_000;
@@ -18,16 +18,16 @@ const LONG: usize = 100_000;
 /// Patterns that are no more times as long as a usual one, once their repetitions are written out, take no steps.
 const SURELY_SMALL: usize = 100;
 
-/// How many bytes are looked through in a step.
+/// The number of bytes that are looked through in a step.
 const BYTES_PER_STEP: usize = 64;
 
-/// How many steps a text takes at least, where a pattern may go back in it.
+/// The least number of steps for a text, where a pattern may go back in it.
 const PER_TEXT: usize = 20;
 
 /// The steps of a search that would never end.
 const NEVER: usize = usize::MAX;
 
-/// How often a pattern may backtrack on the quick first try.
+/// The number of times that a pattern may backtrack on the quick first try.
 const BACKTRACKS: usize = 10_000;
 
 /// A regular expression.
@@ -38,11 +38,11 @@ pub(crate) struct StringPattern {
     /// The same with few backtracks; `None` for a pattern that never backtracks.
     hasty: Option<Validator>,
     pub(crate) tree: Option<PatternTree>,
-    /// How many bytes a text has at least, as far as that is seen.
+    /// The least number of bytes of a matching text, as far as that is seen.
     pub(crate) least: usize,
-    /// Whether it looks through a text from its beginning only.
+    /// It looks through a text from its beginning only.
     looks_once: bool,
-    /// How many times as long as a usual one it is once its repetitions are written out.
+    /// The size with repetitions written out, as a multiple of a usual pattern.
     counted: usize,
     /// Further texts that must occur, from lookaheads.
     pub(crate) ahead: Vec<PatternTree>,
@@ -74,7 +74,7 @@ impl StringPattern {
         let least = parsed.as_ref().and_then(|hir| hir.properties().minimum_len()).unwrap_or(0);
         let ahead = ahead.iter().filter_map(|piece| Some(tree(&parse(piece)?))).collect();
         let tree = parsed.as_ref().map(tree);
-        let (looks_once, counted) = (looks_once(source), counted(source));
+        let (looks_once, counted) = (looks_once(source), expanded_size(source));
         Some(Self {
             source: source.to_owned(),
             validator,
@@ -89,17 +89,17 @@ impl StringPattern {
         })
     }
 
-    /// Whether it matches a text.
+    /// It matches a text.
     pub(crate) fn matches(&self, text: &Value) -> bool {
         self.validator.is_valid(text)
     }
 
-    /// Whether it depends on a text how long it takes to match a byte of it.
+    /// The time to match a byte depends on the text.
     pub(crate) fn is_costly(&self) -> bool {
         self.hasty.is_some() || self.counted > SURELY_SMALL
     }
 
-    /// How many steps it takes to find out whether it matches, where it may go back or is large; otherwise none.
+    /// The number of steps that matching takes, where the pattern may go back or is large; otherwise none.
     pub(crate) fn steps(&self, text: &Value) -> usize {
         let Some(letters) = text.as_str().filter(|_| self.is_costly()) else { return 0 };
         let places = if self.looks_once || self.hasty.is_none() { 1 } else { letters.len() };

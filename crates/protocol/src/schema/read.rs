@@ -11,13 +11,13 @@ use super::{
 };
 
 /// Reads a whole document into an arena.
-pub(crate) fn read(document: &Value, schemas: Schemas) -> Schemas {
+pub(crate) fn read_document(document: &Value, schemas: Schemas) -> Schemas {
     let draft = Draft::default().detect(document);
     let references = References::new(document);
     let mut reader = SchemaReader { document, references, draft, schemas, known: BTreeMap::new(), todo: Vec::new() };
     reader.schemas.root = reader.schema("");
     while let Some((id, at)) = reader.todo.pop() {
-        reader.read(id, at);
+        reader.read_schema(id, at);
     }
     reader.schemas
 }
@@ -25,7 +25,7 @@ pub(crate) fn read(document: &Value, schemas: Schemas) -> Schemas {
 /// The value of a keyword; `None` where it is absent, or means nothing in the draft.
 fn keyword<'a>(draft: Draft, members: &'a Map<String, Value>, keyword: &str) -> Option<&'a Value> {
     let value = members.get(keyword)?;
-    let is_known = Keyword::named(keyword).and_then(|keyword| keyword.since).is_none_or(|since| draft >= since);
+    let is_known = Keyword::find(keyword).and_then(|keyword| keyword.since).is_none_or(|since| draft >= since);
     let is_past = keyword == "$recursiveRef" && draft > Draft::Draft201909;
     (is_known && !is_past).then_some(value)
 }
@@ -52,14 +52,16 @@ impl SchemaReader<'_> {
         id
     }
 
-    fn read(&mut self, id: SchemaId, at: String) {
+    fn read_schema(&mut self, id: SchemaId, at: String) {
         let document = self.document;
         match document.pointer(&at) {
             Some(Value::Object(members)) => {
                 let rules = self.rules(&at, members);
-                self.schemas.set(id, rules);
+                self.schemas.replace(id, rules);
             }
-            Some(Value::Bool(false)) => self.schemas.set(id, SchemaRules { at, never: true, ..SchemaRules::default() }),
+            Some(Value::Bool(false)) => {
+                self.schemas.replace(id, SchemaRules { at, never: true, ..SchemaRules::default() })
+            }
             Some(Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => {}
         }
     }
@@ -103,7 +105,7 @@ impl SchemaReader<'_> {
         (0..count).map(|index| self.schema(&format!("{at}/{key}/{index}"))).collect()
     }
 
-    fn named(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<(String, SchemaId)> {
+    fn read_named(&mut self, at: &str, members: &Map<String, Value>, key: &str) -> Vec<(String, SchemaId)> {
         let at = below(at, key);
         let named = keyword(self.draft, members, key).and_then(Value::as_object).into_iter().flatten();
         let schemas = named.filter(|(_, value)| value.is_object() || value.is_boolean());
@@ -129,9 +131,9 @@ impl SchemaReader<'_> {
     }
 
     fn objects(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
-        rules.properties = self.named(at, members, "properties").into_iter().collect();
+        rules.properties = self.read_named(at, members, "properties").into_iter().collect();
         rules.lists_properties = members.contains_key("properties");
-        rules.pattern_properties = self.named(at, members, "patternProperties");
+        rules.pattern_properties = self.read_named(at, members, "patternProperties");
         rules.additional = self.member(at, members, "additionalProperties");
         rules.names = self.member(at, members, "propertyNames");
         rules.min_properties = count(members, "minProperties");
@@ -146,8 +148,8 @@ impl SchemaReader<'_> {
             let lists = lists.filter(|(_, value)| value.is_array());
             rules.dependent.extend(lists.map(|(name, list)| (name.clone(), names(list))));
         }
-        rules.dependent_schemas = self.named(at, members, "dependentSchemas");
-        rules.dependent_schemas.extend(self.named(at, members, "dependencies"));
+        rules.dependent_schemas = self.read_named(at, members, "dependentSchemas");
+        rules.dependent_schemas.extend(self.read_named(at, members, "dependencies"));
     }
 
     fn combinations(&mut self, at: &str, members: &Map<String, Value>, rules: &mut SchemaRules) {
@@ -165,8 +167,8 @@ impl SchemaReader<'_> {
 
 fn values(draft: Draft, members: &Map<String, Value>, rules: &mut SchemaRules) {
     rules.named = match members.get("type") {
-        Some(Value::String(name)) => vec![TypeSet::named(name)],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(TypeSet::named).collect(),
+        Some(Value::String(name)) => vec![TypeSet::from_name(name)],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(TypeSet::from_name).collect(),
         _ => Vec::new(),
     };
     rules.kinds = rules.named.iter().copied().reduce(TypeSet::or);

@@ -1,4 +1,4 @@
-//! Where references lead: pointers, anchors, identifiers, dynamic anchors.
+//! Resolves references: pointers, anchors, identifiers, dynamic anchors.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::below;
 
-/// How many references are followed one after the other.
+/// The number of references that are followed one after the other.
 const MOST_FOLLOWED: usize = 6;
 
 /// The places of a document that references can name.
@@ -35,9 +35,9 @@ impl<'a> References<'a> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match address {
             "" => resource,
-            _ => self.resources.get(&joined(&base, address))?.clone(),
+            _ => self.resources.get(&join(&base, address))?.clone(),
         };
-        let fragment = unescaped(fragment);
+        let fragment = decode_percent(fragment);
         if fragment.is_empty() || fragment.starts_with('/') {
             let pointer = format!("{resource}{fragment}");
             return self.document.pointer(&pointer).is_some().then_some(pointer);
@@ -46,7 +46,7 @@ impl<'a> References<'a> {
     }
 
     /// The schema that a schema of the outermost resource refers to in the end; itself if it refers to none of the document.
-    pub fn resolved(&self, schema: &'a Value) -> &'a Value {
+    pub fn resolve(&self, schema: &'a Value) -> &'a Value {
         let mut schema = schema;
         for _ in 0..MOST_FOLLOWED {
             let target = schema["$ref"].as_str().and_then(|reference| self.target("", reference));
@@ -67,7 +67,7 @@ impl<'a> References<'a> {
         Some(self.dynamic.get(&(String::new(), anchor.to_owned())).cloned().unwrap_or(target))
     }
 
-    /// Whether a `$dynamicRef` leads to the same place whatever leads to it.
+    /// A `$dynamicRef` leads to the same place whatever leads to it.
     pub fn is_fixed(&self, reference: &str) -> bool {
         let anchor = reference.split_once('#').map_or("", |(_, fragment)| fragment);
         self.dynamic.keys().filter(|(_, known)| known == anchor).count() <= 1
@@ -81,7 +81,7 @@ impl<'a> References<'a> {
                     if let Some(anchor) = id.strip_prefix('#') {
                         self.anchors.insert((resource.clone(), anchor.to_owned()), pointer.to_owned());
                     } else {
-                        base = joined(&base, id.trim_end_matches('#'));
+                        base = join(&base, id.trim_end_matches('#'));
                         pointer.clone_into(&mut resource);
                         self.resources.insert(base.clone(), pointer.to_owned());
                     }
@@ -118,7 +118,7 @@ impl<'a> References<'a> {
 }
 
 /// A reference resolved against an identifier, as far as schemas in one document need it.
-fn joined(base: &str, reference: &str) -> String {
+fn join(base: &str, reference: &str) -> String {
     if reference.contains("://") || reference.starts_with("urn:") || base.is_empty() {
         return reference.to_owned();
     }
@@ -135,7 +135,7 @@ fn joined(base: &str, reference: &str) -> String {
 }
 
 /// A fragment without its percent signs.
-fn unescaped(fragment: &str) -> String {
+fn decode_percent(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {

@@ -48,7 +48,7 @@ pub struct SchemaRules {
     /// The schema `false`.
     pub never: bool,
     pub kinds: Option<TypeSet>,
-    /// How many names `type` lists.
+    /// The names that `type` lists.
     pub named: Vec<TypeSet>,
     pub values: Option<Vec<Value>>,
     /// `const` in contrast to `enum`.
@@ -75,7 +75,7 @@ pub struct SchemaRules {
     pub(crate) unevaluated_items: Option<SchemaId>,
 
     pub properties: IndexMap<String, SchemaId>,
-    /// Whether `properties` is written, be it empty.
+    /// `properties` is written, be it empty.
     pub(crate) lists_properties: bool,
     pub(crate) pattern_properties: Vec<(String, SchemaId)>,
     pub(crate) additional: Option<SchemaId>,
@@ -95,7 +95,7 @@ pub struct SchemaRules {
     pub one: Vec<SchemaId>,
     pub not: Option<SchemaId>,
     pub condition: Option<ConditionRule>,
-    /// Subschemas that must not match, for what cannot be said in other keywords.
+    /// Subschemas that must not match, for what no other keyword expresses.
     pub(crate) reject: Option<SchemaId>,
 }
 
@@ -137,7 +137,7 @@ impl SchemaRules {
         named.chain(self.additional).chain(self.prefix.iter().copied()).chain(self.items)
     }
 
-    /// Whether what nobody has looked at is found by looking once more.
+    /// Unevaluated members are found by looking once more.
     pub(crate) fn looks_again(&self) -> bool {
         self.unevaluated_properties.is_some() || self.unevaluated_items.is_some()
     }

@@ -29,7 +29,7 @@ impl TypeSet {
         [Self::TEXT, Self::INTEGER, Self::FRACTION, Self::BOOLEAN, Self::OBJECT, Self::ARRAY, Self::NULL];
 
     /// The kinds that a name of `type` stands for.
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         match name {
             "null" => Self::NULL,
             "boolean" => Self::BOOLEAN,
@@ -43,21 +43,21 @@ impl TypeSet {
     }
 
     /// The kinds that a name or a list of names in `type` stands for.
-    pub fn listed(names: &Value) -> Self {
-        let name = |name: &Value| name.as_str().map_or(Self::NONE, Self::named);
+    pub fn from_names(names: &Value) -> Self {
+        let name = |name: &Value| name.as_str().map_or(Self::NONE, Self::from_name);
         names.as_array().map_or_else(|| name(names), |names| names.iter().map(name).fold(Self::NONE, Self::or))
     }
 
     /// The kinds that a schema names; all where it has no `type`.
     pub fn of_schema(schema: &Value) -> Self {
-        schema.get("type").map_or(Self::ALL, Self::listed)
+        schema.get("type").map_or(Self::ALL, Self::from_names)
     }
 
     /// The fewest names that stand for these kinds, in the order of the alphabet.
     pub fn names(self) -> Vec<&'static str> {
         let number = if self.has(Self::FRACTION) { "number" } else { "integer" };
         let names = ["array", "boolean", number, "null", "object", "string"];
-        names.into_iter().filter(|name| Self::named(name).has(self)).collect()
+        names.into_iter().filter(|name| Self::from_name(name).has(self)).collect()
     }
 
     /// The kind of a value.

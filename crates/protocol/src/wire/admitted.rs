@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Members, read_json};
 use crate::source::shorten;
 
-/// How many characters of its own words are quoted.
+/// The number of characters of its own words that are quoted.
 const QUOTED: usize = 120;
 
 /// Longer texts are data, not the report of a failure.
@@ -62,7 +62,7 @@ const ABOUT_OTHERS: [&str; 22] = [
     "task",
 ];
 
-/// Whether a message answers a request with a result that is no error, by its flag or in its own words.
+/// The message answers a request with a result that is no error, by its flag or in its own words.
 pub fn is_served(message: &Value) -> bool {
     let result = message.member("result").filter(|result| result.is_object());
     result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none())
@@ -106,21 +106,21 @@ fn admits(report: &Map<String, Value>) -> Option<String> {
     let begin = match (denied, failed, reason) {
         (Some(key), ..) => format!("\"{key}\": false"),
         (None, Some(status), Some(_)) => format!("\"status\": {status}"),
-        (None, None, Some(("error", error))) if is_alone(report) => return Some(quoted("error", error)),
+        (None, None, Some(("error", error))) if is_alone(report) => return Some(quote_entry("error", error)),
         _ => return None,
     };
     Some(match reason {
-        Some((key, value)) => format!("{begin}, {}", quoted(key, value)),
+        Some((key, value)) => format!("{begin}, {}", quote_entry(key, value)),
         None => begin,
     })
 }
 
-/// Whether an error is all that a report holds.
+/// A report holds nothing but an error.
 fn is_alone(report: &Map<String, Value>) -> bool {
     report.iter().all(|(key, value)| !is_said(value) || ABOUT_ERRORS.contains(&plain(key).as_str()))
 }
 
-/// Whether a value is more than a place for one.
+/// A value is more than an empty placeholder.
 fn is_said(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -134,7 +134,7 @@ fn plain(key: &str) -> String {
     key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-fn quoted(key: &str, value: &Value) -> String {
+fn quote_entry(key: &str, value: &Value) -> String {
     format!("\"{key}\": {}", shorten(&value.to_string(), QUOTED))
 }
 

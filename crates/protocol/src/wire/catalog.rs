@@ -63,7 +63,7 @@ impl Tool {
         Self { name: raw["name"].as_str().unwrap_or_default().to_owned(), raw }
     }
 
-    /// Whether it is served as a task only.
+    /// The tool is served as a task only.
     pub fn is_task_only(&self) -> bool {
         self.raw["execution"]["taskSupport"] == "required"
     }
@@ -118,7 +118,7 @@ pub struct Repeated {
     pub noun: &'static str,
     /// The name, or the address of a resource.
     pub name: String,
-    /// How often it is listed.
+    /// The number of entries with this name.
     pub times: usize,
 }
 
@@ -138,7 +138,7 @@ impl Catalog {
     }
 
     /// Entries that are listed more than once, list by list over all pages.
-    pub fn repeated(&self) -> Vec<Repeated> {
+    pub fn find_repeats(&self) -> Vec<Repeated> {
         let tools = self.tools.iter().map(|tool| &tool.raw);
         let mut found = repeated_in("tool", tools, "name");
         found.extend(repeated_in("resource", self.resources.iter(), "uri"));
@@ -165,7 +165,7 @@ mod tests {
         let check = |tools: &[&str], resources: &[&str], expected: &[(&str, &str, usize)]| {
             let tools = named(tools).into_iter().map(Tool::new).collect();
             let catalog = Catalog { tools, resources: named(resources), ..Catalog::default() };
-            let found = catalog.repeated();
+            let found = catalog.find_repeats();
             let found: Vec<_> = found.iter().map(|found| (found.noun, found.name.as_str(), found.times)).collect();
             assert_eq!(found, expected);
         };
@@ -173,7 +173,7 @@ mod tests {
         check(&["b", "a", "b", "a", "b"], &["c", "c"], &[("tool", "a", 2), ("tool", "b", 3), ("resource", "c", 2)]);
         let same_names = json!([{"name": "x", "uri": "a:1"}, {"name": "x", "uri": "a:2"}, {}, {}]);
         let catalog = Catalog { resources: same_names.as_array().unwrap().clone(), ..Catalog::default() };
-        assert_eq!(catalog.repeated(), []);
+        assert_eq!(catalog.find_repeats(), []);
     }
 
     #[test]

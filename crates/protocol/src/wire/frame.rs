@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::json::read;
+use super::json::parse;
 use super::weight::{ReadLimit, exceeded_limit_of, is_json, memory_estimate};
 
-/// How many bytes of text without JSON a message may quote.
+/// The number of bytes of text without JSON that a message may quote.
 const PROBLEM_QUOTE: usize = 120;
 
 /// Which way a frame went.
@@ -47,7 +47,7 @@ impl HttpHead {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether the status says that all is well.
+    /// The status is one of success.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -114,7 +114,7 @@ impl Content {
         if let Some(beyond) = exceeded_limit_of(bytes, weight) {
             return Self::NotRead(beyond);
         }
-        match read(text) {
+        match parse(text) {
             Ok(message) => Self::Read(Arc::new(message)),
             Err(error) if error.to_string().starts_with("recursion limit exceeded") && is_json(bytes) => {
                 Self::NotRead(ReadLimit::Depth)
@@ -157,7 +157,7 @@ impl Frame {
         if let Content::NotRead(beyond) = self.content { Some(beyond) } else { None }
     }
 
-    /// Whether the bytes are all that travelled.
+    /// The bytes are all that travelled.
     pub fn is_whole(&self) -> bool {
         !matches!(self.content, Content::LeftOut(_) | Content::NotRead(ReadLimit::Memory))
     }

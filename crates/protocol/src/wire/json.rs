@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Error, Value};
 
 /// The value in a text.
-pub fn read(text: &str) -> Result<Value, Error> {
+pub fn parse(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).or_else(|error| {
         let is_number = error.to_string().starts_with("number out of range");
         if is_number { serde_json::from_str(&with_largest(text)) } else { Err(error) }
@@ -16,7 +16,7 @@ pub fn read(text: &str) -> Result<Value, Error> {
 
 /// The value in bytes; `None` where there is none.
 pub fn read_bytes(bytes: &[u8]) -> Option<Value> {
-    read(std::str::from_utf8(bytes).ok()?).ok()
+    parse(std::str::from_utf8(bytes).ok()?).ok()
 }
 
 /// A text with the largest number in the place of those that are beyond it.
@@ -59,14 +59,14 @@ mod tests {
         let huge = format!("1{}", "0".repeat(400));
         let text = format!(r#"{{"a": [1e400, -1E+999, {huge}, 1.5], "1e400": "\"1e400", "é": "-1e999"}}"#);
         let expected = json!({"a": [f64::MAX, f64::MIN, f64::MAX, 1.5], "1e400": "\"1e400", "é": "-1e999"});
-        assert_eq!(read(&text).unwrap(), expected);
+        assert_eq!(parse(&text).unwrap(), expected);
         assert_eq!(read_bytes(b"1e400"), Some(json!(f64::MAX)));
     }
 
     #[test]
     fn what_is_no_json_stays_none() {
         for text in ["", "{1e400", "[1e400e1]", "[1e400, 01]", "[1e400, \"\\", "1e", "[1e400] x"] {
-            assert!(read(text).is_err(), "{text}");
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 }

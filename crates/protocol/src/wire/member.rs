@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// How many members are compared one by one; a keyed hash costs as much as a dozen comparisons.
+/// The number of members that are compared one by one; a keyed hash costs as much as a dozen comparisons.
 const FEW: usize = 12;
 
 /// Looks up members of JSON objects, of which messages hold many small ones.

@@ -104,7 +104,7 @@ impl Glance<'_> {
     }
 }
 
-/// Whether bytes are a response, well or badly formed, at a glance.
+/// The bytes are a response, well or badly formed, at a glance.
 pub fn is_response(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Glance<'_>>(bytes).is_ok_and(|seen| seen.is_response())
 }

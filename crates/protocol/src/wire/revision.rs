@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How conversations work.
+/// The two ways in which the protocol talks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
     /// Up to 2025-11-25: `initialize` opens a session.

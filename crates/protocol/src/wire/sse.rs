@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-/// How long one event may be, in bytes; the specification sets no limit, memory does.
+/// The length of one event in bytes; the specification sets no limit, memory does.
 const LONGEST_EVENT: usize = 64 << 20;
 
 /// The longest wait that a server may ask for before a stream is resumed.
@@ -22,7 +22,7 @@ pub struct SseEvent {
 }
 
 impl SseEvent {
-    /// Whether it carries a message of the protocol.
+    /// The event carries a message of the protocol.
     pub fn is_message(&self) -> bool {
         self.kind.is_empty() || self.kind == "message"
     }
@@ -64,7 +64,7 @@ impl SseParser {
     }
 
     /// Takes the next piece and returns the events that it completes; `Err` where one has no end within 64 MiB.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         let mut rest = piece;
         while !rest.is_empty() {
@@ -91,12 +91,12 @@ impl SseParser {
         self.last_id.as_deref()
     }
 
-    /// How long the server wants to be left alone before the stream is resumed.
+    /// The delay that the server wants before the stream is resumed.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Whether the stream would break off in the middle of an event.
+    /// The stream would break off in the middle of an event.
     pub fn is_in_event(&self) -> bool {
         !self.line.is_empty() || self.has_data
     }
@@ -159,15 +159,15 @@ mod tests {
     fn check(stream: &[u8], expected: &[&str], last_id: Option<&str>) {
         for at in 0..=stream.len() {
             let mut parser = SseParser::default();
-            let mut events = parser.feed(&stream[..at]).unwrap();
-            events.extend(parser.feed(&stream[at..]).unwrap());
+            let mut events = parser.push(&stream[..at]).unwrap();
+            events.extend(parser.push(&stream[at..]).unwrap());
             let shown: Vec<String> =
                 events.iter().map(|event| format!("{}={}", event.kind, String::from_utf8_lossy(&event.data))).collect();
             assert_eq!(shown, expected, "{:?} split at {at}", String::from_utf8_lossy(stream));
             assert_eq!(parser.last_id(), last_id);
         }
         let mut parser = SseParser::default();
-        let bytewise: usize = stream.iter().map(|byte| parser.feed(&[*byte]).unwrap().len()).sum();
+        let bytewise: usize = stream.iter().map(|byte| parser.push(&[*byte]).unwrap().len()).sum();
         assert_eq!(bytewise, expected.len());
     }
 
@@ -188,7 +188,7 @@ mod tests {
     fn the_end_of_a_stream_may_be_torn() {
         for (stream, torn) in [(&b"data: a\n\n"[..], false), (b"data: a\n", true), (b"dat", true), (b": c\n", false)] {
             let mut parser = SseParser::default();
-            parser.feed(stream).unwrap();
+            parser.push(stream).unwrap();
             assert_eq!(parser.is_in_event(), torn, "{stream:?}");
         }
     }
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn waits_are_bounded_and_so_are_events() {
         let mut parser = SseParser::default();
-        parser.feed(b"retry: 250\nretry: soon\n").unwrap();
+        parser.push(b"retry: 250\nretry: soon\n").unwrap();
         assert_eq!(parser.retry(), Some(Duration::from_millis(250)));
-        parser.feed(b"retry: 999999999\n").unwrap();
+        parser.push(b"retry: 999999999\n").unwrap();
         assert_eq!(parser.retry(), Some(LONGEST_RETRY));
         let mebibyte = vec![b'x'; 1 << 20];
-        let fed = (0..70).find(|_| parser.feed(&mebibyte).is_err());
+        let fed = (0..70).find(|_| parser.push(&mebibyte).is_err());
         assert_eq!(fed, Some(64));
     }
 }

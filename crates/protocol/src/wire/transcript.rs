@@ -12,29 +12,30 @@ use super::frame::{Content, OmittedBytes};
 use super::weight::memory_estimate;
 use super::{Channel, Direction, Frame, HttpHead, ReadLimit, RpcMessage, classify};
 
-/// How much of a session is kept, in bytes; a server that never stops talking would fill the memory.
+/// The number of bytes of a session that are kept; a server that never stops talking would fill the memory.
 const MOST_KEPT: usize = 24 << 20;
 
 /// The estimated memory of a frame beyond its bytes.
 const FRAME_WEIGHT: usize = 512;
 
-/// How much memory messages may take that stay as they were read, so that whoever looks need not read them again.
+/// The memory of messages that stay parsed, so that readers need not parse them again.
 const MOST_READ: usize = 4 << 20;
 
-/// How many of the first and of the last frames keep their contents: the handshake and four lists come first.
+/// The number of frames at the beginning and at the end that keep their contents: the handshake and four lists come
+/// first.
 const FIRST_KEPT: usize = 16;
 const LAST_KEPT: usize = 4;
 
-/// How much a frame may take, read, to be kept whole.
+/// The memory that a parsed frame may take to be kept whole.
 const MOST_WHOLE: usize = 16 << 20;
 
-/// How many bytes are kept of both ends of a longer one.
+/// The number of bytes that are kept of both ends of a longer one.
 const END: usize = 64 << 10;
 
-/// How many lines of standard error are kept.
+/// The number of lines of standard error that are kept.
 const STDERR_LINES: usize = 200;
 
-/// How many bytes of standard error are kept.
+/// The number of bytes of standard error that are kept.
 const STDERR_BYTES: usize = 64 << 10;
 
 /// The frames of one session; of standard error the last lines, of a very long session the contents of both ends.
@@ -42,18 +43,18 @@ const STDERR_BYTES: usize = 64 << 10;
 pub struct Transcript {
     /// The protocol stream.
     frames: Vec<Frame>,
-    /// How many of the frames after the first are without contents.
+    /// The number of frames after the first that are without contents.
     emptied: usize,
     kept: usize,
-    /// How many of the first frames are not kept as they were read, and what the others take.
+    /// The number of the first frames that are not kept parsed, and the memory of the others.
     unread: usize,
     read: usize,
-    /// Whether of the last frame only both ends are kept.
+    /// Only both ends of the last frame are kept.
     is_last_cut: bool,
     stderr: VecDeque<Frame>,
     stderr_bytes: usize,
     last_seq: u32,
-    /// How many of the last frames of the protocol stream are kept; `None` keeps all.
+    /// The number of the last frames of the protocol stream that are kept; `None` keeps all.
     most: Option<usize>,
     /// Among how many sessions the memory of one is shared; 0 counts as one.
     sharing: usize,
@@ -213,7 +214,7 @@ impl Transcript {
         self.frames.last().map_or(Duration::ZERO, |frame| frame.at)
     }
 
-    /// Whether anything came from the server on the protocol stream.
+    /// Anything came from the server on the protocol stream.
     pub fn has_received(&self) -> bool {
         self.frames.iter().any(|frame| frame.direction == Direction::Received)
     }
@@ -225,7 +226,7 @@ impl Transcript {
     }
 
     /// The numbers of the frames of the protocol stream that are kept.
-    pub fn kept(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn kept_frames(&self) -> impl Iterator<Item = u32> + '_ {
         self.frames.iter().map(|frame| frame.seq)
     }
 
@@ -276,7 +277,7 @@ mod tests {
             let frame = transcript.record(Duration::ZERO, Direction::Sent, Channel::Protocol, b"{}");
             assert_eq!(frame.seq, number);
         }
-        assert_eq!(transcript.kept().last(), Some(99));
+        assert_eq!(transcript.kept_frames().last(), Some(99));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! How much memory JSON takes once it is read, and what is not read because of that.
+//! Measures the memory that JSON takes once it is parsed, and refuses what takes too much.
 //!
 //! A line of `[0],[0],…` takes a hundred times its length, so the length of a line bounds nothing.
 
 use std::fmt;
 
-use super::json::read;
+use super::json::parse;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// How much memory one message may take, in bytes.
+/// The memory that one message may take, in bytes.
 const MAX_MESSAGE_MEMORY: usize = 96 << 20;
 
 /// Texts shorter than this are read whatever is in them.
@@ -117,10 +117,10 @@ pub(crate) fn exceeded_limit_of(text: &[u8], weight: usize) -> Option<ReadLimit>
 
 /// Reads a text of a server within those bounds.
 pub fn read_json(text: &str) -> Option<Value> {
-    if exceeded_limit(text.as_bytes()).is_some() { None } else { read(text).ok() }
+    if exceeded_limit(text.as_bytes()).is_some() { None } else { parse(text).ok() }
 }
 
-/// Whether a text is JSON, however deep.
+/// A text is JSON of any depth.
 pub(crate) fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }

@@ -21,7 +21,7 @@ pub use self::check::{check, check_expression, check_text, expression_problem};
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;
 
-/// The code of what is said of a template that cannot be filled in.
+/// The code of the message about a template that cannot be filled in.
 pub const UNFILLED: &str = "unfilled-template";
 
 /// Why a template is given up that takes more than [`STEPS`].

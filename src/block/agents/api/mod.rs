@@ -373,7 +373,7 @@ impl ApiModel {
     async fn streamed(&self, mut response: Response) -> Result<Value, FailedAttempt> {
         let (mut parser, mut events) = (SseParser::default(), Vec::new());
         while let Some(piece) = response.chunk().await.map_err(|_| self.cut())? {
-            let parsed = parser.feed(&piece).map_err(|_| self.unreadable("an event without an end"))?;
+            let parsed = parser.push(&piece).map_err(|_| self.unreadable("an event without an end"))?;
             events.extend(parsed.iter().filter_map(read_event));
         }
         if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {

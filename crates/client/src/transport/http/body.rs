@@ -9,11 +9,11 @@ const NO_METHOD: i64 = -32601;
 /// The properties of a posted message on which the meaning of its response depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posted {
-    /// Whether it is a request.
+    /// It is a request.
     pub expects_an_answer: bool,
-    /// Whether it carried a session id.
+    /// It carried a session id.
     pub in_session: bool,
-    /// Whether it carried a token that was fetched for it.
+    /// It carried a token that was fetched for it.
     pub has_token: bool,
 }
 
@@ -29,7 +29,7 @@ pub enum BodyKind {
 /// Weighs a response that is no stream of events.
 pub fn classify_body(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, HttpFailure> {
     if !http.is_success() {
-        return refused(http, body, posted);
+        return read_refusal(http, body, posted);
     }
     if !posted.expects_an_answer {
         return Ok(BodyKind::Nothing);
@@ -46,7 +46,7 @@ pub fn classify_body(http: &HttpHead, body: &[u8], posted: Posted) -> Result<Bod
 }
 
 /// A refusal with a message in it is an answer, but for those that end a session or want credentials.
-fn refused(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, HttpFailure> {
+fn read_refusal(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, HttpFailure> {
     let refusal = HttpRefusal::new(http, status_text(http.status), body);
     let message = response_of(body);
     let is_unknown_method = message.as_ref().is_some_and(|message| message["error"]["code"] == NO_METHOD);
@@ -59,7 +59,7 @@ fn refused(http: &HttpHead, body: &[u8], posted: Posted) -> Result<BodyKind, Htt
     }
 }
 
-/// Whether a response declares that media type.
+/// A response declares this media type.
 pub(crate) fn has_type(http: &HttpHead, media_type: &str) -> bool {
     let kind = http.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case(media_type)

@@ -42,7 +42,7 @@ pub(crate) fn body(bytes: &[u8], form: MessageForm) -> Body {
     Body::wrap_stream(CutBody(receiver))
 }
 
-/// The length that is said; more than ever comes, of a message that is torn.
+/// The declared length; greater than the body of a torn message.
 pub(crate) fn length(bytes: &[u8], form: MessageForm) -> usize {
     bytes.len() + if form == MessageForm::Torn { bytes.len().max(1) } else { 0 }
 }

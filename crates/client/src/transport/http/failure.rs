@@ -10,7 +10,7 @@ use rustls::CertificateError;
 use crate::source::visible;
 use crate::wire::HttpHead;
 
-/// How much of a body is quoted, in characters.
+/// The number of characters of a body that are quoted.
 const EXCERPT: usize = 300;
 
 /// Why a message got no answer over HTTP.
@@ -226,7 +226,7 @@ impl HttpFailure {
         if let Self::Status(refusal) = self { Some(refusal.code) } else { None }
     }
 
-    /// Whether there is no connection, or none any more.
+    /// There is no connection, or none any more.
     pub(crate) fn is_disconnection(&self) -> bool {
         matches!(self, Self::ConnectionRefused { .. } | Self::Reset(_) | Self::Unreachable { .. })
     }
@@ -258,15 +258,15 @@ pub(crate) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Conne
     let host = url.host_str().unwrap_or_default();
     let address = host_and_port(url);
     let chain = chain_of(error);
-    let said = |words: &str| chain.iter().any(|cause| cause.to_string().contains(words));
+    let says = |words: &str| chain.iter().any(|cause| cause.to_string().contains(words));
     if let Some(error) = chain.iter().find_map(|cause| tls_error_in(*cause)) {
         return tls_failure(&error, host);
     }
-    if said("message head is too large") {
+    if says("message head is too large") {
         return HttpFailure::TooLarge("its headers are too long");
     }
     if error.is_connect() {
-        if said("dns error") {
+        if says("dns error") {
             return HttpFailure::Dns { host: host.to_owned() };
         }
         let kinds: Vec<io::ErrorKind> = chain.iter().flat_map(|cause| io_kinds(*cause)).collect();
@@ -279,7 +279,7 @@ pub(crate) fn of_error(error: &reqwest::Error, url: &reqwest::Url, broken: Conne
         let reason = chain.last().map_or_else(String::new, ToString::to_string);
         return HttpFailure::Unreachable { address, reason };
     }
-    if said("invalid HTTP") || said("invalid content-length") || said("unexpected transfer-encoding") {
+    if says("invalid HTTP") || says("invalid content-length") || says("unexpected transfer-encoding") {
         return HttpFailure::NotHttp(chain.last().map_or_else(String::new, ToString::to_string));
     }
     HttpFailure::Reset(broken)
@@ -344,7 +344,7 @@ pub(crate) fn tls_failure(error: &rustls::Error, host: &str) -> HttpFailure {
             let hosts: Vec<String> = presented.iter().map(bare).collect();
             format!("{certificate} is for another host: {}", visible(&hosts.join(", ")))
         }
-        // How rustls says that an authority's certificate stands where a server's should.
+        // In the words of rustls, a certificate of an authority stands where a server's should.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
             return untrusted(": it is the certificate of an authority");
         }

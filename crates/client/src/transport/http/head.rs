@@ -11,13 +11,13 @@ use super::{HttpAddress, TrustedRoots, cut_body};
 use crate::transport::{ConnectError, MessageForm};
 use crate::wire::HttpHead;
 
-/// How many redirects of one request are followed.
+/// The number of redirects of one request that are followed.
 const MAX_REDIRECTS: usize = 5;
 
-/// How long a connection is kept for the next request; servers hang up after five seconds at the earliest.
+/// The time for which a connection is kept for the next request; servers hang up after five seconds at the earliest.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
-/// How long a connection may take to be made.
+/// The time to make a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Without a word a server may use any coding (RFC 9110, 12.5.3), and nothing is unpacked here.
@@ -30,7 +30,7 @@ pub(crate) struct HttpRequest<'a> {
     pub url: &'a Url,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// How the body leaves.
+    /// The form in which the body leaves.
     pub form: MessageForm,
 }
 
@@ -112,7 +112,7 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue, ConnectError> {
 pub(crate) async fn send(client: &Client, request: HttpRequest<'_>) -> Result<(Response, Arc<HttpHead>), HttpFailure> {
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
-        // What a session adds is encoded already; a server's own session id may be anything.
+        // Headers of a session are encoded already; a server's own session id may be anything.
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
             headers.insert(name, value);
         }
@@ -148,7 +148,7 @@ fn head_of(response: &Response) -> Arc<HttpHead> {
     Arc::new(HttpHead { status: response.status().as_u16(), headers: headers.collect() })
 }
 
-/// Where a redirect leads that keeps method, body and origin; others are told.
+/// The target of a redirect that keeps method, body and origin; others are reported.
 fn redirect_target(method: &Method, url: &Url, head: &HttpHead) -> Result<Option<Url>, HttpFailure> {
     let (301..=303 | 307 | 308, Some(location)) = (head.status, head.header("location")) else { return Ok(None) };
     let status = status_text(head.status);
@@ -163,4 +163,32 @@ fn redirect_target(method: &Method, url: &Url, head: &HttpHead) -> Result<Option
         return refused(format!("HTTP {status} to `{next}`, which would drop the message; it is not followed"));
     }
     Ok(Some(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_keep_method_body_and_origin() {
+        let check = |method: Method, status: u16, location: Option<&str>, expected: Result<Option<&str>, &str>| {
+            let headers = location.map(|location| ("location".to_owned(), location.to_owned())).into_iter().collect();
+            let url = Url::parse("http://a.test/mcp").unwrap();
+            match (redirect_target(&method, &url, &HttpHead { status, headers }), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found.as_ref().map(Url::as_str), expected, "{method} {status}"),
+                (Err(HttpFailure::Redirect(found)), Err(expected)) => assert!(found.contains(expected), "{found}"),
+                (found, expected) => panic!("{method} {status}: {found:?}, not {expected:?}"),
+            }
+        };
+        check(Method::POST, 200, Some("/x"), Ok(None));
+        check(Method::GET, 304, Some("/x"), Ok(None));
+        check(Method::POST, 307, None, Ok(None));
+        check(Method::POST, 307, Some("/x"), Ok(Some("http://a.test/x")));
+        check(Method::POST, 308, Some("http://a.test:80/x"), Ok(Some("http://a.test/x")));
+        check(Method::GET, 302, Some("x"), Ok(Some("http://a.test/x")));
+        check(Method::POST, 302, Some("/x"), Err("which would drop the message"));
+        check(Method::POST, 307, Some("http://b.test/mcp"), Err("to another origin, `http://b.test/mcp`"));
+        check(Method::GET, 301, Some("https://a.test/mcp"), Err("to another origin"));
+        check(Method::GET, 301, Some("http://["), Err("which is not a URL"));
+    }
 }

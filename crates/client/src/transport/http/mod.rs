@@ -46,29 +46,29 @@ pub use self::served::start;
 pub use self::token::{ClientCredentialsGrant, TokenSource};
 pub use self::userinfo::{UserInfo, userinfo};
 
-/// How long the next message waits for the head of the response to a notification, so that order is kept.
+/// The time for which the next message waits for the head of the response to a notification, so that order is kept.
 const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the next message waits for the server's own stream to open; many servers have none.
+/// The time for which the next message waits for the server's own stream to open; many servers have none.
 const STREAM_OPEN_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long a request is given to leave before its server is killed.
+/// The time for a request to leave before its server is killed.
 const KILL_DELAY: Duration = Duration::from_millis(20);
 
-/// How long a request is given that is cancelled at once.
+/// The time for a request that is cancelled at once.
 const GIVEN_UP_AFTER: Duration = Duration::from_millis(50);
 
-/// How long the end of a session may take.
+/// The time to end a session.
 const DELETE_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Where a server is, and how it is spoken to.
+/// The address of a server, with its headers, TLS settings and tokens.
 #[derive(Debug, Clone)]
 pub struct HttpAddress {
     /// The address of its endpoint.
     pub url: String,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
-    /// Where tokens come from, for a server that wants them.
+    /// The source of tokens, for a server that wants them.
     pub tokens: Option<Arc<TokenSource>>,
     /// Which of the two transports.
     pub flavour: HttpTransport,
@@ -101,10 +101,10 @@ pub(crate) struct HttpConnection {
     client: Client,
     url: Url,
     flavour: HttpTransport,
-    /// Where tokens come from, and the client that fetches them.
+    /// The source of tokens, and the client that fetches them.
     tokens: Option<(Arc<TokenSource>, Client)>,
     incoming: mpsc::Sender<Incoming>,
-    /// Whether this program started the server, so that its end explains a broken connection.
+    /// This program started the server, so that its end explains a broken connection.
     is_ours: bool,
     session: Arc<Mutex<HttpSession>>,
     /// Holds up the reading of responses.
@@ -119,7 +119,7 @@ struct HttpSession {
     id: Option<String>,
     /// The headers of the revision that is spoken.
     headers: Vec<(String, String)>,
-    /// Where messages go in HTTP+SSE.
+    /// The address for messages in HTTP+SSE.
     endpoint: Option<Url>,
 }
 
@@ -142,7 +142,7 @@ fn link(
     incoming: mpsc::Receiver<Incoming>,
     process: Option<HttpServerProcess>,
 ) -> Result<Link, ConnectError> {
-    let url = parsed(&address.url)?;
+    let url = parse_address(&address.url)?;
     let shared = Arc::new(HttpConnection {
         client: head::client(address, &url)?,
         url,
@@ -158,7 +158,7 @@ fn link(
     let (outgoing, to_server) = mpsc::unbounded_channel();
     let (stop, asked) = Stopper::new();
     let processes = process.as_ref().map(|process| process.processes.clone());
-    tokio::spawn(run(shared, to_server, asked, process));
+    tokio::spawn(serve(shared, to_server, asked, process));
     let transport = if address.flavour == HttpTransport::OldSse { TransportKind::Sse } else { TransportKind::Http };
     Ok(Link { outgoing, incoming, stop, transport, endpoint, processes })
 }
@@ -168,7 +168,7 @@ fn fetching(address: &HttpAddress) -> Result<Option<(Arc<TokenSource>, Client)>,
     address.tokens.as_ref().map(with_client).transpose()
 }
 
-fn parsed(text: &str) -> Result<Url, ConnectError> {
+fn parse_address(text: &str) -> Result<Url, ConnectError> {
     address(text).map_err(|reason| ConnectError::BadAddress { reason: format!("`{text}` {reason}") })
 }
 
@@ -209,8 +209,8 @@ impl HttpConnection {
     }
 }
 
-/// Serves a connection until it is told to end.
-async fn run(
+/// Serves a connection until it is asked to end.
+async fn serve(
     shared: Arc<HttpConnection>,
     mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
     mut asked: oneshot::Receiver<StopRequest>,
@@ -236,7 +236,7 @@ async fn run(
         }
     };
     if let Some(StopRequest { order: Some(order), done }) = asked {
-        // What is under way stays so: a server that is told to end has open connections.
+        // Requests in progress stay so: a server that is asked to end has open connections.
         let shutdown = match process {
             Some(process) => process.shut_down(order).await,
             None => None,
@@ -302,19 +302,19 @@ impl Posts {
         if kind == MessageRole::Initialized {
             self.shared.session.lock().headers.clone_from(&message.headers);
         }
-        let (heard, is_heard) = oneshot::channel();
+        let (on_head, has_head) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
         let task = self.tasks.spawn(async move {
             if message.form == MessageForm::GivenUp {
-                let _ = timeout(GIVEN_UP_AFTER, post::post(&shared, message, heard)).await;
+                let _ = timeout(GIVEN_UP_AFTER, post::post(&shared, message, on_head)).await;
             } else {
-                post::post(&shared, message, heard).await;
+                post::post(&shared, message, on_head).await;
             }
             frame
         });
         self.handles.insert(frame, task);
         if matches!(kind, MessageRole::Notification | MessageRole::Initialized) {
-            let _ = timeout(NOTIFICATION_TIMEOUT, is_heard).await;
+            let _ = timeout(NOTIFICATION_TIMEOUT, has_head).await;
         }
         if kind == MessageRole::Initialized && era == Era::Session && self.shared.session.lock().endpoint.is_none() {
             self.open_stream().await;

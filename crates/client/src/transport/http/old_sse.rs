@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::{HttpConnection, Incoming, stream};
 use crate::source::visible_line;
-use crate::transport::{Delivery, TransportKind};
+use crate::transport::{HttpDelivery, TransportKind};
 use crate::wire::sse::{SseEvent, SseParser};
 
-/// How long the server may take to say where messages go.
+/// The time for the server to name its address for messages.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the stream and learns where messages go; `None` where there is no such stream.
@@ -47,7 +47,7 @@ async fn listen(shared: &HttpConnection, found: oneshot::Sender<Result<Url, Http
             Ok(None) => break HttpFailure::Endpoint("the server closed the event stream of the session".to_owned()),
             Err(error) => break failure::of_error(&error, response.url(), ConnectionBreak::AfterHeaders),
         };
-        let Ok(events) = parser.feed(&piece) else { break HttpFailure::TooLarge("one event has more than 64 MiB") };
+        let Ok(events) = parser.push(&piece) else { break HttpFailure::TooLarge("one event has more than 64 MiB") };
         for event in events {
             if event.kind == "endpoint" {
                 let endpoint = endpoint(&shared.url, &event);
@@ -57,7 +57,7 @@ async fn listen(shared: &HttpConnection, found: oneshot::Sender<Result<Url, Http
                 drop(found.take().map(|found| found.send(endpoint)));
             } else if event.is_message() {
                 let (bytes, http) = (event.data, std::sync::Arc::clone(&http));
-                shared.tell(Incoming::Message { bytes, http, delivery: Delivery::Stream }).await;
+                shared.tell(Incoming::Message { bytes, http, delivery: HttpDelivery::Stream }).await;
             }
         }
     };

@@ -11,19 +11,19 @@ use super::body::{BodyKind, Posted, classify_body, has_type};
 use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::stream::{self, EventStream};
 use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
-use crate::transport::Delivery;
+use crate::transport::HttpDelivery;
 use crate::wire::{Era, HttpHead};
 
-/// How large an answer in JSON may be, in bytes.
+/// The size of an answer in JSON, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// How much is read of a body that is no answer, in bytes.
+/// The number of bytes that are read of a body that is no answer.
 const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
-/// How long that may take.
+/// The time to read it.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the end of a server that this program started may take to become known; it explains a broken connection.
+/// The time until the exit of a server that this program started becomes known; it explains a broken connection.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 /// A response whose body was not looked at.
@@ -31,7 +31,7 @@ struct PostResponse<'a> {
     shared: &'a Arc<HttpConnection>,
     message: &'a OutgoingMessage,
     http: Arc<HttpHead>,
-    /// Whether the request carried a session id.
+    /// The request carried a session id.
     in_session: bool,
 }
 
@@ -47,10 +47,10 @@ impl From<HttpFailure> for PostFailure {
     }
 }
 
-/// Sends a message and hands on everything that answers it; `heard` is told of the first head.
-pub(crate) async fn post(shared: &Arc<HttpConnection>, message: OutgoingMessage, heard: oneshot::Sender<()>) {
-    let mut heard = Some(heard);
-    let failed = match exchange(shared, &message, &mut heard).await {
+/// Sends a message and passes on everything that answers it; `on_head` is notified of the first head.
+pub(crate) async fn post(shared: &Arc<HttpConnection>, message: OutgoingMessage, on_head: oneshot::Sender<()>) {
+    let mut on_head = Some(on_head);
+    let failed = match exchange(shared, &message, &mut on_head).await {
         Ok(()) => return,
         Err(failed) => failed,
     };
@@ -64,19 +64,19 @@ pub(crate) async fn post(shared: &Arc<HttpConnection>, message: OutgoingMessage,
 async fn exchange(
     shared: &Arc<HttpConnection>,
     message: &OutgoingMessage,
-    heard: &mut Option<oneshot::Sender<()>>,
+    on_head: &mut Option<oneshot::Sender<()>>,
 ) -> Result<(), PostFailure> {
     let is_older = shared.flavour == HttpTransport::OldSse && message.role == MessageRole::Handshake;
     if is_older && shared.session.lock().endpoint.is_none() && old_sse::connect(shared).await?.is_none() {
         let words = format!("`{}` does not open an event stream", shared.url);
         return Err(HttpFailure::Endpoint(words).into());
     }
-    let refused = match post_once(shared, message, heard).await {
+    let refused = match post_once(shared, message, on_head).await {
         Err(failed) if may_be_old_server(shared, message, &failed.failure) => failed,
         settled => return settled,
     };
     match old_sse::connect(shared).await {
-        Ok(Some(())) => post_once(shared, message, heard).await,
+        Ok(Some(())) => post_once(shared, message, on_head).await,
         Err(failure @ HttpFailure::Endpoint(_)) => Err(failure.into()),
         Ok(None) | Err(_) => Err(refused),
     }
@@ -91,7 +91,7 @@ fn may_be_old_server(shared: &HttpConnection, message: &OutgoingMessage, failure
 async fn post_once(
     shared: &Arc<HttpConnection>,
     message: &OutgoingMessage,
-    heard: &mut Option<oneshot::Sender<()>>,
+    on_head: &mut Option<oneshot::Sender<()>>,
 ) -> Result<(), PostFailure> {
     let session = shared.session.lock().clone();
     let mut headers = message.headers.clone();
@@ -108,7 +108,7 @@ async fn post_once(
         shared.session.lock().id = http.header("mcp-session-id").map(str::to_owned);
     }
     // Whoever waited for it may have gone on.
-    let _ = heard.take().map(|heard| heard.send(()));
+    let _ = on_head.take().map(|on_head| on_head.send(()));
     let answer = PostResponse { shared, message, http, in_session };
     if session.endpoint.is_some() {
         return answer.accepted_for_the_stream(response).await;
@@ -131,7 +131,7 @@ impl PostResponse<'_> {
             return self.events(response).await;
         }
         let is_answer =
-            self.http.is_success() && self.posted().expects_an_answer && has_type(&self.http, "application/json");
+            self.http.is_success() && self.facts().expects_an_answer && has_type(&self.http, "application/json");
         // Read to its end, the connection serves the next request.
         let body = if is_answer { read_body(response).await? } else { beginning(response).await };
         self.accept_body(body).await
@@ -139,7 +139,7 @@ impl PostResponse<'_> {
 
     /// Forwards a body that is a message; `Err` says why another is none.
     async fn accept_body(&self, body: Vec<u8>) -> Result<(), PostFailure> {
-        match classify_body(&self.http, &body, self.posted()) {
+        match classify_body(&self.http, &body, self.facts()) {
             Ok(BodyKind::Message) => {
                 self.forward(body).await;
                 Ok(())
@@ -155,8 +155,8 @@ impl PostResponse<'_> {
     }
 
     async fn events(&self, response: Response) -> Result<(), PostFailure> {
-        let mut events = EventStream::new(self.shared, Delivery::Event(self.message.frame));
-        let mut ended = events.read(response, &self.http).await;
+        let mut events = EventStream::new(self.shared, HttpDelivery::Event(self.message.frame));
+        let mut ended = events.read_events(response, &self.http).await;
         if self.message.era == Era::Session && self.expects_an_answer() {
             ended = events.resume(ended).await;
         }
@@ -168,7 +168,7 @@ impl PostResponse<'_> {
     }
 
     async fn forward(&self, bytes: Vec<u8>) {
-        let (http, origin) = (Arc::clone(&self.http), Delivery::Body(self.message.frame));
+        let (http, origin) = (Arc::clone(&self.http), HttpDelivery::Body(self.message.frame));
         self.shared.tell(Incoming::Message { bytes, http, delivery: origin }).await;
     }
 
@@ -180,7 +180,7 @@ impl PostResponse<'_> {
         matches!(self.message.role, MessageRole::Handshake | MessageRole::Request)
     }
 
-    fn posted(&self) -> Posted {
+    fn facts(&self) -> Posted {
         Posted {
             expects_an_answer: self.expects_an_answer(),
             in_session: self.in_session,

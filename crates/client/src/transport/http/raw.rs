@@ -31,13 +31,13 @@ const SMALL_BUFFER: u32 = 4096;
 /// The largest segment that is asked for then: the system makes room for ten, which are 650 KB on loopback otherwise.
 const SMALL_SEGMENT: u32 = 536;
 
-/// Where a session's server is, for requests beside the session.
+/// The endpoint of a session's server, for requests beside the session.
 #[derive(Clone)]
 pub struct Endpoint {
     address: HttpAddress,
     url: Url,
     session: Arc<Mutex<HttpSession>>,
-    /// Whether this program started the server.
+    /// This program started the server.
     is_ours: bool,
     interceptor: Option<Arc<dyn ResponseInterceptor>>,
 }
@@ -63,7 +63,7 @@ pub struct RawRequest {
     pub method: String,
     /// The action after the last byte.
     pub after: AfterRequest,
-    /// How much of the response is read.
+    /// The part of the response that is read.
     pub until: ReadUntil,
     /// The time for all of it.
     pub deadline: Instant,
@@ -84,7 +84,7 @@ pub enum AfterRequest {
     Abort,
 }
 
-/// How an exchange ended.
+/// The end of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeEnd {
     /// With what was wanted of the response.
@@ -107,16 +107,16 @@ impl Endpoint {
 
     /// The same with somebody who sees every whole response.
     #[must_use]
-    pub fn intercepted(self, interceptor: Arc<dyn ResponseInterceptor>) -> Self {
+    pub fn with_interceptor(self, interceptor: Arc<dyn ResponseInterceptor>) -> Self {
         Self { interceptor: Some(interceptor), ..self }
     }
 
-    /// Whether this program started the server, and will see how it ends.
+    /// This program started the server, and will see its exit.
     pub fn is_ours(&self) -> bool {
         self.is_ours
     }
 
-    /// Where it is, and how it is spoken to.
+    /// The address of the server.
     pub fn address(&self) -> &HttpAddress {
         &self.address
     }
@@ -168,7 +168,7 @@ impl Endpoint {
         let stream = connected?;
         let ended = if self.url.scheme() == "https" {
             let host = self.url.host_str().unwrap_or_default();
-            let Ok(secured) = timeout_at(request.deadline, self.secured(stream, host)).await else {
+            let Ok(secured) = timeout_at(request.deadline, self.connect_tls(stream, host)).await else {
                 return Err(HttpFailure::Tls(format!("`{host}` did not finish the TLS handshake in time")));
             };
             exchange_on(secured?, request, &mut response).await
@@ -209,17 +209,17 @@ impl Endpoint {
         Ok(stream)
     }
 
-    async fn secured(
+    async fn connect_tls(
         &self,
         stream: TcpStream,
         host: &str,
     ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, HttpFailure> {
-        let said = |error: &rustls::Error| tls_failure(error, host);
-        let config = config(&self.address.tls).map_err(|error| said(&error))?;
+        let tls_failure = |error: &rustls::Error| tls_failure(error, host);
+        let config = config(&self.address.tls).map_err(|error| tls_failure(&error))?;
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
             .map_err(|_| HttpFailure::Tls(format!("`{host}` is not a host name that a certificate can have")))?;
         TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| match tls_error_in(&error) {
-            Some(reason) => said(&reason),
+            Some(reason) => tls_failure(&reason),
             None => HttpFailure::Tls(format!("`{host}` closed the connection during the TLS handshake")),
         })
     }
@@ -231,7 +231,7 @@ async fn connect_with_small_buffer(addresses: &[SocketAddr]) -> io::Result<TcpSt
     for address in addresses {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.set_recv_buffer_size(SMALL_BUFFER)?;
-        // The room on the other side follows from it; where it cannot be said, more fits.
+        // The room on the other side follows from it; where it cannot be set, more fits.
         let _ = SockRef::from(&socket).set_tcp_mss(SMALL_SEGMENT);
         match socket.connect(*address).await {
             Ok(stream) => return Ok(stream),
@@ -270,7 +270,7 @@ where
     }
     let (reader, mut writer) = split(stream);
     let writing = async {
-        // A server may refuse before it has read everything; what it said is still to be read.
+        // A server may refuse before it has read everything; its answer is still to be read.
         if write_pieces(&mut writer, &request.pieces).await.is_ok() && request.after == AfterRequest::CloseWrite {
             let _ = writer.shutdown().await;
         }
@@ -279,7 +279,7 @@ where
     let both = async {
         tokio::select! {
             ended = writing => ended,
-            ended = read(reader, request.reading.as_deref(), response) => ended,
+            ended = read_response(reader, request.reading.as_deref(), response) => ended,
         }
     };
     let enough = async {
@@ -303,7 +303,11 @@ async fn write_pieces<W: AsyncWrite + Unpin>(writer: &mut W, pieces: &[Vec<u8>])
     Ok(())
 }
 
-async fn read<R: AsyncRead + Unpin>(mut reader: R, begin: Option<&Notify>, response: &mut RawResponse) -> ExchangeEnd {
+async fn read_response<R: AsyncRead + Unpin>(
+    mut reader: R,
+    begin: Option<&Notify>,
+    response: &mut RawResponse,
+) -> ExchangeEnd {
     if let Some(begin) = begin {
         begin.notified().await;
     }
@@ -314,7 +318,7 @@ async fn read<R: AsyncRead + Unpin>(mut reader: R, begin: Option<&Notify>, respo
             Ok(0) | Err(_) => return ExchangeEnd::Closed,
             Ok(length) => &buffer[..length],
         };
-        match response.feed(piece) {
+        match response.push(piece) {
             Ok(false) => {}
             Ok(true) => return ExchangeEnd::Complete,
             Err(failure) => return ExchangeEnd::Failed(failure),

@@ -8,13 +8,13 @@ use crate::source::shorten;
 use crate::wire::sse::{SseEvent, SseParser};
 use crate::wire::{HttpHead, is_response};
 
-/// How large a head may be, in bytes.
+/// The size of a head, in bytes.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// How much of a response is read, in bytes.
+/// The number of bytes of a response that are read.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
-/// How much of a response is wanted.
+/// The part of a response that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadUntil {
     /// The body; a stream of events up to the first message that answers something.
@@ -49,16 +49,16 @@ pub struct RawResponse {
     pub body: Vec<u8>,
     /// The events of a stream.
     pub events: Vec<SseEvent>,
-    /// Where the bytes that were not looked at begin.
+    /// The index of the first byte that was not looked at.
     seen: usize,
     framing: Framing,
     parser: Option<SseParser>,
     wanted: ReadUntil,
-    /// Whether it answers `HEAD`, and so has no body.
+    /// It answers `HEAD`, and so has no body.
     is_bodiless: bool,
 }
 
-/// How the end of a body shows.
+/// The marks by which the end of a body is found.
 #[derive(Debug)]
 enum Framing {
     /// After so many bytes.
@@ -95,7 +95,7 @@ impl RawResponse {
     }
 
     /// Takes the next piece; `true` where what was wanted is there.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<bool, HttpFailure> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<bool, HttpFailure> {
         if self.received.len() + piece.len() > MAX_RESPONSE_BYTES {
             return Err(HttpFailure::TooLarge("it has more than 64 MiB"));
         }
@@ -128,17 +128,17 @@ impl RawResponse {
         bytes.extend_from_slice(body);
         let method = if self.is_bodiless { "HEAD" } else { "" };
         let mut rewritten = Self::new(self.wanted, method);
-        // What is made here is HTTP, and no larger than what came, but for a few messages.
-        let _ = rewritten.feed(&bytes);
+        // A rewritten response is HTTP, and no larger than the original, but for a few messages.
+        let _ = rewritten.push(&bytes);
         rewritten
     }
 
-    /// Whether the end of the connection is the end of the response.
+    /// The end of the connection is the end of the response.
     pub(crate) fn ends_with_connection(&self) -> bool {
         self.head.is_some() && matches!(self.framing, Framing::Close | Framing::Ended)
     }
 
-    /// Whether the body is a stream of events.
+    /// The body is a stream of events.
     pub fn is_stream(&self) -> bool {
         self.parser.is_some()
     }
@@ -217,7 +217,7 @@ impl RawResponse {
 
     fn take_events(&mut self, before: usize) -> Result<(), HttpFailure> {
         let Some(parser) = &mut self.parser else { return Ok(()) };
-        let Ok(events) = parser.feed(&self.body[before..]) else {
+        let Ok(events) = parser.push(&self.body[before..]) else {
             return Err(HttpFailure::TooLarge("one event has more than 64 MiB"));
         };
         self.events.extend(events);
@@ -311,7 +311,7 @@ mod tests {
             let mut response = RawResponse::new(wanted, "GET");
             let mut shown = String::new();
             for piece in text.as_bytes().chunks(size) {
-                match response.feed(piece) {
+                match response.push(piece) {
                     Ok(false) => {}
                     Ok(true) => shown = " ended".to_owned(),
                     Err(failure) => shown = format!(" {}", failure.message("GET")),
@@ -347,7 +347,7 @@ mod tests {
     fn a_rewritten_response_is_read_as_the_first_was() {
         let check = |text: &str, wanted: ReadUntil, (status, kind, body): (u16, &str, &str), expected: &str| {
             let mut response = RawResponse::new(wanted, "POST");
-            response.feed(text.as_bytes()).unwrap();
+            response.push(text.as_bytes()).unwrap();
             let http = HttpHead { status, headers: vec![("content-type".to_owned(), kind.to_owned())] };
             let rewritten = response.rewritten(&http, body.as_bytes());
             let head = rewritten.head.as_ref().unwrap();
@@ -379,7 +379,7 @@ mod tests {
         let events = "id: 1\ndata:\n\ndata: {\"method\":\"m\"}\n\ndata: {\"result\":{}}\n\n";
         for (wanted, expected) in [(ReadUntil::Answer, 3), (ReadUntil::Events(2), 2), (ReadUntil::Body, 3)] {
             let mut response = RawResponse::new(wanted, "POST");
-            let ended = (head.to_owned() + events).bytes().any(|byte| response.feed(&[byte]).unwrap());
+            let ended = (head.to_owned() + events).bytes().any(|byte| response.push(&[byte]).unwrap());
             assert_eq!((response.events.len(), ended), (expected, wanted != ReadUntil::Body));
             assert_eq!(response.events[0].id.as_deref(), Some("1"));
         }

@@ -9,25 +9,25 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::failure::host_and_port;
-use super::{HttpAddress, HttpServerProcess, link, parsed};
+use super::{HttpAddress, HttpServerProcess, link, parse_address};
 use crate::transport::stdio::{self, ApartProcess, ServerCommand};
 use crate::transport::{ConnectError, Incoming, Link, lines};
 
-/// How often the port is tried.
+/// The interval at which the port is tried.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long one try may take.
+/// The time for one try.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many lines of the server's log explain why it is not there.
+/// The number of lines of the server's log that explain a failed start.
 const LOG_LINES: usize = 12;
 
-/// How many of the last lines that came before anything listened are kept.
+/// The number of the last lines before the first listener that are kept.
 const MAX_STARTUP_LINES: usize = lines::QUEUED_LINES / 2;
 
 /// Starts the command, waits until something listens at the address, and connects.
 pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Duration) -> Result<Link, ConnectError> {
-    let url = parsed(&address.url)?;
+    let url = parse_address(&address.url)?;
     if listens(&url).await {
         return Err(ConnectError::PortTaken { address: host_and_port(&url) });
     }

@@ -9,35 +9,35 @@ use tokio::time::sleep;
 
 use super::failure::{self, ConnectionBreak, HttpFailure, status_text};
 use super::{HttpConnection, Incoming, body, head};
-use crate::transport::Delivery;
+use crate::transport::HttpDelivery;
 use crate::wire::sse::{self, SseParser};
 use crate::wire::{HttpHead, is_response};
 
-/// How long to wait before a stream is resumed where the server says nothing.
+/// The delay before a stream is resumed where the server names none.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// How often in a row a stream is resumed without an event on it.
+/// The number of times in a row that a stream is resumed without an event on it.
 const MAX_RETRIES: usize = 5;
 
 /// One stream, through all its resumptions.
 pub(crate) struct EventStream<'a> {
     shared: &'a HttpConnection,
-    origin: Delivery,
+    origin: HttpDelivery,
     parser: SseParser,
     last_id: Option<String>,
-    /// Whether a message came that answers something.
+    /// An answer came on it.
     pub has_answered: bool,
     has_moved: bool,
 }
 
 impl<'a> EventStream<'a> {
-    pub(crate) fn new(shared: &'a HttpConnection, origin: Delivery) -> Self {
+    pub(crate) fn new(shared: &'a HttpConnection, origin: HttpDelivery) -> Self {
         let parser = SseParser::default();
         Self { shared, origin, parser, last_id: None, has_answered: false, has_moved: false }
     }
 
     /// Hands on every event of one response until it ends; says how it ended.
-    pub(crate) async fn read(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
+    pub(crate) async fn read_events(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
         self.parser = SseParser::default();
         loop {
             let piece = match response.chunk().await {
@@ -53,7 +53,7 @@ impl<'a> EventStream<'a> {
                     return failure::of_error(&error, response.url(), broken);
                 }
             };
-            let Ok(events) = self.parser.feed(&piece) else {
+            let Ok(events) = self.parser.push(&piece) else {
                 return HttpFailure::TooLarge("one event has more than 64 MiB");
             };
             self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
@@ -73,7 +73,7 @@ impl<'a> EventStream<'a> {
             left = if std::mem::take(&mut self.has_moved) { MAX_RETRIES } else { left - 1 };
             sleep(self.parser.retry().unwrap_or(RETRY_DELAY)).await;
             match open(self.shared, self.last_id.as_deref()).await {
-                Ok(Some((response, http))) => ended = self.read(response, &http).await,
+                Ok(Some((response, http))) => ended = self.read_events(response, &http).await,
                 Ok(None) => return ended,
                 Err(failure) => ended = failure,
             }
@@ -81,9 +81,9 @@ impl<'a> EventStream<'a> {
         ended
     }
 
-    /// Whether a stream can be resumed, and is still needed: for an answer, or by the whole session.
+    /// A stream can be resumed, and is still needed: for an answer, or by the whole session.
     fn can_go_on(&self, ended: &HttpFailure) -> bool {
-        let is_needed = self.origin == Delivery::Stream || !self.has_answered && self.last_id.is_some();
+        let is_needed = self.origin == HttpDelivery::Stream || !self.has_answered && self.last_id.is_some();
         is_needed && (matches!(ended, HttpFailure::StreamEnded { .. }) || ended.is_disconnection())
     }
 }
@@ -105,13 +105,13 @@ pub(crate) fn is_event_stream(http: &HttpHead) -> bool {
     body::has_type(http, "text/event-stream")
 }
 
-/// Listens to what the server sends by itself, for as long as the session lives; `opened` is told of the first head.
+/// Listens to what the server sends by itself, for as long as the session lives; `opened` is notified of the first head.
 pub(crate) async fn listen(shared: &HttpConnection, opened: oneshot::Sender<()>) {
     let first = open(shared, None).await;
     // The session may have gone on without.
     let _ = opened.send(());
     let Ok(Some((response, http))) = first else { return };
-    let mut events = EventStream::new(shared, Delivery::Stream);
-    let ended = events.read(response, &http).await;
+    let mut events = EventStream::new(shared, HttpDelivery::Stream);
+    let ended = events.read_events(response, &http).await;
     events.resume(ended).await;
 }

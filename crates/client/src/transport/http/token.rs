@@ -245,6 +245,6 @@ fn explain(asked: &[OAuthExchange], reason: &str) -> NoToken {
 /// The error of OAuth in a body, as an addition to a sentence (RFC 6749, 5.2).
 fn oauth_error(body: &[u8]) -> String {
     let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    let said: Vec<&str> = ["error", "error_description"].iter().filter_map(|member| body[member].as_str()).collect();
-    if said.is_empty() { String::new() } else { format!(": {}", visible_line(&said.join(", "))) }
+    let reasons: Vec<&str> = ["error", "error_description"].iter().filter_map(|member| body[member].as_str()).collect();
+    if reasons.is_empty() { String::new() } else { format!(": {}", visible_line(&reasons.join(", "))) }
 }

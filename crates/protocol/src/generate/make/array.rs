@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::generate::shape::{Items, NodeId, Shape};
-use crate::schema::written;
+use crate::generate::shape::{Items, NodeId, ValueShape};
+use crate::schema::canonical_text;
 
 use super::{ValueBuilder, Variety};
 
-/// How often an item is made anew until it differs from the others.
+/// The number of times that an item is made anew until it differs from the others.
 const TRIES: usize = 24;
 
 impl ValueBuilder<'_> {
-    pub(crate) fn array(&mut self, shape: &Shape) -> Vec<Value> {
+    pub(crate) fn array(&mut self, shape: &ValueShape) -> Vec<Value> {
         let items = &shape.items;
         let slots = self.slots(items);
         let mut made: Vec<Value> = Vec::with_capacity(slots.len());
@@ -81,7 +81,7 @@ impl ValueBuilder<'_> {
         let mut found = None;
         for _ in 0..TRIES {
             let item = self.value(slot);
-            if others.insert(written(&item)) {
+            if others.insert(canonical_text(&item)) {
                 found = Some(item);
                 break;
             }

@@ -41,18 +41,18 @@ static FORMATS: &[TextFormat] = &[
     of(&["byte", "base64"], "dGV4dA==", |rng| ["", "dGV4dA==", "AA==", "/+8="][rng.below(4)].to_owned()),
 ];
 
-fn named(format: &str) -> Option<&'static TextFormat> {
+fn find_format(format: &str) -> Option<&'static TextFormat> {
     FORMATS.iter().find(|known| known.names.contains(&format))
 }
 
 /// The text of a format that is shown first; `None` for formats that are not known.
 pub(crate) fn example(format: &str) -> Option<&'static str> {
-    named(format).map(|known| known.example)
+    find_format(format).map(|known| known.example)
 }
 
 /// A text of a format; `None` for formats that are not known.
 pub(crate) fn text(format: &str, rng: &mut Rng) -> Option<String> {
-    named(format).map(|known| (known.text)(rng))
+    find_format(format).map(|known| (known.text)(rng))
 }
 
 fn word(rng: &mut Rng) -> &'static str {

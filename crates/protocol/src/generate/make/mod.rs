@@ -10,7 +10,7 @@ mod text;
 use serde_json::{Map, Value};
 
 use super::rng::Rng;
-use super::shape::{Graph, LARGEST, Node, NodeId, Shape};
+use super::shape::{Graph, LARGEST, NodeId, ShapeNode, ValueShape};
 use crate::schema::TypeSet;
 
 pub(crate) use number::{SAFE, number_near, whole_value};
@@ -18,16 +18,16 @@ pub(crate) use object::with;
 pub use text::PLACEHOLDER;
 pub(crate) use text::{text, text_of_length};
 
-/// How often a place is made anew until it fits.
+/// The number of times that a place is made anew until it fits.
 const TRIES: usize = 16;
 
 /// Nodes of which the smallest value holds this many values are not made anew that often.
 const LARGE: u64 = 100;
 
-/// How deep values nest at most: readers of JSON refuse what is nested deeper.
+/// The greatest depth of values: readers of JSON refuse deeper ones.
 const DEEPEST: usize = 100;
 
-/// How varied values are to be.
+/// The variety of generated values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variety {
     /// Small, plain and the same every time, as far as the schema leaves a choice.
@@ -43,7 +43,7 @@ pub(crate) struct ValueBuilder<'a> {
     graph: &'a Graph,
     rng: &'a mut Rng,
     variety: Variety,
-    /// How many more values may be made before only the smallest are.
+    /// The number of values that may be made before only the smallest are.
     left: usize,
     /// By how many values the whole may outgrow the smallest one.
     room: u64,
@@ -58,12 +58,12 @@ pub(crate) fn value(graph: &Graph, node: NodeId, variety: Variety, rng: &mut Rng
 }
 
 /// A value of one shape.
-pub(crate) fn value_of_shape(graph: &Graph, shape: &Shape, variety: Variety, rng: &mut Rng) -> Value {
-    making(graph, variety, rng).shaped(shape)
+pub(crate) fn value_of_shape(graph: &Graph, shape: &ValueShape, variety: Variety, rng: &mut Rng) -> Value {
+    making(graph, variety, rng).make_shape(shape)
 }
 
 /// The plainest value of one shape that is of one kind.
-pub(crate) fn value_of_kind(graph: &Graph, shape: &Shape, kind: TypeSet, rng: &mut Rng) -> Value {
+pub(crate) fn value_of_kind(graph: &Graph, shape: &ValueShape, kind: TypeSet, rng: &mut Rng) -> Value {
     making(graph, Variety::Plain, rng).of_kind(kind, shape)
 }
 
@@ -76,7 +76,6 @@ impl ValueBuilder<'_> {
         self.variety != Variety::Wide
     }
 
-    /// Whether it is time to come to an end.
     fn is_late(&self) -> bool {
         self.left == 0 || self.depth > self.graph.limits.depth
     }
@@ -107,11 +106,11 @@ impl ValueBuilder<'_> {
         enough
     }
 
-    fn shown_sometimes<'n>(&mut self, node: &'n Node) -> Option<&'n Value> {
+    fn shown_sometimes<'n>(&mut self, node: &'n ShapeNode) -> Option<&'n Value> {
         if node.shown.is_empty() || !self.rng.chance(10) { None } else { self.rng.pick(&node.shown) }
     }
 
-    fn fitting(&mut self, node: &Node) -> Value {
+    fn fitting(&mut self, node: &ShapeNode) -> Value {
         let tries = match (node.checked, node.size > LARGE) {
             (true, false) => TRIES,
             (true, true) => 2,
@@ -123,7 +122,7 @@ impl ValueBuilder<'_> {
             let Some(shape) = self.pick(node, attempt) else { break };
             let smallest = node.shapes.iter().min_by_key(|shape| shape.size).unwrap_or(shape);
             let shape = if self.take_room(shape.size - smallest.size) { shape } else { smallest };
-            made = self.shaped(shape);
+            made = self.make_shape(shape);
             if !node.checked || self.graph.schemas.fits_all(&node.ids, &made) {
                 break;
             }
@@ -138,13 +137,13 @@ impl ValueBuilder<'_> {
         made
     }
 
-    fn pick<'n>(&mut self, node: &'n Node, attempt: usize) -> Option<&'n Shape> {
+    fn pick<'n>(&mut self, node: &'n ShapeNode, attempt: usize) -> Option<&'n ValueShape> {
         let again = self.is_plain() && self.stack.split_last().is_some_and(|(id, before)| before.contains(id));
         if self.is_late() || (again && attempt == 0) {
             return node.shapes.iter().min_by_key(|shape| shape.size);
         }
         if self.is_plain() {
-            let mut order: Vec<&Shape> = node.shapes.iter().collect();
+            let mut order: Vec<&ValueShape> = node.shapes.iter().collect();
             // Shapes that are as small as others come in the order of the schema, `null` after the rest.
             order.sort_by_key(|shape| (shape.plain.kinds == TypeSet::NULL, shape.size.min(1_000) / 32));
             return order.get(attempt % order.len().max(1)).copied();
@@ -152,7 +151,7 @@ impl ValueBuilder<'_> {
         self.rng.pick(&node.shapes)
     }
 
-    fn shaped(&mut self, shape: &Shape) -> Value {
+    fn make_shape(&mut self, shape: &ValueShape) -> Value {
         if let Some(values) = &shape.plain.values {
             let chosen = if self.variety == Variety::Plain { values.first() } else { self.rng.pick(values) };
             return chosen.cloned().unwrap_or(Value::Null);
@@ -161,7 +160,7 @@ impl ValueBuilder<'_> {
         self.of_kind(kind, shape)
     }
 
-    fn kind(&mut self, shape: &Shape) -> TypeSet {
+    fn kind(&mut self, shape: &ValueShape) -> TypeSet {
         let kinds = shape.plain.kinds;
         let within = |wanted: TypeSet| TypeSet::EACH.into_iter().filter(move |kind| wanted.has(*kind));
         let size = |kind: &TypeSet| match *kind {
@@ -185,7 +184,7 @@ impl ValueBuilder<'_> {
         if self.take_room(size(&kind).saturating_sub(size(&smallest))) { kind } else { smallest }
     }
 
-    fn of_kind(&mut self, kind: TypeSet, shape: &Shape) -> Value {
+    fn of_kind(&mut self, kind: TypeSet, shape: &ValueShape) -> Value {
         let plain = &shape.plain;
         match kind {
             TypeSet::BOOLEAN => Value::Bool(self.variety == Variety::Plain || self.rng.chance(50)),

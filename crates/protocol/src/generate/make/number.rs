@@ -10,7 +10,7 @@ use super::Variety;
 /// The largest whole number that other languages hold without rounding.
 pub(crate) const SAFE: i128 = (1 << 53) - 1;
 
-/// How often a fraction is drawn anew until it is within its bounds.
+/// The number of times that a fraction is drawn anew until it is within its bounds.
 const TRIES: usize = 16;
 
 /// A whole number.
@@ -55,7 +55,7 @@ fn small(low: i128, high: i128, rng: &mut Rng) -> i128 {
 }
 
 fn wide(low: i128, high: i128, rng: &mut Rng) -> i128 {
-    // Where there is no bound, numbers stay within what every language holds.
+    // Without a bound, numbers stay within what every language holds.
     let near_low = if high < -SAFE { low.max(high - SAFE) } else { low.max(-SAFE) };
     let near_high = if low > SAFE { high.min(low + SAFE) } else { high.min(SAFE) };
     let within = |number: i128| number.clamp(near_low, near_high.max(near_low));
@@ -131,14 +131,14 @@ pub(crate) fn fraction(plain: &MergedRules, variety: Variety, rng: &mut Rng) -> 
         if number.is_finite() {
             last = json_number(number);
         }
-        if last.as_number().is_some_and(|number| allowed(plain, number)) {
+        if last.as_number().is_some_and(|number| is_allowed(plain, number)) {
             break;
         }
     }
     last
 }
 
-fn allowed(plain: &MergedRules, number: &Number) -> bool {
+fn is_allowed(plain: &MergedRules, number: &Number) -> bool {
     plain.low.as_ref().is_none_or(|bound| above(number, bound))
         && plain.high.as_ref().is_none_or(|bound| beneath(number, bound))
         && plain.steps.iter().all(|step| is_multiple(number, step))

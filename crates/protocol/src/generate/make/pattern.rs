@@ -5,7 +5,7 @@
 use crate::generate::rng::Rng;
 use crate::schema::{PatternTree, StringPattern};
 
-/// How often a repetition without an end is repeated beyond its minimum by default.
+/// The number of repetitions beyond the minimum of a repetition without an end.
 const REPEATED: usize = 8;
 
 /// Characters of a candidate; what repetitions of repetitions ask for beyond is cut off.
@@ -33,7 +33,7 @@ impl StringPattern {
 /// A text that is being written.
 struct WrittenText {
     letters: String,
-    /// How many more pieces are written; pieces may be empty.
+    /// The number of pieces that may still be written; pieces may be empty.
     steps: usize,
 }
 

@@ -6,7 +6,7 @@ use crate::schema::MergedRules;
 
 use super::format;
 
-/// How often a pattern is tried for a text of a fitting length.
+/// The number of times that a pattern is tried for a text of a fitting length.
 const TRIES: usize = 12;
 
 /// Texts that have to be this long are tried once.

@@ -3,15 +3,15 @@
 use crate::schema::{ContainsRule, MergedRules, SchemaId, SchemaRules, TypeSet};
 
 use super::search::COMBINATIONS;
-use super::{Contained, Graph, Items, MemberRules, Node, NodeId, Shape};
+use super::{Contained, Graph, Items, MemberRules, NodeId, ShapeNode, ValueShape};
 
-/// How many nodes a graph may have; what comes later is made as if anything were allowed, and checked.
+/// The number of nodes of a graph; values of later ones are made as if anything were allowed, and checked.
 const MOST_NODES: usize = 3_000;
 
-/// How many shown values are kept of a node.
+/// The number of examples that are kept of a node.
 const MOST_SHOWN: usize = 16;
 
-/// How many places of a prefix are told apart.
+/// The number of places of a prefix that have rules of their own.
 const LONGEST_PREFIX: usize = 64;
 
 impl Graph {
@@ -26,7 +26,7 @@ impl Graph {
             return *known;
         }
         let id = NodeId(self.nodes.len());
-        self.nodes.push(Node { ids: ids.clone(), ..Node::default() });
+        self.nodes.push(ShapeNode { ids: ids.clone(), ..ShapeNode::default() });
         self.index.insert(ids, id);
         id
     }
@@ -58,12 +58,12 @@ impl Graph {
             }
             Err(reason) => why = reason,
         }
-        let shown = self.shown(&ids, &shapes);
+        let shown = self.examples(&ids, &shapes);
         let checked = shapes.iter().flat_map(|shape| &shape.flat).any(|id| has_to_be_checked(self.schemas.rules(*id)));
-        self.nodes[id.0] = Node { ids, shapes, shown, checked, size: super::ENDLESS, why };
+        self.nodes[id.0] = ShapeNode { ids, shapes, shown, checked, size: super::ENDLESS, why };
     }
 
-    fn shape(&mut self, flat: Vec<SchemaId>) -> Result<Shape, String> {
+    fn shape(&mut self, flat: Vec<SchemaId>) -> Result<ValueShape, String> {
         let plain = MergedRules::of(&self.schemas, &flat)?;
         let talks = flat.iter().map(|id| self.schemas.rules(*id).talks_of()).reduce(TypeSet::or);
         let meant = talks.unwrap_or(TypeSet::ALL).and(plain.kinds);
@@ -75,7 +75,7 @@ impl Graph {
         } else {
             MemberRules::default()
         };
-        Ok(Shape { flat, plain, meant, items, members, size: super::ENDLESS })
+        Ok(ValueShape { flat, plain, meant, items, members, size: super::ENDLESS })
     }
 
     fn items(&mut self, flat: &[SchemaId], plain: &MergedRules) -> Items {
@@ -117,7 +117,7 @@ impl Graph {
     }
 
     /// The examples of the schema that it accepts itself.
-    fn shown(&self, ids: &[SchemaId], shapes: &[Shape]) -> Vec<serde_json::Value> {
+    fn examples(&self, ids: &[SchemaId], shapes: &[ValueShape]) -> Vec<serde_json::Value> {
         let mut seen: Vec<SchemaId> = Vec::new();
         let mut shown: Vec<serde_json::Value> = Vec::new();
         for id in shapes.iter().flat_map(|shape| &shape.flat) {
@@ -135,7 +135,7 @@ impl Graph {
     }
 }
 
-/// Whether values of a shape can break this all the same.
+/// Values of a shape can break these rules all the same.
 fn has_to_be_checked(rules: &SchemaRules) -> bool {
     !rules.one.is_empty()
         || rules.not.is_some()

@@ -13,10 +13,10 @@ use super::{Graph, MemberRule, MemberRules};
 /// Names that no schema lists, for objects that take any.
 const NAMES: [&str; 8] = ["extra", "other", "x-1", "a b", "ключ", "0", "$ref", "🙂"];
 
-/// How many members a schema can ask for without naming them.
+/// The number of members that a schema can require without naming them.
 pub(crate) const MOST_NAMELESS: usize = 1_000;
 
-/// How many bytes the names of one pattern may have together.
+/// The number of bytes of all names of one pattern together.
 const LONGEST_NAMES: usize = 1 << 20;
 
 impl Graph {
@@ -25,7 +25,7 @@ impl Graph {
         let required: BTreeSet<&str> = rules.iter().flat_map(|rules| &rules.required).map(String::as_str).collect();
         let dependent: Vec<(String, Vec<String>)> = rules.iter().flat_map(|rules| rules.dependent.clone()).collect();
         let mut known: Vec<MemberRule> = Vec::new();
-        for name in listed(rules.iter().map(|rules| &**rules)) {
+        for name in listed_names(rules.iter().map(|rules| &**rules)) {
             let required = required.contains(name.as_str());
             if known.iter().any(|member| member.name == name) {
                 continue;
@@ -132,7 +132,7 @@ fn not_too_long(names: impl Iterator<Item = String>) -> impl Iterator<Item = Str
 }
 
 /// Names that a shape's subschemas list.
-fn listed<'a>(rules: impl Iterator<Item = &'a SchemaRules> + Clone) -> Vec<String> {
+fn listed_names<'a>(rules: impl Iterator<Item = &'a SchemaRules> + Clone) -> Vec<String> {
     let properties = rules.clone().flat_map(|rules| rules.properties.keys());
     let required = rules.clone().flat_map(|rules| &rules.required);
     let dependent = rules.flat_map(|rules| rules.dependent.iter().flat_map(|(_, names)| names));

@@ -23,14 +23,14 @@ pub(crate) struct NodeId(usize);
 
 /// The subschemas of one place, and the shapes of its values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct ShapeNode {
     pub ids: Vec<SchemaId>,
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<ValueShape>,
     /// Values that the schema shows and that fit: examples, defaults.
     pub shown: Vec<Value>,
-    /// Whether values have to be looked at, since shapes do not say everything.
+    /// Values have to be checked, since shapes do not say everything.
     pub(crate) checked: bool,
-    /// How many values the smallest value holds.
+    /// The number of values in the smallest value.
     pub size: u64,
     /// Why there is no shape.
     pub why: Option<String>,
@@ -38,7 +38,7 @@ pub(crate) struct Node {
 
 /// One way in which values can look.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct ValueShape {
     pub(crate) flat: Vec<SchemaId>,
     pub plain: MergedRules,
     /// The kinds that its keywords talk about, where they are allowed.
@@ -48,7 +48,7 @@ pub(crate) struct Shape {
     pub size: u64,
 }
 
-impl Shape {
+impl ValueShape {
     /// The kinds to make values of; others are allowed at most.
     pub(crate) fn meant_kinds(&self) -> TypeSet {
         if self.meant.is_empty() { self.plain.kinds } else { self.meant }
@@ -89,7 +89,7 @@ pub(crate) struct MemberRules {
     pub known: Vec<MemberRule>,
     /// Members that the schema does not list, but allows.
     pub extra: Vec<MemberRule>,
-    /// Whether the schema says itself that there may be others.
+    /// The schema says itself that there may be others.
     pub open: bool,
     pub min: usize,
     pub max: Option<usize>,
@@ -111,13 +111,13 @@ pub(crate) struct MemberRule {
 pub(crate) struct Graph {
     pub schemas: Schemas,
     pub limits: GeneratorLimits,
-    nodes: Vec<Node>,
+    nodes: Vec<ShapeNode>,
     index: BTreeMap<Vec<SchemaId>, NodeId>,
     /// Nodes before this one are built.
     built: usize,
-    /// How many steps searches may still take.
+    /// The number of steps that searches may still take.
     steps: usize,
-    /// Whether a search ended before it had tried everything, with nothing found.
+    /// A search ended with nothing found before it had tried everything.
     pub(crate) gave_up: bool,
 }
 
@@ -139,7 +139,7 @@ impl Graph {
         node
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &ShapeNode {
         &self.nodes[id.0]
     }
 }

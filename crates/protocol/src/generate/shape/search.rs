@@ -9,19 +9,19 @@ use crate::schema::{SchemaId, SchemaRules};
 
 use super::Graph;
 
-/// How many combinations of a node are kept, unless one choice alone has more.
+/// The number of combinations of a node that are kept, unless one choice alone has more.
 pub(crate) const COMBINATIONS: usize = 48;
 const MOST_COMBINATIONS: usize = 300;
 
-/// How many steps a search may take: those for one node, those for all, and those that every node has left.
+/// The number of steps of a search: those for one node, those for all, and those that every node has left.
 const STEPS: usize = 3_000;
 pub(crate) const ALL_STEPS: usize = 60_000;
 const LAST_STEPS: usize = 100;
 
-/// How many subschemas make a step count twice.
+/// The number of subschemas that make a step count twice.
 const HEAVY: usize = 32;
 
-/// How many counted steps make a step of a search count once more.
+/// The number of counted steps that make a step of a search count once more.
 const COSTLY: usize = 512;
 
 /// One of several alternatives.
@@ -35,7 +35,7 @@ enum ShapeStep {
 /// Alternatives.
 struct Choice {
     ways: Vec<ShapeStep>,
-    /// Whether one way is as good as another.
+    /// One way is as good as another.
     whichever: bool,
 }
 
@@ -82,9 +82,9 @@ impl Graph {
         if search.steps == 0 {
             return;
         }
-        let before = self.schemas.spent();
+        let before = self.schemas.count_steps();
         let conflict = self.schemas.conflict(&partial.flat);
-        search.pay(1 + partial.flat.len() / HEAVY + (self.schemas.spent() - before) / COSTLY);
+        search.pay(1 + partial.flat.len() / HEAVY + (self.schemas.count_steps() - before) / COSTLY);
         if let Some(why) = conflict {
             search.why.get_or_insert(why);
             return;
@@ -101,7 +101,7 @@ impl Graph {
             }
             // Every way gets its share, so that early choices are varied as much as late ones.
             let share = if choice.whichever { budget } else { ((budget - used) / (choice.ways.len() - at)).max(1) };
-            let spent = self.schemas.spent();
+            let spent = self.schemas.count_steps();
             let mut next = partial.clone();
             match way {
                 ShapeStep::Adds(ids) => self.absorb(&mut next, ids),
@@ -110,7 +110,7 @@ impl Graph {
                     self.absorb(&mut next, &ids);
                 }
             }
-            search.pay((self.schemas.spent() - spent) / COSTLY);
+            search.pay((self.schemas.count_steps() - spent) / COSTLY);
             self.explore(next, share, search);
         }
     }

@@ -1,21 +1,22 @@
-//! How many values the smallest value of each shape holds; what has no end, or one too far away, is dropped.
+//! The number of values in the smallest value of each shape; a shape without an end, or with one too far away, is
+//! dropped.
 
 use crate::schema::{MergedRules, TypeSet};
 
 use super::members::MOST_NAMELESS;
-use super::{Graph, Items, MemberRules, NodeId, Shape};
+use super::{Graph, Items, MemberRules, NodeId, ValueShape};
 
 /// The size of what has no smallest value.
 pub(crate) const ENDLESS: u64 = u64::MAX;
 
-/// How many values the smallest value of a shape may hold; shapes that ask for more are not made.
+/// The number of values in the smallest value of a shape; shapes that need more are not made.
 pub(crate) const LARGEST: u64 = 20_000;
 
 impl Graph {
     /// Measures every node, and drops shapes without values.
     pub(crate) fn measure(&mut self) {
         let mut changed = true;
-        let members = |shape: &Shape| 1 + shape.members.known.len() / 4;
+        let members = |shape: &ValueShape| 1 + shape.members.known.len() / 4;
         let round = self.nodes.iter().map(|node| node.shapes.iter().map(members).sum::<usize>()).sum();
         while changed {
             self.schemas.charge(round);
@@ -35,7 +36,7 @@ impl Graph {
         }
     }
 
-    /// Whether a node turned out smaller than was known.
+    /// Measures a node anew; true if it is smaller than was known.
     fn measure_node(&mut self, at: usize) -> bool {
         let mut shapes = std::mem::take(&mut self.nodes[at].shapes);
         for shape in &mut shapes {
@@ -142,7 +143,7 @@ fn times(size: u64, count: u64) -> u64 {
     if size == ENDLESS && count > 0 { ENDLESS } else { size.saturating_mul(count).min(ENDLESS - 1) }
 }
 
-fn shape_size(shape: &Shape) -> u64 {
+fn shape_size(shape: &ValueShape) -> u64 {
     let plain = &shape.plain;
     if plain.values.is_some() {
         return 1;
@@ -163,7 +164,7 @@ fn text_size(plain: &MergedRules) -> u64 {
 }
 
 /// Removes the kinds and members of a shape that only values that are too large could have.
-fn drop_too_large(shape: &mut Shape, sizes: &[u64]) {
+fn drop_too_large(shape: &mut ValueShape, sizes: &[u64]) {
     let too_large = |node: &NodeId| sizes[node.0] > LARGEST;
     let plain = &mut shape.plain;
     if plain.values.is_none() {

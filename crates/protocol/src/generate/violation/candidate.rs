@@ -41,7 +41,7 @@ pub(crate) fn group(
 
 /// Candidates in groups: of each group, the first that holds is enough.
 pub(crate) fn direct(graph: &Graph, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {
-    let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nested(spot)]];
+    let mut groups = vec![wrong_types(&spot.name), vec![null(&spot.name)], vec![nest(spot)]];
     for id in &spot.judges {
         let rules = graph.schemas.rules(*id);
         groups.extend(scalars::broken(rules, spot, graph.limits));
@@ -70,7 +70,7 @@ fn null(place: &str) -> InvalidCandidate {
     InvalidCandidate::new(Breach::Null, "type", &format!("{place} is null"), Value::Null)
 }
 
-fn nested(spot: &BreakableValue) -> InvalidCandidate {
+fn nest(spot: &BreakableValue) -> InvalidCandidate {
     let says = format!("{} is inside an array", spot.name);
     InvalidCandidate::new(Breach::WrongNesting, "type", &says, json!([spot.value]))
 }

@@ -11,7 +11,7 @@ use super::{Breach, BreakableValue, weight};
 /// Arrays and objects grow up to this many elements.
 const LONGEST: usize = 2_000;
 
-/// How many values are added at most.
+/// The number of values that are added at most.
 const MOST_ADDED: usize = 20_000;
 
 pub(crate) fn broken(rules: &SchemaRules, spot: &BreakableValue) -> Vec<Vec<InvalidCandidate>> {

@@ -22,16 +22,16 @@ use crate::schema::{Judges, SchemaId, each_place, name_of};
 pub use breach::{Breach, InvalidValue};
 use candidate::InvalidCandidate;
 
-/// How many violations are made.
+/// The number of violations.
 const MOST: usize = 500;
 
-/// How many values are looked at in all: every violation is a whole value, and large ones cost.
+/// The number of values that are looked at in all: every violation is a whole value, and large ones cost.
 const WORK: usize = 200_000;
 
-/// How many values may be held by all that is tried.
+/// The number of values in all candidates together.
 const MOST_TRIED: usize = 500_000;
 
-/// How many steps may be taken for all of them; what comes later is left out.
+/// The number of steps for all of them; later ones are left out.
 const MOST_STEPS: usize = 1_000_000;
 
 /// Violations of what a valid value holds, and of what it could hold.
@@ -39,7 +39,7 @@ pub(crate) fn violations(graph: &Graph, judge: &Judges, base: &Value) -> Vec<Inv
     let weight = weight(base);
     let (found, values, met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     let mut graph = graph.clone();
-    let most = graph.schemas.spent() + MOST_STEPS;
+    let most = graph.schemas.count_steps() + MOST_STEPS;
     // Values with additions get only a part of the steps, so that the base value gets its share.
     let hosts = surroundings::hosts(&mut graph, judge, base, WORK / 500 / weight, most - MOST_STEPS / 2);
     let mut search = ViolationSearch { graph, judge, most, left: MOST_TRIED, found, values, met };
@@ -61,9 +61,9 @@ struct BreakableValue {
 struct ViolationSearch<'a> {
     graph: Graph,
     judge: &'a Judges,
-    /// How many steps may be counted before nothing more is tried.
+    /// The number of steps after which nothing more is tried.
     most: usize,
-    /// How many values may still be held by what is tried.
+    /// The number of values that candidates may still hold.
     left: usize,
     found: Vec<InvalidValue>,
     /// The hashes of the values that were found.
@@ -91,9 +91,9 @@ impl ViolationSearch<'_> {
         }
     }
 
-    /// Whether there is enough, or it took long enough.
+    /// There is enough, or it took long enough.
     fn is_done(&self) -> bool {
-        self.found.len() >= MOST || self.graph.schemas.spent() >= self.most
+        self.found.len() >= MOST || self.graph.schemas.count_steps() >= self.most
     }
 
     fn break_spot(&mut self, whole: &Value, spot: &BreakableValue) {
@@ -142,12 +142,12 @@ impl ViolationSearch<'_> {
     }
 }
 
-/// Whether a pointer leads to what another leads to, or inside of it.
+/// A pointer leads to the target of another, or inside of it.
 fn is_at_or_below(at: &str, other: &str) -> bool {
     at.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a place is in none but the first items of arrays: those behind are judged alike.
+/// A place is in none but the first items of arrays: those behind are judged alike.
 fn is_among_the_first(at: &str) -> bool {
     at.split('/').all(|step| step.parse::<usize>().is_ok_and(|index| index < 4) || step.parse::<usize>().is_err())
 }
@@ -158,7 +158,7 @@ fn hash(value: &Value) -> u64 {
     hasher.finish()
 }
 
-/// How many values a value holds, itself included; long texts count for several.
+/// The number of values in a value, itself included; long texts count for several.
 fn weight(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(weight).sum(),
@@ -186,13 +186,13 @@ fn subject(at: &str) -> String {
     if at.is_empty() { "the value".to_owned() } else { format!("`{written}`") }
 }
 
-/// Whether a value breaks one keyword at one place and nothing else, and how many steps it took to find out.
+/// Judges that a value breaks one keyword at one place and nothing else, and counts the steps of that.
 fn breaks_only(judge: &Judges, value: &Value, keyword: &str, at: &str) -> (bool, usize) {
     let (errors, steps) = judge.errors(value);
     (all_blame(&errors, keyword, at), steps)
 }
 
-/// Whether there are errors, and all of them blame what is claimed.
+/// There are errors, and all of them blame the claimed keyword at the claimed place.
 fn all_blame(errors: &[ValidationError<'_>], keyword: &str, at: &str) -> bool {
     let mut claimed = false;
     errors.iter().all(|error| {

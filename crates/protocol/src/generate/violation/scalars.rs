@@ -20,7 +20,7 @@ pub(crate) fn broken(
     let (value, place) = (&spot.value, spot.name.as_str());
     let mut groups = Vec::new();
     if let Some(values) = &rules.values {
-        groups.push(unlisted(rules, values, spot));
+        groups.push(outside_enum(rules, values, spot));
     }
     if value.is_number() {
         groups.extend(rules.low.iter().map(|bound| beyond(bound, rules, -1, place)));
@@ -30,12 +30,12 @@ pub(crate) fn broken(
     }
     if let Value::String(text) = value {
         groups.extend(lengths(rules, text, place, limits));
-        groups.extend(rules.pattern.as_ref().map(|pattern| unmatched(pattern, text, place)));
+        groups.extend(rules.pattern.as_ref().map(|pattern| outside_pattern(pattern, text, place)));
     }
     groups
 }
 
-fn unlisted(rules: &SchemaRules, values: &[Value], spot: &BreakableValue) -> Vec<InvalidCandidate> {
+fn outside_enum(rules: &SchemaRules, values: &[Value], spot: &BreakableValue) -> Vec<InvalidCandidate> {
     let place = &spot.name;
     let keyword = if rules.constant { "const" } else { "enum" };
     let mut other: Vec<Value> = match &spot.value {
@@ -145,7 +145,7 @@ fn lengths(rules: &SchemaRules, text: &str, place: &str, limits: GeneratorLimits
     groups
 }
 
-fn unmatched(pattern: &str, text: &str, place: &str) -> Vec<InvalidCandidate> {
+fn outside_pattern(pattern: &str, text: &str, place: &str) -> Vec<InvalidCandidate> {
     let says = format!("{place} does not match `{pattern}`");
     let count = text.chars().count().max(1);
     let same_length = ['!', 'a', '0', ' ', '\n', 'Z', '🙂'].map(|letter| letter.to_string().repeat(count));

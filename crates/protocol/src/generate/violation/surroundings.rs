@@ -9,10 +9,10 @@ use crate::schema::{Formats, Judges, SchemaId, Schemas, ValuePosition, child_ids
 
 use super::{is_at_or_below, weight};
 
-/// How many values are broken.
+/// The number of values that are broken.
 const MOST: usize = 80;
 
-/// How deep what was added is added to.
+/// The depth at which additions are still added to.
 const DEEPEST: usize = 3;
 
 /// A valid value, of which what is below a pointer is to be broken.
@@ -38,7 +38,9 @@ pub(crate) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize
         if hosts[next].depth < DEEPEST {
             let more: Vec<Host> = additions(&graph.schemas, &hosts[next])
                 .into_iter()
-                .map_while(|addition| (graph.schemas.spent() < steps).then(|| extended(graph, &hosts[next], addition)))
+                .map_while(|addition| {
+                    (graph.schemas.count_steps() < steps).then(|| extend(graph, &hosts[next], addition))
+                })
                 .flatten()
                 .filter(|host| judge.takes(&host.value, Formats::Ignored))
                 .take(most - hosts.len())
@@ -51,7 +53,7 @@ pub(crate) fn hosts(graph: &mut Graph, judge: &Judges, base: &Value, most: usize
     hosts
 }
 
-fn extended(graph: &mut Graph, host: &Host, addition: Addition) -> Option<Host> {
+fn extend(graph: &mut Graph, host: &Host, addition: Addition) -> Option<Host> {
     let Addition { at, name, ids } = addition;
     let node = graph.grow(ids);
     if graph.node(node).size > LARGEST {

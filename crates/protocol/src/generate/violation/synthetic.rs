@@ -10,13 +10,13 @@ use crate::schema::{ContainsRule, SchemaId, SchemaRules};
 use super::candidate::InvalidCandidate;
 use super::{Breach, BreakableValue};
 
-/// How many values are tried.
+/// The number of values that are tried.
 const TRIES: usize = 12;
 
-/// How long texts may have to be.
+/// The greatest length of required texts.
 const LONGEST: usize = 60_000;
 
-/// How many pairs of alternatives are tried at a place.
+/// The number of pairs of alternatives that are tried at a place.
 const MOST_PAIRS: usize = 12;
 
 /// A keyword that is to be broken.
@@ -53,7 +53,7 @@ pub(crate) fn claims(graph: &Graph, spot: &BreakableValue) -> Vec<BreachClaim> {
             Value::Array(_) => claims.extend(lists(*id, rules, &spot.name)),
             Value::Null | Value::Bool(_) | Value::Object(_) => {}
         }
-        claims.extend(combined(*id, rules, &spot.name));
+        claims.extend(claims_of_combinators(*id, rules, &spot.name));
     }
     claims
 }
@@ -157,7 +157,7 @@ fn lists(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> 
 }
 
 /// Values excluded by `not` and `oneOf`.
-fn combined(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
+fn claims_of_combinators(owner: SchemaId, rules: &SchemaRules, place: &str) -> Vec<BreachClaim> {
     let mut claims = Vec::new();
     if let Some(not) = rules.not {
         let instead = SchemaRules { not: None, ..rules.clone() };

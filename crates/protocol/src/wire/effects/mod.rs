@@ -13,8 +13,7 @@ use super::Tool;
 use crate::source::words;
 
 impl Tool {
-    /// Whether it changes nothing: its hints say so, or it has none and its name and description are clearly a
-    /// reader's.
+    /// The tool changes nothing: its hints say so, or it has none and its name and description are clearly a reader's.
     pub fn only_reads(&self) -> bool {
         match self.hint("readOnlyHint") {
             Some(only_reads) => only_reads,
@@ -22,7 +21,7 @@ impl Tool {
         }
     }
 
-    /// Whether a call could do harm that cannot be undone, according to its hints, or to its name where it has none.
+    /// A call could do harm that cannot be undone, according to the hints, or to the name where there are none.
     pub fn may_destroy(&self) -> bool {
         match (self.hint("readOnlyHint"), self.hint("destructiveHint")) {
             (Some(true), _) => false,
@@ -32,28 +31,28 @@ impl Tool {
         }
     }
 
-    /// Whether its name can hardly mean anything but that it destroys something, whatever its hints say: a verb comes
-    /// first or last, and no other word says that the tool only looks.
+    /// Its name can hardly mean anything but destruction, whatever its hints say: a verb of destroying comes first or
+    /// last, and no other word says that the tool only looks.
     pub fn sounds_destructive(&self) -> bool {
         let words = words(&self.name);
         let ends = [words.first(), words.last()];
         ends.into_iter().flatten().any(|word| UNDOUBTED_VERBS.contains(&word.as_str())) && !has_any(&words, LOOKING)
     }
 
-    /// Whether it runs what callers write, so that errors of an interpreter may be about that.
+    /// It runs code from callers, so that errors of an interpreter may be about that.
     pub fn runs_code(&self) -> bool {
         let arguments = self.input_schema()["properties"].as_object().into_iter().flatten();
         has_any(&words(&self.name), RUNNING)
             || arguments.flat_map(|(name, _)| words(name)).any(|word| CODE.contains(&word.as_str()))
     }
 
-    /// Whether a verb of changing stands in its name or its description, whatever its hints say.
+    /// A verb of changing stands in its name or its description, whatever its hints say.
     pub fn speaks_of_a_change(&self) -> bool {
         let description = self.raw["description"].as_str().unwrap_or_default();
         names_a_change(&words(&self.name)) || describes_a_change(description)
     }
 
-    /// Whether a verb of changing stands in its name.
+    /// A verb of changing stands in its name.
     pub fn names_a_change(&self) -> bool {
         names_a_change(&words(&self.name))
     }
@@ -77,8 +76,8 @@ fn names_a_change(name: &[String]) -> bool {
         || name.first().is_some_and(|first| leads(&first.as_str()))
 }
 
-/// Whether a description has a verb of changing in its base form or its third person, unless it is denied: `updated`
-/// says of things what they are, and `does not modify` what does not happen.
+/// A description has a verb of changing in its base form or its third person, unless it is denied: `updated` describes
+/// a state, and `does not modify` denies the change.
 fn describes_a_change(description: &str) -> bool {
     let spoken: Vec<String> = description
         .split_whitespace()

@@ -65,7 +65,7 @@ impl StringFormat {
         }
     }
 
-    /// Whether a value has this form; `Err` says why that cannot be told.
+    /// Checks that a value has this form; `Err` says why that cannot be decided.
     pub fn fits(self, value: &Value) -> Result<bool, String> {
         let is = |check: fn(&str) -> bool| Ok(value.as_str().is_some_and(check));
         match self {

@@ -21,7 +21,7 @@ pub enum SchemaError {
     Unjudged(String),
 }
 
-/// How often a pattern may start anew within a text before it does not match.
+/// The number of times that a pattern may start anew within a text before it does not match.
 const BACKTRACKS: usize = 100_000;
 
 /// Compiles a schema of the dialect it names, by default 2020-12; references leave the document never.
@@ -32,29 +32,29 @@ pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     options(schema).build(schema)
 }
 
-/// How every schema is compiled.
+/// The options with which every schema is compiled.
 pub fn options(schema: &Value) -> ValidationOptions<'static> {
     let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
     let options = jsonschema::options().offline().with_pattern_options(patterns);
     if schema.get("$schema").is_some() { options } else { options.with_draft(Draft::Draft202012) }
 }
 
-/// How many schemas are remembered.
+/// The number of schemas that are remembered.
 const MOST_KNOWN: usize = 10_000;
 
-/// How many characters are told of what is wrong: a sentence may quote a whole schema.
-const MOST_TOLD: usize = 4_000;
+/// The number of characters of a reason that are kept: a sentence may quote a whole schema.
+const MOST_REASON: usize = 4_000;
 
-/// How many values a schema may hold; compiling what holds more takes longer than anybody would wait.
+/// The number of values in a schema above which it is not compiled: that would take too long.
 const LARGEST: usize = 50_000;
 
 /// The errors of schemas by their hashes: servers list the same schemas in every session, and every lint checks them.
 static KNOWN: LazyLock<Mutex<BTreeMap<u64, Option<SchemaError>>>> = LazyLock::new(Mutex::default);
 
-/// How deep a schema may nest that is looked at without the validator.
+/// The depth of schemas that are checked without the validator.
 const DEEPEST_PLAIN: usize = 8;
 
-/// Whether a schema has only keywords that every dialect knows, with values that every dialect allows.
+/// A schema has only keywords that every dialect knows, with values that every dialect allows.
 fn is_plain(schema: &Value, depth: usize) -> bool {
     let Value::Object(members) = schema else { return false };
     let inner = |schema: &Value| depth > 0 && is_plain(schema, depth - 1);
@@ -75,7 +75,7 @@ fn is_plain(schema: &Value, depth: usize) -> bool {
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["object", "string", "number", "integer", "boolean", "array", "null"];
 
-/// Whether these are texts, few enough to be compared, and no two of them are the same.
+/// These are texts, few enough to be compared, and no two of them are the same.
 fn are_different_texts(values: &[Value]) -> bool {
     values.len() <= 50
         && values.iter().enumerate().all(|(at, value)| value.is_string() && !values[..at].contains(value))
@@ -86,7 +86,7 @@ pub fn is_too_large(schema: &Value) -> Option<String> {
     (!holds_at_most(schema, LARGEST)).then(|| format!("it holds more than {LARGEST} values"))
 }
 
-/// Whether a value holds no more values than so many, itself included.
+/// A value holds at most this number of values, itself included.
 pub fn holds_at_most(value: &Value, most: usize) -> bool {
     let mut left = most;
     fits_into(value, &mut left)
@@ -129,8 +129,8 @@ pub fn flaw(schema: &Value) -> Option<SchemaError> {
 fn judge(error: &ValidationError<'_>) -> SchemaError {
     let place = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let sentence = error.to_string().trim_end_matches('.').to_owned();
-    let told = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
-    let told = shorten(&told, MOST_TOLD);
+    let text = if place.is_empty() { sentence } else { format!("`{place}`: {sentence}") };
+    let text = shorten(&text, MOST_REASON);
     let is_unsure = if let ValidationErrorKind::Referencing(error) = error.kind() {
         leads_away(error)
     } else {
@@ -138,7 +138,7 @@ fn judge(error: &ValidationError<'_>) -> SchemaError {
         let is_format = matches!(error.kind(), ValidationErrorKind::Format { .. });
         is_format && error.instance().as_str().is_none_or(is_balanced)
     };
-    if is_unsure { SchemaError::Unjudged(told) } else { SchemaError::Broken(told) }
+    if is_unsure { SchemaError::Unjudged(text) } else { SchemaError::Broken(text) }
 }
 
 fn leads_away(error: &ReferencingError) -> bool {
@@ -150,7 +150,7 @@ fn leads_away(error: &ReferencingError) -> bool {
     )
 }
 
-/// Whether the brackets and parentheses of a pattern have their ends.
+/// The brackets and parentheses of a pattern have their ends.
 fn is_balanced(pattern: &str) -> bool {
     let (mut depth, mut is_in_class) = (0_u32, false);
     let mut characters = pattern.chars();

@@ -6,12 +6,12 @@ use chrono::NaiveDate;
 use fluent_uri::Uri;
 use regex::{Captures, Regex};
 
-/// Whether a text is a URI of RFC 3986, with a scheme.
+/// A text is a URI of RFC 3986, with a scheme.
 pub fn is_uri(text: &str) -> bool {
     Uri::parse(text).is_ok()
 }
 
-/// Whether a text is base64 of RFC 4648, section 4, with its padding and nothing else.
+/// A text is base64 of RFC 4648, section 4, with its padding and nothing else.
 pub fn is_base64(text: &str) -> bool {
     let bytes = text.as_bytes();
     let padding = bytes.iter().rev().take_while(|byte| **byte == b'=').count();
@@ -19,18 +19,18 @@ pub fn is_base64(text: &str) -> bool {
     bytes.len().is_multiple_of(4) && padding <= 2 && bytes[..bytes.len() - padding].iter().all(is_of_alphabet)
 }
 
-/// Whether a text is visible ASCII: the bytes 0x21 to 0x7E, at least one.
+/// A text is visible ASCII: the bytes 0x21 to 0x7E, at least one.
 pub fn is_visible_ascii(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether a text is a token of HTTP (RFC 9110, section 5.6.2).
+/// A text is a token of HTTP (RFC 9110, section 5.6.2).
 pub fn is_token(text: &str) -> bool {
     let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_of_token)
 }
 
-/// Whether a text is a media type (RFC 9110, section 8.3.1), with or without parameters.
+/// A text is a media type (RFC 9110, section 8.3.1), with or without parameters.
 pub fn is_media_type(text: &str) -> bool {
     let (essence, parameters) = text.split_once(';').map_or((text, None), |(essence, rest)| (essence, Some(rest)));
     let Some((kind, subtype)) = essence.trim_end_matches([' ', '\t']).split_once('/') else { return false };
@@ -44,12 +44,12 @@ static PARAMETERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("^{parameter}(?:;{parameter})*$")).unwrap()
 });
 
-/// Whether a text is a date and time of RFC 3339.
+/// A text is a date and time of RFC 3339.
 pub fn is_date_time(text: &str) -> bool {
     RFC_3339.captures(text).is_some_and(|parts| exists(&parts))
 }
 
-/// Whether a text is a date and time of ISO 8601, in whichever of its forms.
+/// A text is a date and time of ISO 8601, in whichever of its forms.
 pub fn is_timestamp(text: &str) -> bool {
     ISO_8601.captures(text).is_some_and(|parts| exists(&parts))
 }
@@ -70,7 +70,7 @@ static ISO_8601: LazyLock<Regex> = LazyLock::new(|| {
     .unwrap()
 });
 
-/// Whether the day is in the calendar and the time on the clock, a leap second included.
+/// The day is in the calendar and the time on the clock, a leap second included.
 fn exists(parts: &Captures<'_>) -> bool {
     let part = |at: usize| parts.get(at).and_then(|part| part.as_str().parse::<u32>().ok()).unwrap_or_default();
     let year = i32::try_from(part(1)).unwrap_or_default();
@@ -78,7 +78,7 @@ fn exists(parts: &Captures<'_>) -> bool {
     is_day && part(4) < 24 && part(5) < 60 && part(6) <= 60
 }
 
-/// Whether a text is a URI template.
+/// A text is a URI template.
 pub fn is_uri_template(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {

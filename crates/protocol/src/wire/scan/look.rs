@@ -7,7 +7,7 @@ use super::ProtocolViolation;
 use super::memory::MAX_NAMES;
 use super::table::{CORRELATION, SCANS, ScanRule};
 
-/// How often each rule could have been broken.
+/// The number of occasions on which each rule could have been broken.
 pub(crate) type RuleCounts = [u32; SCANS.len()];
 
 /// Reported violations outside of exchanges, as codes and messages; each is reported once.
@@ -32,12 +32,12 @@ pub(crate) struct MessageCheck<'a> {
     /// The request that it answers, where it answers one.
     pub request: Option<Id>,
     pub seen: &'a mut RuleCounts,
-    pub told: &'a mut ReportedMessages,
+    pub reported: &'a mut ReportedMessages,
     pub found: &'a mut Vec<ProtocolViolation>,
 }
 
 impl MessageCheck<'_> {
-    /// Whether a rule holds in the revision that is spoken.
+    /// A rule holds in the revision that is spoken.
     pub(crate) fn holds(&self, code: ScanRule) -> bool {
         SCANS[code as usize].section(self.revision).is_some()
     }
@@ -61,7 +61,7 @@ impl MessageCheck<'_> {
         let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
         if !is_noise && !is_of_answer {
             let is_first =
-                self.told.len() < MAX_NAMES && self.told.insert((SCANS[code as usize].code, message.clone()));
+                self.reported.len() < MAX_NAMES && self.reported.insert((SCANS[code as usize].code, message.clone()));
             if !is_first {
                 return;
             }

@@ -8,7 +8,7 @@ use super::super::{Era, Id, Revision, RpcMessage, classify};
 use super::MessageStream;
 use crate::wire::Members;
 
-/// How many names of one kind are remembered; a server that invents them without end would fill the memory.
+/// The number of names of one kind that are remembered; a server that invents them without end would fill the memory.
 pub(crate) const MAX_NAMES: usize = 10_000;
 
 /// The key under which requests say their revision since 2026-07-28.
@@ -52,7 +52,7 @@ pub(crate) struct ClientCapabilities {
 
 impl ClientCapabilities {
     /// Reads client capabilities; a capability of elicitation without modes is one for forms.
-    fn read(capabilities: &Value) -> Self {
+    fn from_json(capabilities: &Value) -> Self {
         let elicitation = capabilities.member("elicitation").filter(|value| !value.is_null());
         let has = |mode: &str| elicitation.is_some_and(|modes| modes.get(mode).is_some());
         Self {
@@ -86,11 +86,11 @@ pub(crate) struct SentRequest {
     /// One of [`METHODS`]; empty for others, and where one id asked for two.
     pub method: &'static str,
     pub frame: u32,
-    /// Whether it says that it is of the newest era.
+    /// The request says that it is of the newest era.
     pub is_stateless: bool,
     pub offers: ClientCapabilities,
     pub(crate) wants_logs: bool,
-    /// Whether it asks to be made a task of.
+    /// The request asks to become a task.
     pub(crate) is_augmented: bool,
     /// Its progress token.
     pub token: Option<Id>,
@@ -124,7 +124,7 @@ pub(crate) struct Subscription {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerCapabilities {
     pub(crate) logging: bool,
-    /// Whether it has the extension for tasks, and whether it has others.
+    /// The extension for tasks is there; others are there.
     pub extensions: (bool, bool),
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct ServerCapabilities {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownTask {
     pub ended: Option<(Box<str>, u32)>,
-    /// Whether an answer made it; a notification of its status may come before that.
+    /// An answer created it; a notification of its status may come before that.
     pub(crate) is_made: bool,
 }
 
@@ -144,13 +144,13 @@ pub(crate) struct SessionMemory {
     /// The frames of the requests, in their order.
     frames: Vec<(u32, Id)>,
     pub(crate) server_ids: BTreeSet<Id>,
-    /// Whether a raw step spoke: answers without an id, and batches, are its to judge.
+    /// A raw step sent something: answers without an id, and batches, are left to its judgement.
     pub is_raw: bool,
-    /// Whether a raw step sent what is no message.
+    /// A raw step sent something that is no message.
     pub(crate) is_spoilt: bool,
     /// The revision of the handshake.
     pub(crate) agreed: Option<Revision>,
-    /// Whether an older handshake was served in the newest era: both are spoken from then on.
+    /// An older handshake was served in the newest era: both are spoken from then on.
     pub(crate) is_mixed: bool,
     pub offers: Option<ClientCapabilities>,
     pub promised: Option<ServerCapabilities>,
@@ -170,9 +170,9 @@ impl SessionMemory {
         self.is_raw = true;
     }
 
-    /// Whether nothing is under way: no request, no subscription, no task.
+    /// Nothing is pending: no request, no subscription, no task.
     pub(crate) fn is_at_rest(&self) -> bool {
-        // What a raw step sends on a connection of its own passes nobody here, and has no frame.
+        // A raw step's connection of its own is not scanned, and has no frame.
         let is_over = |asked: &SentRequest| asked.is_answered || asked.frame == 0;
         let is_doubtful = self.is_spoilt || self.is_mixed;
         !is_doubtful && self.asked.values().all(is_over) && self.listens.is_empty() && self.tasks.is_empty()
@@ -197,10 +197,10 @@ impl SessionMemory {
     }
 
     /// Takes in what we sent.
-    pub(crate) fn sent(&mut self, json: &Value, frame: u32) {
+    pub(crate) fn on_sent(&mut self, json: &Value, frame: u32) {
         if let Some(batch) = json.as_array() {
             for one in batch {
-                self.sent(one, frame);
+                self.on_sent(one, frame);
             }
         }
         let RpcMessage::Request { id, method, params } = classify(json) else { return };
@@ -209,7 +209,7 @@ impl SessionMemory {
         let mut asked = SentRequest { method: known, frame, ..SentRequest::default() };
         if let Some(meta) = meta {
             asked.is_stateless = is_newest(meta);
-            asked.offers = meta.get(OFFERS_KEY).map(ClientCapabilities::read).unwrap_or_default();
+            asked.offers = meta.get(OFFERS_KEY).map(ClientCapabilities::from_json).unwrap_or_default();
             asked.wants_logs = meta.get(LOG_KEY).is_some();
         }
         self.wants_logs |= asked.wants_logs;
@@ -227,7 +227,7 @@ impl SessionMemory {
         let text = |name: &str| params.get(name).and_then(Value::as_str).map(Box::from);
         match asked.method {
             "initialize" => {
-                let offers = ClientCapabilities::read(&params["capabilities"]);
+                let offers = ClientCapabilities::from_json(&params["capabilities"]);
                 self.offers = Some(self.offers.map_or(offers, |known| known.and(offers)));
             }
             "subscriptions/listen" if asked.is_stateless => {
@@ -289,7 +289,7 @@ impl SessionMemory {
     }
 }
 
-/// Whether metadata of a request says that it is of the newest era.
+/// The metadata of a request says that it is of the newest era.
 fn is_newest(meta: &Value) -> bool {
     let named = meta.get(VERSION_KEY).and_then(Value::as_str).and_then(Revision::parse);
     named.is_some_and(|revision| revision.era() == Era::Stateless) && meta.get(OFFERS_KEY).is_some_and(Value::is_object)

@@ -35,7 +35,7 @@ pub struct ProtocolViolation {
     pub variant: &'static str,
     /// The frame.
     pub frame: u32,
-    /// The request that it belongs to, where that can be told.
+    /// The request that it belongs to, where that is clear.
     pub request: Option<Id>,
 }
 
@@ -57,7 +57,7 @@ pub struct Scanner {
     memory: SessionMemory,
     fragments: Fragments,
     seen: RuleCounts,
-    told: ReportedMessages,
+    reported: ReportedMessages,
     marked: Option<Box<SessionMemory>>,
 }
 
@@ -72,7 +72,7 @@ impl Scanner {
             memory: SessionMemory::default(),
             fragments: Fragments::default(),
             seen: [0; SCANS.len()],
-            told: ReportedMessages::new(),
+            reported: ReportedMessages::new(),
             marked: None,
         }
     }
@@ -116,7 +116,7 @@ impl Scanner {
         self.memory.is_spoilt = true;
     }
 
-    /// Whether something was sent that is no message, so that complaints may still come.
+    /// Something was sent that is no message, so that complaints may still come.
     pub fn expects_complaints(&self) -> bool {
         self.memory.is_spoilt
     }
@@ -131,9 +131,9 @@ impl Scanner {
         self.memory.asked.remove(id);
     }
 
-    /// How many things were looked at that could have broken each rule, by its code: frames, schemas, tokens and so on.
-    /// Rules that met nothing are not in it.
-    pub fn seen(&self) -> BTreeMap<&'static str, u32> {
+    /// The number of things that could have broken each rule, by its code: frames, schemas, tokens and so on. Rules
+    /// without any are left out.
+    pub fn occasions(&self) -> BTreeMap<&'static str, u32> {
         SCANS.iter().zip(self.seen).filter(|(_, count)| *count > 0).map(|(scan, count)| (scan.code, count)).collect()
     }
 
@@ -150,14 +150,14 @@ impl Scanner {
             return found;
         }
         match (frame.json(), frame.direction) {
-            (Ok(json), Direction::Sent) => self.memory.sent(&json, frame.seq),
+            (Ok(json), Direction::Sent) => self.memory.on_sent(&json, frame.seq),
             (Err(_), Direction::Sent) => {}
-            (json, Direction::Received) => self.received(frame, stream, json.as_deref(), &mut found),
+            (json, Direction::Received) => self.on_received(frame, stream, json.as_deref(), &mut found),
         }
         found
     }
 
-    fn received(
+    fn on_received(
         &mut self,
         frame: &Frame,
         stream: MessageStream,
@@ -165,8 +165,8 @@ impl Scanner {
         found: &mut Vec<ProtocolViolation>,
     ) {
         let revision = self.revision(json);
-        let (seen, told, request) = (&mut self.seen, &mut self.told, None);
-        let mut look = MessageCheck { frame, stream, revision, request, seen, told, found };
+        let (seen, reported, request) = (&mut self.seen, &mut self.reported, None);
+        let mut look = MessageCheck { frame, stream, revision, request, seen, reported, found };
         match json {
             _ if self.fragments.take(&mut look, json) => {}
             Ok(json) => rules::judge(&mut look, &mut self.memory, json),

@@ -118,7 +118,7 @@ scans! {
     UnbalancedToolResults, "unbalanced-tool-results", ENVELOPE, V2025_11_25, "client/sampling#tool-result-messages",
         "client/sampling#tool-result-messages",
         "ask for sampling with messages in which tool results stand beside other content";
-    // What messages carry.
+    // The contents of messages.
     BadMetaKey, "bad-meta-key", ENVELOPE, V2025_06_18, "basic#meta", "basic#meta",
         "send `_meta` with a key that breaks the grammar of prefix and name";
     BadExtensionId, "bad-extension-id", ENVELOPE, V2026_07_28, "", "basic/versioning#extension-negotiation",

@@ -11,10 +11,10 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, Expression, Template};
 
-use super::{MOST_MADE, Size, shallow, texts};
+use super::{MOST_MADE, SizeOf, shallow, texts};
 
 /// Operators under names that no template can write, what computes them, and how much they make.
-pub(crate) static OPERATORS: &[(&str, &str, Size)] = &[
+pub(crate) static OPERATORS: &[(&str, &str, SizeOf)] = &[
     (" ~", "a ~ b", texts),
     (" +", "a + b", |arguments| arguments.iter().map(shallow).sum()),
     (" *", "a * b", |arguments| {

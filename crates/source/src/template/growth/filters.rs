@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use minijinja::filters;
 use minijinja::value::{Value, ValueKind};
 
-use super::{Counter, ITEM, MOST_MADE, Size, count, shallow, size_of_text, text_size, texts};
+use super::{Counter, ITEM, MOST_MADE, SizeOf, count, shallow, size_of_text, text_size, texts};
 
 /// The greatest indentation of values, estimated.
 const DEEPEST: usize = 128;
 
-pub(crate) fn growing_filters() -> Vec<(&'static str, Value, Size)> {
+pub(crate) fn growing_filters() -> Vec<(&'static str, Value, SizeOf)> {
     macro_rules! filters {
         ($($name:literal $filter:ident $size:expr;)*) => {
             vec![$(($name, Value::from_function(filters::$filter), $size)),*]

@@ -103,7 +103,7 @@ pub(crate) fn limit(environment: &mut Environment<'static>) {
 }
 
 /// The size of a value that is made of these arguments.
-type Size = fn(&[Value]) -> usize;
+type SizeOf = fn(&[Value]) -> usize;
 
 fn texts(arguments: &[Value]) -> usize {
     arguments.iter().map(text_size).sum()

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::transport::Delivery;
+use crate::transport::HttpDelivery;
 
 /// A server that answers every connection with the next script, and hangs up; it keeps what it was sent.
 struct Server {
@@ -100,9 +100,9 @@ fn shown(incoming: Incoming) -> String {
     match incoming {
         Incoming::Message { bytes, delivery: origin, .. } => {
             let origin = match origin {
-                Delivery::Body(frame) => format!("body {frame}"),
-                Delivery::Event(frame) => format!("event {frame}"),
-                Delivery::Stream => "stream".to_owned(),
+                HttpDelivery::Body(frame) => format!("body {frame}"),
+                HttpDelivery::Event(frame) => format!("event {frame}"),
+                HttpDelivery::Stream => "stream".to_owned(),
             };
             format!("{origin}: {}", String::from_utf8_lossy(&bytes))
         }

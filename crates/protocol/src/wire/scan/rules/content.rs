@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::look::MessageCheck;
 use super::super::table::ScanRule;
-use super::{AnsweredRequest, items, shown};
+use super::{AnsweredRequest, items, quote};
 use crate::wire::Members;
 use crate::wire::format::{is_base64, is_media_type, is_uri, is_uri_template};
 
@@ -26,11 +26,11 @@ fn judge_block(look: &mut MessageCheck<'_>, block: &Value) {
         "image" | "audio" => {
             let data = block.member("data");
             look.require(ScanRule::BadBase64, data.and_then(Value::as_str).is_some_and(is_base64), || {
-                format!("the `data` of a block of type `{kind}` is not base64: {}", shown(data))
+                format!("the `data` of a block of type `{kind}` is not base64: {}", quote(data))
             });
             let media = block.member("mimeType");
             look.require(ScanRule::BadMediaType, media.and_then(Value::as_str).is_some_and(is_media_type), || {
-                format!("the `mimeType` of a block of type `{kind}` is not a media type: {}", shown(media))
+                format!("the `mimeType` of a block of type `{kind}` is not a media type: {}", quote(media))
             });
         }
         "resource" => {
@@ -45,15 +45,15 @@ fn judge_block(look: &mut MessageCheck<'_>, block: &Value) {
 fn judge_contents(look: &mut MessageCheck<'_>, contents: &Value) {
     let uri = contents.member("uri");
     look.require(ScanRule::BadResource, uri.is_some_and(Value::is_string), || {
-        format!("the contents of a resource must have a `uri`, these have {}", shown(uri))
+        format!("the contents of a resource must have a `uri`, these have {}", quote(uri))
     });
     let is_filled = contents["text"].is_string() || contents.member("blob").is_some();
     look.require(ScanRule::BadResource, is_filled, || {
-        format!("the contents of a resource must have a `text` or a `blob`: {}", shown(Some(contents)))
+        format!("the contents of a resource must have a `text` or a `blob`: {}", quote(Some(contents)))
     });
     if let Some(blob) = contents.member("blob") {
         look.require(ScanRule::BadBase64, blob.as_str().is_some_and(is_base64), || {
-            format!("the `blob` of a resource is not base64: {}", shown(Some(blob)))
+            format!("the `blob` of a resource is not base64: {}", quote(Some(blob)))
         });
     }
 }
@@ -115,7 +115,7 @@ pub(crate) fn judge_result_meta(look: &mut MessageCheck<'_>, AnsweredRequest { a
 pub(crate) fn judge_extensions(look: &mut MessageCheck<'_>, capabilities: &Value) {
     for id in capabilities["extensions"].as_object().into_iter().flat_map(|extensions| extensions.keys()) {
         look.require(ScanRule::BadExtensionId, id.contains('/') && is_key(id), || {
-            format!("the extension {} must be named by a prefix, a slash and a name", shown(Some(&id.as_str().into())))
+            format!("the extension {} must be named by a prefix, a slash and a name", quote(Some(&id.as_str().into())))
         });
     }
 }

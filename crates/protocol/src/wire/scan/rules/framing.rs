@@ -6,25 +6,25 @@ use serde_json::Value;
 
 use super::super::look::{MessageCheck, MessageStream};
 use super::super::table::ScanRule;
-use super::{NOTICE, shown};
+use super::{NOTICE, quote};
 use crate::wire::{Id, Members, RpcMessage, classify};
 
-/// How many lines a message may be broken over to be put together.
+/// The number of lines that are joined into one message.
 const MOST_LINES: usize = 1_000;
 
-/// How many bytes they may have.
+/// The number of bytes of such lines.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Lines that may be parts of one message.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     text: String,
-    /// The lines after the first one, that nothing is said of yet: what would be.
+    /// The violations of the lines after the first one, not reported yet.
     held: Vec<String>,
 }
 
 impl Fragments {
-    /// Takes a line where it belongs to a message broken over several; the first one is told of at once, since nobody knows
+    /// Takes a line where it belongs to a message broken over several; the first one is reported at once, since nobody knows
     /// whether others follow.
     pub(crate) fn take(&mut self, look: &mut MessageCheck<'_>, json: Result<&Value, &String>) -> bool {
         if self.text.is_empty() {
@@ -134,7 +134,7 @@ pub(crate) fn judge_envelope(look: &mut MessageCheck<'_>, json: &Value) {
     if method.starts_with(NOTICE) {
         let id = fields.member("id");
         look.require(ScanRule::NotificationWithId, id.is_none(), || {
-            format!("`{method}` has the `id` {}; a notification has none", shown(id))
+            format!("`{method}` has the `id` {}; a notification has none", quote(id))
         });
     }
 }
@@ -156,7 +156,7 @@ pub(crate) fn judge_outcome(look: &mut MessageCheck<'_>, json: &Value) {
     });
     if let Some(result) = result {
         look.require(ScanRule::BadResult, result.is_object(), || {
-            format!("`result` must be an object, it is {}", shown(Some(result)))
+            format!("`result` must be an object, it is {}", quote(Some(result)))
         });
     }
     let Some(error) = error else { return };
@@ -172,7 +172,7 @@ pub(crate) fn judge_outcome(look: &mut MessageCheck<'_>, json: &Value) {
     }
 }
 
-/// Whether a value is a whole number; `1.0` is one.
+/// A value is a whole number; `1.0` is one.
 pub(crate) fn is_whole(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }

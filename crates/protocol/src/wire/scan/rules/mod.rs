@@ -27,7 +27,7 @@ pub(crate) struct AnsweredRequest<'a> {
 /// Judges a message that could be read.
 pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value) {
     if let Some(batch) = json.as_array() {
-        // What raw steps get is theirs to judge, and one revision had batches.
+        // Raw steps judge their own answers, and one revision had batches.
         if look.revision == Revision::V2025_03_26 {
             for one in batch {
                 judge_one(look, memory, one);
@@ -46,47 +46,47 @@ fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Val
     match classify(json) {
         RpcMessage::Invalid(_) => {}
         RpcMessage::Request { method, .. } | RpcMessage::Notification { method, .. } if method.starts_with(NOTICE) => {
-            notified(look, memory, method, &json["params"]);
+            judge_notification(look, memory, method, &json["params"]);
         }
         RpcMessage::Request { id, method, params } => requests::judge(look, memory, Some(id), method, params),
         RpcMessage::Notification { method, params } => {
             if json.member("id").is_some() {
                 requests::judge(look, memory, None, method, params);
             } else {
-                notified(look, memory, method, &json["params"]);
+                judge_notification(look, memory, method, &json["params"]);
             }
         }
         RpcMessage::Response { id } => {
             look.require(ScanRule::ServerRequest, true, String::new);
             look.request.clone_from(&id);
-            answered(look, memory, json, id);
+            judge_answer(look, memory, json, id);
             look.request = None;
         }
     }
 }
 
-/// How the methods of all notifications begin.
+/// The prefix of the methods of all notifications.
 const NOTICE: &str = "notifications/";
 
-fn notified(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
+fn judge_notification(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
     look.require(ScanRule::ServerRequest, true, String::new);
     content::judge_meta(look, params);
     match method {
-        "notifications/progress" => notifications::progressed(look, memory, params),
-        "notifications/cancelled" => notifications::cancelled(look, memory, params),
-        "notifications/message" => notifications::logged(look, memory),
+        "notifications/progress" => notifications::judge_progress(look, memory, params),
+        "notifications/cancelled" => notifications::judge_cancellation(look, memory, params),
+        "notifications/message" => notifications::judge_log(look, memory),
         "notifications/elicitation/complete" => requests::elicitation_completed(look, memory, params),
-        "notifications/tasks/status" => tasks::told(look, memory, params),
+        "notifications/tasks/status" => tasks::judge_status_notification(look, memory, params),
         _ => {}
     }
     notifications::on_subscription(look, memory, method, params);
 }
 
-fn answered(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value, id: Option<Id>) {
+fn judge_answer(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Value, id: Option<Id>) {
     framing::judge_outcome(look, json);
     let Some(asked) = results::match_request(look, memory, json, id) else { return };
     if let Some(error) = json.member("error") {
-        results::refused(look, memory, &asked, error);
+        results::judge_error(look, memory, &asked, error);
     }
     let Some(result) = json.member("result").filter(|result| result.is_object()) else { return };
     let exchange = AnsweredRequest { asked: &asked, result };
@@ -118,7 +118,7 @@ fn items<'a>(value: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> 
 }
 
 /// A value as a message may quote it.
-fn shown(value: Option<&Value>) -> String {
+fn quote(value: Option<&Value>) -> String {
     let Some(value) = value else { return "none".to_owned() };
     format!("`{}`", shorten(&value.to_string(), 80))
 }

@@ -5,29 +5,29 @@ use serde_json::Value;
 use super::super::look::{MessageCheck, MessageStream};
 use super::super::memory::{SentRequest, SessionMemory, Subscription};
 use super::super::table::ScanRule;
-use super::shown;
+use super::quote;
 use crate::wire::{Id, Members, Revision};
 
 /// Judges what the server cancels.
-pub(crate) fn cancelled(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
+pub(crate) fn judge_cancellation(look: &mut MessageCheck<'_>, memory: &SessionMemory, params: &Value) {
     let named = params.member("requestId");
     let id = named.and_then(Id::from_json);
     let is_of_server = id.as_ref().is_some_and(|id| memory.server_ids.contains(id));
     if look.revision < Revision::V2026_07_28 {
         look.require(ScanRule::ForeignCancel, is_of_server, || {
-            format!("the server cancelled request {}, which it did not send", shown(named))
+            format!("the server cancelled request {}, which it did not send", quote(named))
         });
     } else if !memory.is_mixed {
         let asked = id.as_ref().and_then(|id| memory.asked.get(id));
         let is_listen = asked.is_some_and(|asked| asked.method == "subscriptions/listen");
         look.require(ScanRule::ForeignCancel, is_listen, || {
-            format!("the server cancelled request {}, which is not a `subscriptions/listen`", shown(named))
+            format!("the server cancelled request {}, which is not a `subscriptions/listen`", quote(named))
         });
     }
 }
 
 /// Judges a log message.
-pub(crate) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
+pub(crate) fn judge_log(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
     if let Some(promised) = &memory.promised {
         look.require(ScanRule::UndeclaredLog, promised.logging, || {
             "the server sent `notifications/message`, though it does not declare the capability `logging`".to_owned()
@@ -51,12 +51,12 @@ pub(crate) fn logged(look: &mut MessageCheck<'_>, memory: &SessionMemory) {
 }
 
 /// Judges a notification of progress.
-pub(crate) fn progressed(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
+pub(crate) fn judge_progress(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
     let named = params.member("progressToken");
     let id = named.and_then(Id::from_json);
     let token = id.as_ref().and_then(|id| memory.tokens.get_mut(id));
     look.require(ScanRule::ProgressUnknownToken, token.is_some(), || {
-        format!("the server reported progress with token {}, which matches no request", shown(named))
+        format!("the server reported progress with token {}, which matches no request", quote(named))
     });
     let Some(token) = token.filter(|token| !token.is_loose) else { return };
     // Streams overtake each other; what came on one of them is in its order.
@@ -111,7 +111,7 @@ pub(crate) fn on_subscription(look: &mut MessageCheck<'_>, memory: &mut SessionM
         let is_doubtful = memory.is_raw && stream.is_none() && named.is_some();
         if is_right || !is_doubtful {
             look.require(ScanRule::ListenUntagged, is_right, || {
-                format!("`{method}` carries the subscription {}, which is not the one that it belongs to", shown(tag))
+                format!("`{method}` carries the subscription {}, which is not the one that it belongs to", quote(tag))
             });
         }
     }

@@ -7,7 +7,7 @@ use super::super::memory::{ClientCapabilities, MAX_NAMES, SessionMemory};
 use super::super::table::ScanRule;
 use super::content::judge_meta;
 use super::framing::is_whole;
-use super::{items, shown};
+use super::{items, quote};
 use crate::wire::format::is_uri;
 use crate::wire::{Id, Members, Revision};
 
@@ -38,20 +38,20 @@ pub(crate) fn judge(
     let params = params.unwrap_or(&Value::Null);
     judge_meta(look, params);
     if let Some(offers) = memory.offers
-        && let Some(need) = need(offers, method, params, look.revision)
+        && let Some(need) = needed_capability(offers, method, params, look.revision)
     {
         need.judge(look, method, ScanRule::UndeclaredRequest, || {
             format!("the server sent the request `{method}`{}, which the client did not declare", need.manner)
         });
     }
     match method {
-        "elicitation/create" => elicited(look, Some(memory), params),
-        "sampling/createMessage" => sampled(look, params),
+        "elicitation/create" => judge_elicitation(look, Some(memory), params),
+        "sampling/createMessage" => judge_sampling(look, params),
         _ => {}
     }
 }
 
-/// Whether the id is a whole number that is too large to be looked at.
+/// The id is a whole number that is too large to be compared.
 fn has_huge_id(look: &MessageCheck<'_>) -> bool {
     look.frame.json().is_ok_and(|json| is_whole(&json["id"]))
 }
@@ -89,7 +89,7 @@ impl CapabilityNeed {
 }
 
 /// The capability that a request needs; `None` where it needs none.
-pub(crate) fn need(
+pub(crate) fn needed_capability(
     offers: ClientCapabilities,
     method: &str,
     params: &Value,
@@ -113,13 +113,13 @@ pub(crate) fn need(
 }
 
 /// Judges the messages of a request for sampling: results of tools stand alone.
-pub(crate) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
+pub(crate) fn judge_sampling(look: &mut MessageCheck<'_>, params: &Value) {
     for message in items(params, "messages") {
         let blocks = || items(message, "content");
         let is_result = |block: &Value| block["type"] == "tool_result";
         if blocks().any(is_result) {
             look.require(ScanRule::UnbalancedToolResults, blocks().all(is_result), || {
-                format!("a message for sampling mixes results of tools with other content: {}", shown(Some(message)))
+                format!("a message for sampling mixes results of tools with other content: {}", quote(Some(message)))
             });
         }
     }
@@ -129,10 +129,10 @@ pub(crate) fn sampled(look: &mut MessageCheck<'_>, params: &Value) {
 pub(crate) const URL_REQUIRED: i64 = -32042;
 
 /// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
-pub(crate) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
+pub(crate) fn judge_elicitation(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let message = params.member("message");
     look.require(ScanRule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
-        format!("an elicitation must have a `message`, this one has {}", shown(message))
+        format!("an elicitation must have a `message`, this one has {}", quote(message))
     });
     if params["mode"] == "url" && look.revision >= Revision::V2025_11_25 {
         return by_url(look, memory, params);
@@ -140,7 +140,7 @@ pub(crate) fn elicited(look: &mut MessageCheck<'_>, memory: Option<&mut SessionM
     let is_form = params.member("mode").is_none_or(|mode| mode == "form");
     let schema = params.member("requestedSchema");
     look.require(ScanRule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
-        format!("an elicitation by form must have a `requestedSchema`, this one has {}", shown(schema))
+        format!("an elicitation by form must have a `requestedSchema`, this one has {}", quote(schema))
     });
     let properties = schema.and_then(|schema| schema["properties"].as_object()).filter(|_| is_form);
     if let Some(properties) = properties {
@@ -177,7 +177,7 @@ const SECRET_FIELDS: [&str; 21] = [
     "cvv",
 ];
 
-/// Whether a field of a form asks for a secret: a free text that is to be masked, or has such a name or title.
+/// A field of a form asks for a secret: a free text that is to be masked, or has such a name or title.
 fn is_secret_field(name: &str, field: &Value) -> bool {
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let (name, title) = (letters(name), letters(field["title"].as_str().unwrap_or_default()));
@@ -190,12 +190,12 @@ fn is_secret_field(name: &str, field: &Value) -> bool {
 fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
     let (url, id) = (params.member("url"), params.member("elicitationId"));
     look.require(ScanRule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
-        format!("an elicitation by URL must have a valid `url`, this one has {}", shown(url))
+        format!("an elicitation by URL must have a valid `url`, this one has {}", quote(url))
     });
     // Since 2026-07-28 nothing refers to it.
     if look.revision == Revision::V2025_11_25 {
         look.require(ScanRule::IncompleteUrlElicitation, id.is_some_and(Value::is_string), || {
-            format!("an elicitation by URL must have an `elicitationId`, this one has {}", shown(id))
+            format!("an elicitation by URL must have an `elicitationId`, this one has {}", quote(id))
         });
     }
     if let Some(memory) = memory {
@@ -216,7 +216,7 @@ pub(crate) fn url_required(look: &mut MessageCheck<'_>, memory: &mut SessionMemo
     let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
     look.require(ScanRule::BadUrlRequired, is_whole, || {
         let found = error.pointer("/data/elicitations");
-        format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", shown(found))
+        format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", quote(found))
     });
     list.into_iter().flatten().for_each(|one| remember_elicitation(memory, one.member("elicitationId")));
 }
@@ -229,7 +229,7 @@ pub(crate) fn elicitation_completed(look: &mut MessageCheck<'_>, memory: &Sessio
     look.require(ScanRule::UnknownElicitation, is_known, || {
         format!(
             "`notifications/elicitation/complete` names the elicitation {}, which the server never requested",
-            shown(id)
+            quote(id)
         )
     });
 }

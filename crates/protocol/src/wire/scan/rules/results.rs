@@ -6,7 +6,7 @@ use super::super::look::MessageCheck;
 use super::super::memory::{MAX_NAMES, SentRequest, ServerCapabilities, SessionMemory};
 use super::super::table::ScanRule;
 use super::framing::is_whole;
-use super::{AnsweredRequest, content, notifications, requests, shown};
+use super::{AnsweredRequest, content, notifications, quote, requests};
 use crate::wire::{Era, Id, Members, Revision};
 
 /// Judges whose answer it is; returns the request, where this is the answer that it was to get.
@@ -56,7 +56,7 @@ pub(crate) fn match_request(
 /// The extension that adds a type of results.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// Whether a message is the answer of a server of the newest era to `server/discover`.
+/// A message is the answer of a server of the newest era to `server/discover`.
 pub(crate) fn is_discovery(json: &Value) -> bool {
     let versions =
         json.member("result").and_then(|result| result.member("supportedVersions")).and_then(Value::as_array);
@@ -81,7 +81,7 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     let Some(kind) = kind else { return };
     if let Some(is_known) = is_known(kind, memory.promised.as_ref()) {
         look.require(ScanRule::UnknownResultType, is_known, || {
-            format!("the result has the `resultType` {}, which is not defined", shown(Some(kind)))
+            format!("the result has the `resultType` {}, which is not defined", quote(Some(kind)))
         });
     }
     match kind.as_str() {
@@ -91,7 +91,7 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     }
 }
 
-/// Whether a type exists; `None` where an extension may define it.
+/// A type exists; `None` where an extension may define it.
 fn is_known(kind: &Value, promised: Option<&ServerCapabilities>) -> Option<bool> {
     let Some(kind) = kind.as_str() else { return Some(false) };
     if matches!(kind, "complete" | "input_required") {
@@ -116,19 +116,19 @@ fn learn(
             if memory.agreed.is_none() {
                 memory.agreed = version;
                 look.revision = version.unwrap_or(look.revision);
-                memory.promised = Some(promised(&result["capabilities"]));
+                memory.promised = Some(read_capabilities(&result["capabilities"]));
                 content::judge_meta(look, result);
             }
         }
         "server/discover" if look.revision == Revision::V2026_07_28 => {
-            memory.promised = Some(promised(&result["capabilities"]));
+            memory.promised = Some(read_capabilities(&result["capabilities"]));
             content::judge_extensions(look, &result["capabilities"]);
         }
         _ => {}
     }
 }
 
-fn promised(capabilities: &Value) -> ServerCapabilities {
+fn read_capabilities(capabilities: &Value) -> ServerCapabilities {
     let extensions = capabilities["extensions"].as_object();
     let named = |is_such: fn(&String) -> bool| extensions.is_some_and(|all| all.keys().any(is_such));
     ServerCapabilities {
@@ -138,7 +138,7 @@ fn promised(capabilities: &Value) -> ServerCapabilities {
 }
 
 /// Judges an error by its code.
-pub(crate) fn refused(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, asked: &SentRequest, error: &Value) {
+pub(crate) fn judge_error(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, asked: &SentRequest, error: &Value) {
     notifications::end_progress(memory, asked, look.stream);
     let Some(code) = error.member("code").and_then(Value::as_i64) else { return };
     if code == requests::URL_REQUIRED && !asked.is_raw {
@@ -170,7 +170,7 @@ fn judge_caching(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchan
     let (ttl, scope) = (result.member("ttlMs"), result.member("cacheScope"));
     let is_scope = scope.is_some_and(|scope| scope == "public" || scope == "private");
     look.require(ScanRule::NoCacheHints, ttl.is_some() && is_scope, || {
-        let (ttl, scope) = (shown(ttl), shown(scope));
+        let (ttl, scope) = (quote(ttl), quote(scope));
         format!("the answer to `{method}` must have `ttlMs` and a `cacheScope`, it has {ttl} and {scope}")
     });
     if let Some(ttl) = ttl {
@@ -218,11 +218,11 @@ fn judge_input_required(look: &mut MessageCheck<'_>, AnsweredRequest { asked, re
     for request in asks.and_then(Value::as_object).into_iter().flat_map(|asks| asks.values()) {
         let method = request["method"].as_str().unwrap_or_default();
         let params = request.member("params").unwrap_or(&Value::Null);
-        let need = requests::need(asked.offers, method, params, look.revision);
+        let need = requests::needed_capability(asked.offers, method, params, look.revision);
         look.require(ScanRule::InputRequestKind, need.is_some(), || {
             format!(
                 "an input request must elicit, sample or list roots, this one is {}",
-                shown(request.member("method"))
+                quote(request.member("method"))
             )
         });
         if let Some(need) = need {
@@ -231,8 +231,8 @@ fn judge_input_required(look: &mut MessageCheck<'_>, AnsweredRequest { asked, re
             });
         }
         match method {
-            "elicitation/create" => requests::elicited(look, None, params),
-            "sampling/createMessage" => requests::sampled(look, params),
+            "elicitation/create" => requests::judge_elicitation(look, None, params),
+            "sampling/createMessage" => requests::judge_sampling(look, params),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::look::MessageCheck;
 use super::super::table::ScanRule;
-use super::{AnsweredRequest, items, shown};
+use super::{AnsweredRequest, items, quote};
 use crate::wire::Members;
 use crate::wire::format::{SchemaError, flaw, is_token};
 
@@ -17,7 +17,7 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
         let name = tool["name"].as_str().unwrap_or_default();
         let input = tool.member("inputSchema");
         look.require(ScanRule::NoInputSchema, input.is_some_and(Value::is_object), || {
-            format!("the `inputSchema` of the tool `{name}` must be an object, it is {}", shown(input))
+            format!("the `inputSchema` of the tool `{name}` must be an object, it is {}", quote(input))
         });
         for member in ["inputSchema", "outputSchema"] {
             if let Some(schema) = tool.get(member).filter(|schema| schema.is_object()) {
@@ -58,15 +58,15 @@ fn judge_headers(look: &mut MessageCheck<'_>, tool: &str, schema: &Value) {
     }
     let mut names = Vec::new();
     walk(schema, SchemaStep::Root, &mut |property, way| {
-        let problem = annotation_problem(property, way).or_else(|| repeated(&mut names, property));
+        let problem = annotation_problem(property, way).or_else(|| find_repeat(&mut names, property));
         look.require(ScanRule::BadHeaderAnnotation, problem.is_none(), || {
-            let name = shown(property.get(ANNOTATION));
+            let name = quote(property.get(ANNOTATION));
             format!("the `{ANNOTATION}` {name} in the tool `{tool}` {}", problem.unwrap_or_default())
         });
     });
 }
 
-/// How a subschema is reached.
+/// One step from a schema to a subschema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SchemaStep {
     /// It is the whole schema, and no parameter.
@@ -96,7 +96,7 @@ fn annotation_problem(property: &Value, way: SchemaStep) -> Option<&'static str>
     }
 }
 
-fn repeated(names: &mut Vec<String>, property: &Value) -> Option<&'static str> {
+fn find_repeat(names: &mut Vec<String>, property: &Value) -> Option<&'static str> {
     let name = property[ANNOTATION].as_str().unwrap_or_default().to_ascii_lowercase();
     if names.contains(&name) {
         return Some("is there twice");

@@ -6,14 +6,14 @@ use super::super::look::MessageCheck;
 use super::super::memory::{KnownTask, MAX_NAMES, SessionMemory};
 use super::super::table::ScanRule;
 use super::framing::is_whole;
-use super::{AnsweredRequest, items, shown};
+use super::{AnsweredRequest, items, quote};
 use crate::wire::format::is_timestamp;
 use crate::wire::{Members, Revision};
 
 /// The key under which messages name the task that they belong to.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// Where a task stands when a message tells of it.
+/// The kind of message that carries a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TaskSource {
     Created,
@@ -44,52 +44,52 @@ pub(crate) fn judge(
         "tasks/list" => {
             items(result, "tasks").for_each(|task| judge_task(look, memory, task, TaskSource::Answered(asked.frame)));
         }
-        "tasks/result" => related(look, asked.subject.as_deref(), result),
+        "tasks/result" => judge_related(look, asked.subject.as_deref(), result),
         _ => {}
     }
 }
 
 /// Judges a notification of a task's status.
-pub(crate) fn told(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
+pub(crate) fn judge_status_notification(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, params: &Value) {
     if look.revision == Revision::V2025_11_25 {
         judge_task(look, memory, params, TaskSource::Notified);
     }
 }
 
-fn judge_task(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, task: &Value, told: TaskSource) {
+fn judge_task(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, task: &Value, source: TaskSource) {
     let id = task.member("taskId");
     look.require(ScanRule::BadTaskId, id.is_some_and(Value::is_string), || {
-        format!("a task must have a `taskId` that is text, this one has {}", shown(id))
+        format!("a task must have a `taskId` that is text, this one has {}", quote(id))
     });
     for member in ["createdAt", "lastUpdatedAt"] {
         let time = task.get(member);
         look.require(ScanRule::BadTaskTime, time.and_then(Value::as_str).is_some_and(is_timestamp), || {
-            format!("the `{member}` of a task must be a time of ISO 8601, it is {}", shown(time))
+            format!("the `{member}` of a task must be a time of ISO 8601, it is {}", quote(time))
         });
     }
     let status = task["status"].as_str().unwrap_or_default();
     look.require(ScanRule::BadTaskStatus, is_status(status), || {
-        format!("a task has the status {}, which does not exist", shown(task.member("status")))
+        format!("a task has the status {}, which does not exist", quote(task.member("status")))
     });
     let Some(id) = id.and_then(Value::as_str) else { return };
-    if told == TaskSource::Created {
+    if source == TaskSource::Created {
         look.require(ScanRule::TaskNotWorking, status == "working", || {
             format!("the task `{id}` was created in the status `{status}`; tasks begin with `working`")
         });
         let is_made = memory.tasks.get(id).is_some_and(|task| task.is_made);
         look.require(ScanRule::ReusedTaskId, !is_made, || format!("two tasks have the id `{id}`"));
     }
-    judge_status(look, memory, id, status, told);
+    judge_status(look, memory, id, status, source);
 }
 
 /// Judges what became of a task since it ended; an answer may have been made before, unless its request came after.
-fn judge_status(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, id: &str, status: &str, told: TaskSource) {
+fn judge_status(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, id: &str, status: &str, source: TaskSource) {
     if memory.tasks.len() >= MAX_NAMES {
         return;
     }
     let task = memory.tasks.entry(id.into()).or_insert(KnownTask { ended: None, is_made: false });
-    task.is_made |= told == TaskSource::Created;
-    if let (Some((end, at)), TaskSource::Answered(asked)) = (&task.ended, told)
+    task.is_made |= source == TaskSource::Created;
+    if let (Some((end, at)), TaskSource::Answered(asked)) = (&task.ended, source)
         && asked > *at
     {
         look.require(ScanRule::TaskNotFinal, **end == *status, || {
@@ -108,14 +108,14 @@ fn is_status(status: &str) -> bool {
 fn ttl(look: &mut MessageCheck<'_>, task: &Value) {
     let ttl = task.member("ttl");
     look.require(ScanRule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || is_whole(ttl)), || {
-        format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", shown(ttl))
+        format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", quote(ttl))
     });
 }
 
-fn related(look: &mut MessageCheck<'_>, task: Option<&str>, result: &Value) {
+fn judge_related(look: &mut MessageCheck<'_>, task: Option<&str>, result: &Value) {
     let Some(task) = task else { return };
     let named = result.member("_meta").and_then(|meta| meta.get(RELATED)).and_then(|related| related.member("taskId"));
     look.require(ScanRule::UnrelatedTaskResult, named.is_some_and(|named| named == task), || {
-        format!("the answer to `tasks/result` must name the task `{task}` in `_meta`, it names {}", shown(named))
+        format!("the answer to `tasks/result` must name the task `{task}` in `_meta`, it names {}", quote(named))
     });
 }

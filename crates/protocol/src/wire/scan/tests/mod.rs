@@ -53,7 +53,7 @@ fn check_pair(era: Era, pair: &Dialog) {
     let mut scanner = Scanner::new(era);
     let found = play(&mut scanner, &lines(pair.healthy));
     assert!(found.is_empty(), "{}: {found:#?}", pair.code);
-    assert!(scanner.seen().contains_key(pair.code), "{} was not counted: {:?}", pair.code, scanner.seen());
+    assert!(scanner.occasions().contains_key(pair.code), "{} was not counted: {:?}", pair.code, scanner.occasions());
     check(era, &lines(pair.broken), &[pair.code]);
 }
 
