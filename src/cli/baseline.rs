@@ -9,6 +9,7 @@ use clap::Args;
 use super::console::Console;
 use super::exit::Exit;
 use crate::baseline::{self, Baseline, BaselineWriter};
+use crate::files::FilePlace;
 use crate::report::sink;
 use crate::source::file::WRITTEN;
 
@@ -20,7 +21,7 @@ pub(crate) struct BaselineArgs {
     baseline: Option<PathBuf>,
     /// Writes the failures of this run as a baseline; the file must not exist yet.
     #[arg(long, value_name = "FILE")]
-    pub(crate) write_baseline: Option<PathBuf>,
+    pub(crate) write_baseline: Option<FilePlace>,
 }
 
 impl BaselineArgs {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::state;
+use crate::files::{Access, Folder, FolderPlace};
 use crate::findings::Stored;
 use crate::report::sink::SinkError;
 use crate::source::file::{WRITTEN, read_text};
@@ -12,38 +13,46 @@ use crate::source::file::{WRITTEN, read_text};
 const FOLDER: &str = "findings";
 
 /// Keeps what a run found beside what earlier runs found; returns how many there are of this run.
-pub(crate) fn keep(state: &Path, found: Vec<Stored>) -> Result<usize, SinkError> {
+pub(crate) fn keep(state: &FolderPlace, found: Vec<Stored>) -> Result<usize, SinkError> {
     let folder = state.join(FOLDER);
     let failed = |reason: io::Error| SinkError { path: folder.clone(), reason };
-    prepare(state).map_err(failed)?;
+    let opened = prepare(state).map_err(failed)?;
     let (base, count) = (base(state), found.len());
     for mut stored in found {
         stored.start.folder = seen_from(&base, &stored.start.folder);
-        let earlier = read_one(&folder.join(file_name(&stored.id))).ok();
+        let earlier = opened.read(file_name(&stored.id), WRITTEN).ok();
+        let earlier = earlier.and_then(|text| Stored::parse(&String::from_utf8(text).ok()?).ok());
         let stored = match earlier {
             Some(earlier) => stored.met_again(&earlier),
             None => stored,
         };
-        write_to(state, &stored)?;
+        write_in(&opened, &stored).map_err(|reason| SinkError { path: folder.join(file_name(&stored.id)), reason })?;
     }
     Ok(count)
 }
 
 /// Writes one finding into its place.
-pub(crate) fn write_to(state: &Path, stored: &Stored) -> Result<(), SinkError> {
-    let path = state.join(FOLDER).join(file_name(&stored.id));
-    state::write_whole(&path, &stored.text()).map_err(|reason| SinkError { path, reason })
+pub(crate) fn write_to(state: &FolderPlace, stored: &Stored) -> Result<(), SinkError> {
+    let place = state.below(FOLDER);
+    let written = place.open().and_then(|folder| write_in(&folder, stored));
+    written.map_err(|reason| SinkError { path: place.join(file_name(&stored.id)), reason })
+}
+
+/// Arguments of calls may hold secrets that no suite names, so only their owner reads findings.
+fn write_in(folder: &Folder, stored: &Stored) -> io::Result<()> {
+    folder.replace(file_name(&stored.id), stored.text().as_bytes(), Access::Private)
 }
 
 /// Forgets one finding.
-pub(crate) fn remove(state: &Path, id: &str) -> Result<(), SinkError> {
-    let path = state.join(FOLDER).join(file_name(id));
-    fs::remove_file(&path).map_err(|reason| SinkError { path, reason })
+pub(crate) fn remove(state: &FolderPlace, id: &str) -> Result<(), SinkError> {
+    let place = state.below(FOLDER);
+    let removed = place.open().and_then(|folder| folder.remove_file(file_name(id)));
+    removed.map_err(|reason| SinkError { path: place.join(file_name(id)), reason })
 }
 
 /// Makes the place for findings, so that a run that found nothing can be compared with others.
-pub(crate) fn prepare(state: &Path) -> io::Result<()> {
-    state::prepare(state).and_then(|()| fs::create_dir_all(state.join(FOLDER)))
+fn prepare(state: &FolderPlace) -> io::Result<Folder> {
+    state::prepare(state)?.open_or_create_folder(FOLDER, Access::Private)
 }
 
 /// Every kept finding of a folder for state, of a folder of findings, or of a file that was exported.

@@ -1,18 +1,19 @@
 //! The failures of the last run, remembered under `.mcprove`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
+use crate::files::{Access, Folder, FolderPlace};
 use crate::plan::{Failed, Selection};
 use crate::redact::MASK;
 use crate::report::sink::SinkError;
 use crate::runner::Summary;
-use crate::source::file::{WRITTEN, read_text};
+use crate::source::file::WRITTEN;
 
 /// The last runs, as far as the next one may want to know.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -43,8 +44,8 @@ pub(crate) struct Ran<'a> {
 }
 
 /// The failures of the last run of these files; `Err` says why they are unknown.
-pub(crate) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, String> {
-    let last = read(folder)?;
+pub(crate) fn last_failed(folder: &FolderPlace, files: &[PathBuf]) -> Result<Failed, String> {
+    let last = folder.open().map_err(|_| missing(folder)).and_then(|opened| read(&opened, folder))?;
     let mut failed = Failed::default();
     for file in files {
         let (key, file) = (key(file, folder), file.display().to_string());
@@ -61,18 +62,18 @@ pub(crate) fn last_failed(folder: &Path, files: &[PathBuf]) -> Result<Failed, St
 }
 
 /// Remembers the failures of a run.
-pub(crate) fn remember(folder: &Path, ran: &Ran<'_>) -> Result<(), SinkError> {
+pub(crate) fn remember(folder: &FolderPlace, ran: &Ran<'_>) -> Result<(), SinkError> {
     let write = || -> io::Result<()> {
-        prepare(folder)?;
+        let opened = prepare(folder)?;
         // Held until the end of this function. Where a file system knows no locks, the last run wins.
-        let lock = File::create(folder.join(LOCK))?;
+        let lock = opened.open_lock(LOCK, Access::Private)?;
         let _ = lock.lock();
-        let mut last = read(folder).unwrap_or_default();
+        let mut last = read(&opened, folder).unwrap_or_default();
         last.take_in(folder, ran);
         let text = serde_json::to_string_pretty(&last).unwrap_or_default();
-        write_whole(&folder.join(FILE), &format!("{text}\n"))
+        opened.replace(FILE, format!("{text}\n").as_bytes(), Access::Private)
     };
-    write().map_err(|reason| SinkError { path: folder.to_owned(), reason })
+    write().map_err(|reason| SinkError { path: folder.to_path_buf(), reason })
 }
 
 impl LastRun {
@@ -114,27 +115,23 @@ impl LastRun {
     }
 }
 
-/// Writes a file that appears whole or not at all. Losing it in a power cut costs little, so it is not synced.
-pub(crate) fn write_whole(file: &Path, text: &str) -> io::Result<()> {
-    let draft = file.with_extension(format!("{}.part", std::process::id()));
-    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, file));
-    written.inspect_err(|_| drop(fs::remove_file(&draft)))
-}
-
 /// Makes the folder, and keeps it out of version control.
-pub(crate) fn prepare(folder: &Path) -> io::Result<()> {
-    let ignore = folder.join(".gitignore");
-    if !ignore.exists() {
-        fs::create_dir_all(folder)?;
-        fs::write(&ignore, "*\n")?;
+pub(crate) fn prepare(folder: &FolderPlace) -> io::Result<Folder> {
+    const IGNORE: &str = ".gitignore";
+    let opened = folder.create(Access::Shared)?;
+    if opened.kind(IGNORE).is_none() {
+        opened.replace(IGNORE, b"*\n", Access::Shared)?;
     }
-    Ok(())
+    Ok(opened)
 }
 
-fn read(folder: &Path) -> Result<LastRun, String> {
-    let path = folder.join(FILE);
-    let text = read_text(&path, WRITTEN).map_err(|_| format!("`{}` is not there", path.display()))?;
-    serde_json::from_str(&text).map_err(|_| format!("`{}` is no record of a run", path.display()))
+fn missing(folder: &Path) -> String {
+    format!("`{}` is not there", folder.join(FILE).display())
+}
+
+fn read(opened: &Folder, folder: &Path) -> Result<LastRun, String> {
+    let text = opened.read(FILE, WRITTEN).map_err(|_| missing(folder))?;
+    serde_json::from_slice(&text).map_err(|_| format!("`{}` is no record of a run", folder.join(FILE).display()))
 }
 
 /// A path without links and `..`, if it exists; the empty path is the current folder.

@@ -11,6 +11,7 @@ use super::console::Console;
 use super::exit::Exit;
 use super::{paths, state};
 use crate::block::{self, campaign};
+use crate::files::FolderPlace;
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, SourceId, Sources, parse};
@@ -34,7 +35,7 @@ pub(crate) struct SuiteArgs {
     last_failed: bool,
     /// The folder for state, such as the failures of the last run; `.mcprove` beside the first suite by default.
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) state_dir: Option<PathBuf>,
+    pub(crate) state_dir: Option<FolderPlace>,
     /// A suite that was made from the command line.
     #[arg(skip)]
     pub(crate) adhoc: Option<AdHocSuite>,
@@ -84,8 +85,9 @@ pub(crate) struct HiddenWord {
 }
 
 impl SuiteArgs {
-    pub(crate) fn state_folder(&self, first: &Path) -> PathBuf {
-        let beside = || first.parent().unwrap_or(Path::new("")).join(".mcprove");
+    /// The folder for state; unless the user names it, it is never reached through a link.
+    pub(crate) fn state_folder(&self, first: &Path) -> FolderPlace {
+        let beside = || FolderPlace::resolve(first.parent().unwrap_or(Path::new(""))).below(".mcprove");
         self.state_dir.clone().unwrap_or_else(beside)
     }
 

@@ -35,19 +35,20 @@ pub fn roots(plan: &Plan) -> Roots {
         .collect()
 }
 
-/// Refuses what a link leads out of the folder of a suite.
+/// The path from the folder of a suite to a file in it, links followed; refuses what a link leads out of it.
 ///
 /// # Errors
 ///
 /// Fails with the reason in words.
-pub fn inside(file: &Path, suite: &Path) -> io::Result<()> {
+pub fn inside(file: &Path, suite: &Path) -> io::Result<PathBuf> {
     let suite = if suite.as_os_str().is_empty() { Path::new(".") } else { suite };
     let root = fs::canonicalize(suite)?;
     // A file that does not exist yet stands in the nearest folder that does.
     let existing = file.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
     let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(suite);
     let real = fs::canonicalize(existing).map_err(|_| outside("it is a link to nothing"))?;
-    if real.starts_with(&root) { Ok(()) } else { Err(outside("a link leads out of the folder of its suite")) }
+    let below = real.strip_prefix(&root).map_err(|_| outside("a link leads out of the folder of its suite"))?;
+    Ok(below.join(file.strip_prefix(existing).unwrap_or(Path::new(""))))
 }
 
 /// A refusal to leave a folder.

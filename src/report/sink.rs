@@ -1,13 +1,13 @@
 //! Writes documents where the user wants them; apart from [`super::live`] the only file here that does.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::event::Event;
+use crate::files::FilePlace;
 use crate::source::did_you_mean;
 
 use super::{FORMATS, Format, format, ndjson};
@@ -27,7 +27,7 @@ pub struct SinkError {
 /// # Errors
 ///
 /// Fails with a sentence where there is no such format or no file.
-pub fn parse_target(typed: &str) -> Result<(Format, PathBuf), String> {
+pub fn parse_target(typed: &str) -> Result<(Format, FilePlace), String> {
     let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
     let Some(format) = format(name) else {
         let help = did_you_mean(name, FORMATS.iter().map(|format| format.name)).unwrap_or_default();
@@ -36,34 +36,27 @@ pub fn parse_target(typed: &str) -> Result<(Format, PathBuf), String> {
     if path.is_empty() {
         return Err(format!("`{typed}` names no file; write `{name}=FILE`, or `{name}=-` for standard output"));
     }
-    Ok((format, PathBuf::from(path)))
+    Ok((format, FilePlace::resolve(Path::new(path))))
 }
 
 /// Writes a document to a file or, for `-`, to standard output.
 ///
-/// Folders are created; a file appears whole or not at all, since it is written beside its place and moved there.
-///
 /// # Errors
 ///
 /// Fails where the system refuses.
-pub fn write(path: &Path, document: &str) -> Result<(), SinkError> {
-    let written = match place(path) {
-        WriteTarget::Output if is_output_closed() => Err(io::Error::other("standard output is closed")),
-        WriteTarget::Output => io::stdout().lock().write_all(document.as_bytes()),
-        WriteTarget::Device => fs::write(path, document),
-        WriteTarget::File(file) => write_file(&file, document),
+pub fn write(place: &FilePlace, document: &str) -> Result<(), SinkError> {
+    let written = if !is_output(place) {
+        place.write(document.as_bytes())
+    } else if is_output_closed() {
+        Err(io::Error::other("standard output is closed"))
+    } else {
+        io::stdout().lock().write_all(document.as_bytes())
     };
-    written.map_err(|reason| SinkError { path: path.to_owned(), reason })
+    written.map_err(|reason| SinkError { path: place.to_path_buf(), reason })
 }
 
-/// Writes a file among others of this program: it takes the place of whatever is there, and of a link that is there, not
-/// of what the link points at.
-///
-/// # Errors
-///
-/// Fails where the system refuses.
-pub fn replace(path: &Path, document: &str) -> Result<(), SinkError> {
-    replace_file(path, document).map_err(|reason| SinkError { path: path.to_owned(), reason })
+fn is_output(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// A recording that grows with the run, so that a run which is killed leaves what it saw.
@@ -80,11 +73,10 @@ impl EventLog {
     /// # Errors
     ///
     /// Fails where the system refuses.
-    pub fn create(path: &Path) -> Result<Self, SinkError> {
-        let create = || create_folder(path).and_then(|()| File::create(path));
-        let file = if path == Path::new("-") { Ok(None) } else { create().map(Some) };
-        let file = file.map_err(|reason| SinkError { path: path.to_owned(), reason })?;
-        Ok(Self { path: path.to_owned(), file })
+    pub fn create(place: &FilePlace) -> Result<Self, SinkError> {
+        let file = if is_output(place) { Ok(None) } else { place.create().map(Some) };
+        let file = file.map_err(|reason| SinkError { path: place.to_path_buf(), reason })?;
+        Ok(Self { path: place.to_path_buf(), file })
     }
 
     /// Adds an event.
@@ -113,76 +105,15 @@ fn is_output_closed() -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(output) = io::stdout().as_fd().try_clone_to_owned() else { return true };
     let mut output = File::from(output);
-    let device = |found: io::Result<fs::Metadata>| found.ok().map(|found| found.rdev()).filter(|device| *device != 0);
-    let is_null = device(output.metadata()).is_some_and(|own| device(fs::metadata("/dev/null")) == Some(own));
+    let device =
+        |found: io::Result<std::fs::Metadata>| found.ok().map(|found| found.rdev()).filter(|device| *device != 0);
+    let is_null = device(output.metadata()).is_some_and(|own| device(std::fs::metadata("/dev/null")) == Some(own));
     is_null && output.read(&mut [0]).is_ok()
 }
 
 #[cfg(not(unix))]
 fn is_output_closed() -> bool {
     false
-}
-
-enum WriteTarget {
-    Output,
-    /// A pipe or `/dev/null`, which nothing may be moved onto.
-    Device,
-    File(PathBuf),
-}
-
-fn place(path: &Path) -> WriteTarget {
-    if path == Path::new("-") {
-        return WriteTarget::Output;
-    }
-    // A link stays a link; what it points at is written.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match fs::metadata(&target) {
-        Ok(found) if !found.is_file() && !found.is_dir() => WriteTarget::Device,
-        Ok(_) | Err(_) => WriteTarget::File(target),
-    }
-}
-
-fn write_file(path: &Path, document: &str) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    let Err(reason) = replace_file(path, document) else { return Ok(()) };
-    // A file that is mounted, or in a folder that may not be changed, can still be written in place.
-    if path.is_file() && !matches!(reason.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
-        return fs::write(path, document);
-    }
-    Err(reason)
-}
-
-fn replace_file(path: &Path, document: &str) -> io::Result<()> {
-    create_folder(path)?;
-    let beside = beside(path);
-    let written = write_beside(&beside, document).and_then(|()| fs::rename(&beside, path));
-    // The error of writing is reported, not that of removing the file.
-    written.inspect_err(|_| drop(fs::remove_file(&beside)))
-}
-
-fn write_beside(beside: &Path, document: &str) -> io::Result<()> {
-    // Whatever an earlier run left there, or somebody put there for this one to write through.
-    let _ = fs::remove_file(beside);
-    let mut file = OpenOptions::new().write(true).create_new(true).open(beside)?;
-    file.write_all(document.as_bytes())?;
-    file.sync_all()
-}
-
-fn create_folder(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => fs::create_dir_all(folder),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// A name in the same folder that no other run uses.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.part", std::process::id()));
-    path.with_file_name(name)
 }
 
 fn advice(kind: ErrorKind) -> &'static str {

@@ -37,6 +37,7 @@ mod harness;
 mod holdout;
 mod interrupted;
 mod leaks;
+mod links;
 mod manual;
 mod over_http;
 mod progress;

@@ -3,7 +3,7 @@
 `swapping.py VICTIM PATTERN…`.
 
 At every call, each path that a pattern matches is removed, and becomes a link to VICTIM, or, if it was a file, to the
-file of its name in VICTIM. Notes are in `files`.
+file of its name in VICTIM. Notes are in `files`; the server ends at the note `crash`.
 """
 
 import glob
@@ -38,6 +38,8 @@ def main(victim, *patterns):
         if name != "read_note":
             raise LookupError(name)
         swap(victim, patterns)
+        if arguments.get("path") == "crash":
+            os._exit(1)
         path = os.path.realpath(os.path.join(root, str(arguments.get("path"))))
         if os.path.commonpath([path, root]) != root or not os.path.isfile(path):
             raise Refused("there is no such note")

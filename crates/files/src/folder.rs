@@ -32,6 +32,8 @@ pub(crate) enum Opening {
     Overwrite,
     /// It must not exist.
     Create(Access),
+    /// For writing to a pipe or a device, which may wait for the other end.
+    Device,
 }
 
 /// An open folder, and the path that led to it.
@@ -165,6 +167,50 @@ impl Folder {
         read_all(&file, limit)
     }
 
+    /// Opens a plain file for reading.
+    ///
+    /// # Errors
+    ///
+    /// Fails for everything else, links among it.
+    pub fn open_to_read(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        Ok(self.open_plain(name.as_ref(), Opening::Read)?.0)
+    }
+
+    /// Opens a plain file that may be locked, and makes it if it is not there; its content stays.
+    ///
+    /// # Errors
+    ///
+    /// Fails for everything else, links among it.
+    pub fn open_lock(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<File> {
+        match self.create_open(name.as_ref(), access) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Ok(self.open_plain(name.as_ref(), Opening::Overwrite)?.0)
+            }
+            made => made,
+        }
+    }
+
+    /// Makes a file that was not there, and keeps it open.
+    pub(crate) fn create_open(&self, name: &OsStr, access: Access) -> io::Result<File> {
+        self.handle.open_file(single(name)?, Opening::Create(access))
+    }
+
+    /// Empties a plain file, if it is this one, and keeps it open.
+    pub(crate) fn open_emptied(&self, name: &OsStr, identity: Identity) -> io::Result<File> {
+        let (file, about) = self.open_plain(name, Opening::Overwrite)?;
+        require_same(name, about, identity)?;
+        file.set_len(0)?;
+        Ok(file)
+    }
+
+    /// Opens a pipe or a device for writing, if it is this one.
+    pub(crate) fn open_device(&self, name: &OsStr, identity: Identity) -> io::Result<File> {
+        require_same(name, self.about(name)?, identity)?;
+        let file = self.handle.open_file(name, Opening::Device)?;
+        require_same(name, Handle::about_file(&file)?, identity)?;
+        Ok(file)
+    }
+
     /// Writes a file that was not there.
     ///
     /// # Errors
@@ -183,15 +229,30 @@ impl Folder {
     ///
     /// Fails where the system refuses; then everything is as before.
     pub fn replace(&self, name: impl AsRef<OsStr>, bytes: &[u8], access: Access) -> io::Result<()> {
+        self.replace_after(name.as_ref(), bytes, access, |_| Ok(()))
+    }
+
+    /// Does so, and has the content outlast a power cut.
+    pub(crate) fn replace_durably(&self, name: &OsStr, bytes: &[u8], access: Access) -> io::Result<()> {
+        self.replace_after(name, bytes, access, File::sync_all)
+    }
+
+    fn replace_after(
+        &self,
+        name: &OsStr,
+        bytes: &[u8],
+        access: Access,
+        finish: fn(&File) -> io::Result<()>,
+    ) -> io::Result<()> {
         static DRAFTS: AtomicU64 = AtomicU64::new(0);
-        let name = single(name.as_ref())?;
+        let name = single(name)?;
         let mut draft = OsString::from(".");
         draft.push(name);
         draft.push(format!(".{}-{}.part", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed)));
         // Left by an earlier run, or put there by somebody.
         let _ = self.handle.remove_file(&draft);
         let mut file = self.handle.open_file(&draft, Opening::Create(access))?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let written = file.write_all(bytes).and_then(|()| finish(&file));
         let moved = written.and_then(|()| self.handle.rename(&draft, name));
         moved.inspect_err(|_| drop(self.handle.remove_file(&draft)))
     }
@@ -311,6 +372,13 @@ fn require_plain(name: &OsStr, about: About) -> io::Result<About> {
         Kind::Link => Err(refuse_link(name)),
         Kind::Other => Err(io::Error::new(ErrorKind::Unsupported, format!("`{}` is no plain file", name.display()))),
     }
+}
+
+fn require_same(name: &OsStr, about: About, identity: Identity) -> io::Result<()> {
+    if about.identity == identity {
+        return Ok(());
+    }
+    Err(io::Error::new(ErrorKind::Unsupported, format!("`{}` was replaced meanwhile", name.display())))
 }
 
 fn read_all(file: &File, limit: u64) -> io::Result<Vec<u8>> {

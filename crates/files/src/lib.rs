@@ -1,7 +1,7 @@
 //! The only place where mcprove changes the disk.
 //!
 //! A server runs with the rights of its tester, and can put a link in the place of any file or folder at any time. So a
-//! path is followed once, when the user's choice is read, before a server runs. From then on, files and folders are
+//! path is followed once, when the user's choice is read, before a server runs ([`FilePlace`], [`FolderPlace`]). From then on, files and folders are
 //! reached by the handle of an open [`Folder`] and a single name in it, and a name that has become a link is an error:
 //!
 //! - files are created anew ([`Folder::create`]), or written beside their place and moved there ([`Folder::replace`]);
@@ -26,6 +26,10 @@ use windows::Handle;
 
 mod entry;
 mod folder;
+mod place;
+#[cfg(test)]
+mod tests;
 
 pub use entry::{Entry, Identity, Kind};
 pub use folder::{Access, Folder};
+pub use place::{FilePlace, FolderPlace};

@@ -37,15 +37,17 @@ impl Handle {
         Ok(system::mkdirat(&self.0, name, Mode::from(mode))?)
     }
 
-    /// Opens a file; one that exists must be a plain one. It never waits for the other end of a pipe.
+    /// Opens a file. Only a device may wait.
     pub(crate) fn open_file(&self, name: &OsStr, opening: Opening) -> io::Result<File> {
         let flags = match opening {
             Opening::Read => OFlags::RDONLY,
             Opening::Overwrite => OFlags::RDWR,
             Opening::Create(_) => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+            Opening::Device => OFlags::WRONLY,
         };
+        let waits = if opening == Opening::Device { OFlags::empty() } else { OFlags::NONBLOCK };
         let mode = if opening == Opening::Create(Access::Private) { 0o600 } else { 0o666 };
-        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags = flags | waits | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(File::from(system::openat(&self.0, name, flags, Mode::from(mode))?))
     }
 

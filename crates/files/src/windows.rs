@@ -59,6 +59,7 @@ impl Handle {
             Opening::Read => options.read(true),
             Opening::Overwrite => options.read(true).write(true),
             Opening::Create(_) => options.read(true).write(true).create_new(true),
+            Opening::Device => options.write(true),
         };
         options.custom_flags(NO_LINK).open(self.path.join(name))
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::settings::DamagedData;
 use super::store::User;
+use crate::files::{Access, Folder};
 
 /// Where the users are kept.
 #[derive(Clone, Debug)]
@@ -65,8 +66,8 @@ impl DataFile {
     pub(crate) fn write<'a>(&self, users: impl Iterator<Item = &'a User>, created: u64) -> io::Result<()> {
         let lines = [json!({ "created": created })].into_iter().chain(users.map(User::to_json));
         let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
-        let mut half = self.path.clone().into_os_string();
-        half.push(format!(".{}.new", std::process::id()));
-        fs::write(&half, lines.join("\n") + "\n").and_then(|()| fs::rename(&half, &self.path))
+        let folder = Folder::open(self.path.parent().unwrap_or(Path::new("")))?;
+        let name = self.path.file_name().unwrap_or_default();
+        folder.replace(name, (lines.join("\n") + "\n").as_bytes(), Access::Shared)
     }
 }

@@ -1,10 +1,10 @@
 //! The data file of a server: how it is damaged, and how it gets back what it held.
 
-use std::fs;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use crate::source::file;
+use crate::files::{Access, Folder, Kind};
 
 /// The largest data file, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -17,8 +17,11 @@ const BROKEN_LINE: &str = "{\"mcprove\": \"broken";
 pub(crate) struct StoreFile {
     /// The path as the suite writes it.
     pub(crate) name: String,
-    path: PathBuf,
-    folder: PathBuf,
+    /// The folder of the suite.
+    suite: Folder,
+    /// The path from there to the folder of the file, without links.
+    below: PathBuf,
+    file_name: OsString,
     /// `None` where there was no file.
     before: Option<Vec<u8>>,
 }
@@ -30,58 +33,66 @@ impl StoreFile {
     ///
     /// Fails with a sentence where the file must not be written or cannot be read.
     pub(crate) fn new(name: String, folder: &Path) -> Result<Self, String> {
-        let path = folder.join(&name);
-        let mut file = Self { name, path, folder: folder.to_owned(), before: None };
-        file.before = match file.read() {
+        let unusable = |error: io::Error| format!("`{name}` cannot be used: {error}");
+        let written = folder.join(&name);
+        let file_name = written.file_name().unwrap_or_default().to_owned();
+        let below = folder_below(&written, folder).map_err(unusable)?;
+        let suite = Folder::open(folder).map_err(unusable)?;
+        let before = match suite.open_below(&below).and_then(|folder| folder.read(&file_name, LARGEST)) {
             Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == ErrorKind::NotFound && lies_below(&file.path, folder) => None,
-            Err(error) => return Err(format!("`{}` cannot be used: {error}", file.name)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(unusable(error)),
         };
-        Ok(file)
+        Ok(Self { name, suite, below, file_name, before })
     }
 
     /// Its last name, which an error may mention.
     pub(crate) fn file_name(&self) -> String {
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        self.file_name.to_string_lossy().into_owned()
     }
 
     /// Its current content.
     ///
     /// # Errors
     ///
-    /// Fails where the system refuses, and for files that are not the suite's.
+    /// Fails where the system refuses, and for links and everything else that is no plain file.
     pub(crate) fn read(&self) -> io::Result<Vec<u8>> {
-        self.refuse_elsewhere()?;
-        file::read_bytes(&self.path, LARGEST)
+        self.folder()?.read(&self.file_name, LARGEST)
     }
 
     /// Has it hold something else.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::read`] does.
+    /// Fails as [`Self::read`] does, and for files with several names.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        self.refuse_elsewhere()?;
-        fs::write(&self.path, bytes)
+        let folder = self.folder()?;
+        match folder.kind(&self.file_name) {
+            Some(_) => folder.overwrite(&self.file_name, bytes, LARGEST),
+            None => folder.create(&self.file_name, bytes, Access::Shared),
+        }
     }
 
     /// Gives it back what it held.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::read`] does.
+    /// Fails as [`Self::write`] does.
     pub(crate) fn restore(&self) -> io::Result<()> {
-        match &self.before {
-            Some(bytes) => self.write(bytes),
-            None if self.path.exists() => self.refuse_elsewhere().and_then(|()| fs::remove_file(&self.path)),
-            None => Ok(()),
-        }
+        let Some(bytes) = &self.before else {
+            let folder = self.folder()?;
+            return match folder.kind(&self.file_name) {
+                Some(Kind::File) => folder.remove_file(&self.file_name),
+                Some(_) => Err(elsewhere()),
+                None => Ok(()),
+            };
+        };
+        self.write(bytes)
     }
 
-    /// A server may have put a link in its place, so it is looked at each time.
-    fn refuse_elsewhere(&self) -> io::Result<()> {
-        let why = "it must be a plain file in the folder of the suite, no link, and its folder must be there";
-        lies_below(&self.path, &self.folder).then_some(()).ok_or_else(|| io::Error::new(ErrorKind::Unsupported, why))
+    /// The folder that holds it. A server may have put a link in its place, so it is opened anew each time.
+    fn folder(&self) -> io::Result<Folder> {
+        self.suite.open_below(&self.below)
     }
 }
 
@@ -98,15 +109,18 @@ pub(crate) fn stays_in_folder(written: &str) -> bool {
     Path::new(written).components().all(is_inner)
 }
 
-/// A path leads to a plain file in a folder, links followed, or to none yet.
-fn lies_below(path: &Path, folder: &Path) -> bool {
-    let is_plain = path.components().all(|component| component != Component::ParentDir);
+/// The path from a folder to the one that holds a file in it, links followed.
+fn folder_below(file: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let is_plain = file.components().all(|component| component != Component::ParentDir);
     let present = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
-    let real = |path: &Path| present(path).canonicalize().ok();
-    let is_something_else = fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file());
-    is_plain
-        && !is_something_else
-        && path.parent().and_then(real).zip(real(folder)).is_some_and(|(parent, folder)| parent.starts_with(folder))
+    let real = |path: &Path| present(path).canonicalize();
+    let parent = file.parent().filter(|_| is_plain).ok_or_else(elsewhere)?;
+    Ok(real(parent)?.strip_prefix(real(folder)?).map_err(|_| elsewhere())?.to_owned())
+}
+
+fn elsewhere() -> io::Error {
+    let why = "it must be a plain file in the folder of the suite, no link, and its folder must be there";
+    io::Error::new(ErrorKind::Unsupported, why)
 }
 
 /// The damage that is done to a file.
@@ -144,6 +158,8 @@ impl Damage {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn with_folder(name: &str, test: impl FnOnce(&Path)) {
@@ -165,11 +181,12 @@ mod tests {
     #[test]
     fn only_files_in_the_folder_of_the_suite_are_damaged() {
         with_folder("below", |folder| {
-            assert!(lies_below(&folder.join("data/new.jsonl"), folder));
-            assert!(!lies_below(&folder.join("data/../../other.jsonl"), folder));
-            assert!(!lies_below(&folder.join("none/new.jsonl"), folder));
-            assert!(!lies_below(&folder.join("data"), folder));
-            assert!(!lies_below(Path::new("/etc/hostname"), folder));
+            let is_usable = |name: &str| StoreFile::new(name.to_owned(), folder).is_ok();
+            assert!(is_usable("data/new.jsonl"));
+            assert!(!is_usable("data/../../other.jsonl"));
+            assert!(!is_usable("none/new.jsonl"));
+            assert!(!is_usable("data"));
+            assert!(!is_usable("/etc/hostname"));
         });
         assert!(stays_in_folder("./data/notes.jsonl"));
         assert!(!stays_in_folder("../notes.jsonl") && !stays_in_folder("/notes.jsonl"));

@@ -1,6 +1,6 @@
 //! `mcprove chaos`: faults at the tools of servers, and what patterns of resilience are worth, simulated without a server.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,6 +13,7 @@ use crate::chaos::{
 };
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
+use crate::files::FilePlace;
 use crate::report::sink;
 
 /// Strikes tools of servers with faults, or simulates calls under faults without a server.
@@ -77,7 +78,7 @@ struct SweepArgs {
     seeds: u32,
     /// Writes a plot of the blast radius as SVG; `-` prints it instead of the table.
     #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    svg: Option<FilePlace>,
     /// The values along the horizontal axis of the plot.
     #[arg(long, value_enum, default_value = "error-rate", value_name = "AXIS", requires = "svg")]
     x: HorizontalAxis,
@@ -132,7 +133,7 @@ fn run_sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Exit> {
             HorizontalAxis::FanOut => PlotAxis::FanOut,
         };
         sink::write(path, &plot(&found, axis)).map_err(|error| console.fail(Exit::Environment, error, None))?;
-        if path == Path::new("-") {
+        if **path == *Path::new("-") {
             return Ok(Exit::Passed);
         }
     }

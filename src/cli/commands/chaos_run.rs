@@ -3,7 +3,6 @@
 //! It is the run of the block `campaign:` alone, which is the suite's own or made from flags.
 
 use std::num::NonZero;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -17,6 +16,7 @@ use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::FlaggedCampaign;
+use crate::files::FilePlace;
 
 /// Crosses the tools of a suite's servers that may change data with faults of the network: lost, doubled, late and broken
 /// messages.
@@ -49,7 +49,7 @@ pub(crate) struct ChaosRunArgs {
     max_time: Option<Duration>,
     /// Writes the tests that fail because of what was found into this file: a suite that includes the one that ran.
     #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
+    write: Option<FilePlace>,
     #[command(flatten)]
     may_call: CallArgs,
     #[command(flatten)]

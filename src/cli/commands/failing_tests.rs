@@ -8,6 +8,7 @@ use crate::block::campaign;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::event::Section;
+use crate::files::FilePlace;
 use crate::plan::Plan;
 use crate::prove::{FileRelation, head_including};
 use crate::report::sink;
@@ -19,7 +20,7 @@ const MARK: &str = "# Faults that break a server of ";
 
 /// Writes the tests of a campaign's sections; a file that was not written by this flag stays as it is.
 pub(crate) fn write_failing_tests(
-    path: &Path,
+    path: &FilePlace,
     sections: &[Section],
     plan: &Plan,
     console: &Console,

@@ -13,6 +13,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::event::{Reproduction, ReproductionCall};
+use crate::files::FolderPlace;
 use crate::findings::{Stored, compare, regression};
 use crate::report::without_commands;
 use crate::source::{legible_json, shorten, visible, visible_line};
@@ -27,7 +28,7 @@ pub(crate) struct FindingsArgs {
     action: FindingsAction,
     /// The folder for state in which findings are kept.
     #[arg(long, global = true, value_name = "FOLDER", default_value = ".mcprove")]
-    state_dir: PathBuf,
+    state_dir: FolderPlace,
 }
 
 #[derive(Debug, Subcommand)]
@@ -122,7 +123,7 @@ struct DiffArgs {
 }
 
 pub(crate) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, Exit> {
-    let state = args.state_dir.as_path();
+    let state = &args.state_dir;
     let replay = |playing| FindingReplay { state, playing, console };
     match &args.action {
         FindingsAction::List { json } => list(state, *json, console),

@@ -1,7 +1,7 @@
 //! The recording of a run, and the proof from it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
@@ -11,6 +11,7 @@ use crate::cli::exit::Exit;
 
 use crate::coverage::gates;
 use crate::event::Proof;
+use crate::files::FilePlace;
 use crate::plan::Plan;
 use crate::prove::file::{self, RecordingHeader};
 use crate::prove::{
@@ -34,7 +35,7 @@ pub(crate) struct ProvingArgs {
     pub(crate) prove: bool,
     /// Records the run in this file, for `mcprove prove --recording FILE`, which needs no server.
     #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
+    pub(crate) record: Option<FilePlace>,
     /// Tries only the mutants with this name, or those of this variant, leaf or family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
@@ -46,7 +47,7 @@ pub(crate) struct ProvingArgs {
     survivors: ShownMutants,
     /// Writes the tests that would kill the survivors into this file: a suite that includes the proven one.
     #[arg(long, value_name = "FILE")]
-    write_missing: Option<PathBuf>,
+    write_missing: Option<FilePlace>,
 }
 
 /// Which survivors are shown.
@@ -94,12 +95,14 @@ impl ProvingArgs {
             console.note(&format!("`{}` was not written: mcprove knows no test that kills a survivor", file.display()));
         }
         for MissingSuite { path, text } in suites {
+            let is_file = *path == **file;
+            let place = if is_file { file.clone() } else { file.beside(path.file_name().unwrap_or_default()) };
             let known = read_text(&path, WRITTEN).unwrap_or_default();
             if !known.is_empty() && !known.starts_with(MISSING_MARK) {
                 let help = "it was not written by `--write-missing`; name another file, or move it away";
                 return Err(console.fail(Exit::Usage, format!("`{}` already exists", path.display()), Some(help)));
             }
-            sink::write(&path, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
+            sink::write(&place, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
             console.note(&format!("wrote `{0}`; `mcprove prove {0}` shows the mutants that it kills", path.display()));
         }
         Ok(())

@@ -19,7 +19,9 @@ use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
+use crate::cli::targets;
 use crate::fault::{self, Fault, ServerEnd};
+use crate::files::FilePlace;
 use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{EXIT_TIMEOUT, Relay, RelayStop, RelayedServer, Upstream, UpstreamAddress};
 use crate::source::file::WRITTEN;
@@ -77,7 +79,7 @@ pub(crate) struct RelaySettings {
     plan: Option<PathBuf>,
     /// Writes every change and every call of a tool to this file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
-    pub(crate) events: Option<PathBuf>,
+    pub(crate) events: Option<FilePlace>,
     /// Serves counters for Prometheus at `/metrics` of this loopback address.
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     metrics: Option<SocketAddr>,
@@ -117,6 +119,9 @@ struct ReadyRelay<'a> {
 
 impl<'a> ReadyRelay<'a> {
     fn new(settings: &'a RelaySettings, transport: &str, console: &'a Console) -> Result<Self, Exit> {
+        let inputs = settings.plan.as_deref().into_iter();
+        let places = targets::check(settings.events.as_deref(), inputs);
+        places.map_err(|reason| console.fail(Exit::Usage, reason, None))?;
         let faults = settings.faults(console)?;
         if !settings.is_watched() {
             return Ok(Self { relay: Arc::new(Relay::new(faults)), log: None, settings, console });

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -82,14 +82,14 @@ impl RelayLog {
         faults: &[&str],
         console: &Console,
     ) -> Result<Self, Exit> {
-        let unwritten = |path: &PathBuf, error: &io::Error| {
+        let unwritten = |path: &Path, error: &io::Error| {
             let message = format!("cannot write the events to `{}`: {error}", path.display());
             console.fail(Exit::Environment, message, None)
         };
         let mut events = None;
-        if let Some(path) = &settings.events {
-            let file = File::create(path).map_err(|error| unwritten(path, &error))?;
-            events = Some(EventFile { path: path.clone(), file, length: 0 });
+        if let Some(place) = &settings.events {
+            let file = place.create().map_err(|error| unwritten(place, &error))?;
+            events = Some(EventFile { path: place.to_path_buf(), file, length: 0 });
         }
         let log = Self {
             console: console.clone(),

@@ -1,7 +1,7 @@
 //! `mcprove findings replay` and `minimise`: fresh servers for every attempt.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
 use crate::event::{Doubt, Finding, Reproduction, ReproductionCheck};
+use crate::files::FolderPlace;
 use crate::findings::{
     self, Minimised, ReplayResult, ReplayStage, Stored, minimise, regression, replay_environment, restore_secrets,
     unset_secrets,
@@ -30,7 +31,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The replays of one command.
 pub(crate) struct FindingReplay<'a> {
-    pub(crate) state: &'a Path,
+    pub(crate) state: &'a FolderPlace,
     pub(crate) playing: &'a PlayingArgs,
     pub(crate) console: &'a Console,
 }

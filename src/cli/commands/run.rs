@@ -14,7 +14,7 @@ use super::parsing::{at_a_time, drawn_seed, duration, now, positive};
 use super::proving::{ProofRequest, ProvingArgs};
 use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
-use super::run_update::{self, Consent, UpdateArgs};
+use super::run_update::{self, Consent, SuiteFolders, UpdateArgs};
 use super::run_watch::{DetailArgs, RunWatch};
 use super::served::{MOST_NAMES, ObservedCalls, ServingPolicy, ServingRequirement};
 use super::signals::Urgency;
@@ -25,6 +25,7 @@ use crate::cli::exit::Exit;
 use crate::cli::suites::{ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
 use crate::cli::{state, targets};
 use crate::event::Proof;
+use crate::files::{FilePlace, FolderPlace};
 use crate::plan::{GeneratedCases, Plan};
 use crate::prove::{RecordedSecrets, RunRecorder};
 use crate::recorded;
@@ -54,14 +55,14 @@ pub(crate) struct RunArgs {
     timeout: Option<Duration>,
     /// Writes a report; may be given several times: `junit=out.xml`, `xunit`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
-    pub(crate) report: Vec<(Format, PathBuf)>,
+    pub(crate) report: Vec<(Format, FilePlace)>,
     #[command(flatten)]
     details: DetailArgs,
     #[command(flatten)]
     recording: UpdateArgs,
     /// Writes the transcript of each session into this folder, a file per session and a line per frame; a session of 200,000 frames or more is cut to its first and last ones.
     #[arg(long, value_name = "FOLDER")]
-    transcript: Option<PathBuf>,
+    transcript: Option<FolderPlace>,
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArgs,
     #[command(flatten)]
@@ -90,7 +91,7 @@ pub(crate) struct RunRequest {
     /// The time for the run; cases that are not done by then are not judged.
     pub(crate) budget: Option<Duration>,
     /// The file into which tests are written that fail because of what a campaign found.
-    pub(crate) failing_tests: Option<PathBuf>,
+    pub(crate) failing_tests: Option<FilePlace>,
 }
 
 impl From<RunArgs> for RunRequest {
@@ -178,7 +179,7 @@ impl RunArgs {
 
     /// Refuses to write two documents to one file, or one over a file that is read; `more` is another file to write.
     pub(crate) fn check_targets(&self, plan: &Plan, more: Option<&Path>, console: &Console) -> Result<(), Exit> {
-        let reports = self.report.iter().map(|(_, path)| path.as_path());
+        let reports = self.report.iter().map(|(_, place)| &**place);
         let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(more);
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
         targets::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
@@ -194,7 +195,7 @@ impl RunArgs {
         let files: Vec<&str> = run.files().collect();
         let (fails_on_flaky, selection) = (self.trust.fail_on_flaky, &run.plan.selection);
         let ran = state::Ran { files: &files, summary, fails_on_flaky, selection, exit };
-        state::remember(&self.suites.state_folder(run.first_file()), &ran)
+        state::remember(&run.state, &ran)
     }
 }
 
@@ -210,7 +211,9 @@ impl RunRequest {
         let mutants = args.proving.mutants(registry.get(), console)?;
         let known = args.known.load(now, console)?;
         require_cases(&plan, console)?;
-        Ok(PreparedRun { registry: registry.get(), plan, known, mutants })
+        let first = plan.suites.first().map_or("", |planned| planned.suite.file.as_str());
+        let state = args.suites.state_folder(Path::new(first));
+        Ok(PreparedRun { registry: registry.get(), plan, known, mutants, state })
     }
 
     /// Starts to watch a run: reports, and everything that is kept of it.
@@ -232,15 +235,13 @@ struct PreparedRun {
     known: Arc<Baseline>,
     /// The mutants to try; `None` for all.
     mutants: Option<BTreeSet<String>>,
+    /// Found before a server runs, like everything that is written.
+    state: FolderPlace,
 }
 
 impl PreparedRun {
     fn files(&self) -> impl Iterator<Item = &str> {
         self.plan.suites.iter().map(|planned| planned.suite.file.as_str())
-    }
-
-    fn first_file(&self) -> &Path {
-        Path::new(self.files().next().unwrap_or_default())
     }
 }
 
@@ -251,7 +252,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let run = request.prepare(now, console)?;
     let watch = request.watch(&run.plan, now, console)?;
     let snapshots = Arc::new(Snapshots { known: recorded::read_texts(&run.plan), purpose: consent.purpose() });
-    let roots = recorded::roots(&run.plan);
+    let roots = SuiteFolders::new(recorded::roots(&run.plan));
     let (wish, stop) = Stop::new();
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
     let signalled = SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish };
@@ -263,8 +264,8 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
     let sections = watch.sections();
     let (failures, reported) = watch.finish(console);
-    let tests = request.failing_tests.as_deref();
-    let tests = tests.map_or(Ok(()), |path| write_failing_tests(path, &sections, &run.plan, console));
+    let tests = request.failing_tests.as_ref();
+    let tests = tests.map_or(Ok(()), |place| write_failing_tests(place, &sections, &run.plan, console));
     let updated = run_update::update(consent, &mut summary, &roots, urgency.clone(), console);
     args.known.note_unmatched(summary.unmatched, console);
     let written =
@@ -285,7 +286,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_unwritten && gives_way { Exit::Environment } else { exit };
     match args.remember(&run, &summary, exit) {
-        Ok(()) => keep(&args.suites, run.first_file(), found, console),
+        Ok(()) => keep(&args.suites, &run.state, found, console),
         Err(error) => {
             let lost = "neither `--last-failed` nor `mcprove findings` will know this run";
             console.note(&format!("warning: {error}; {lost}"));

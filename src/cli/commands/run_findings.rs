@@ -1,6 +1,5 @@
 //! The findings that a run keeps, and those that count.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +10,7 @@ use crate::cli::console::Console;
 use crate::cli::kept;
 use crate::cli::suites::SuiteArgs;
 use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
+use crate::files::FolderPlace;
 use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Plan;
 
@@ -99,15 +99,14 @@ impl Severities {
 /// Keeps the findings of a run and says where; a failure to do so is one warning, and the verdict stands.
 ///
 /// With `--state-dir`, a run without findings leaves an empty folder for them.
-pub(crate) fn keep(suites: &SuiteArgs, first: &Path, found: KeptFinding, console: &Console) {
+pub(crate) fn keep(suites: &SuiteArgs, state: &FolderPlace, found: KeptFinding, console: &Console) {
     let counted = |count: usize| if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
     let KeptFinding { findings, left_out } = found;
     let is_any_kept = !findings.is_empty();
     if is_any_kept || suites.state_dir.is_some() {
-        let state = suites.state_folder(first);
-        match kept::keep(&state, findings) {
+        match kept::keep(state, findings) {
             Ok(0) => {}
-            Ok(count) => console.note(&format!("{} kept: mcprove findings list{}", counted(count), state_flag(&state))),
+            Ok(count) => console.note(&format!("{} kept: mcprove findings list{}", counted(count), state_flag(state))),
             Err(error) => console.note(&format!("warning: {error}; findings of this run are not kept")),
         }
     }

@@ -1,8 +1,8 @@
 //! `mcprove run --update`: shows how snapshots would change, asks, and writes.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style as Look};
 use clap::Args;
@@ -11,8 +11,9 @@ use tokio::sync::watch;
 use super::signals::Urgency;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::files::{Access, FolderPlace};
 use crate::recorded::{self, Roots};
-use crate::report::sink::{self, SinkError};
+use crate::report::sink::SinkError;
 use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
 use crate::source::{Color, Side, Style, difference, visible, visible_line};
 
@@ -63,11 +64,35 @@ impl Consent {
     }
 }
 
+/// The folders of the suites, as they were before a server ran.
+pub(crate) struct SuiteFolders {
+    roots: Roots,
+    places: BTreeMap<PathBuf, FolderPlace>,
+}
+
+impl SuiteFolders {
+    pub(crate) fn new(roots: Roots) -> Self {
+        let places = roots.values().map(|suite| (suite.clone(), FolderPlace::resolve(suite))).collect();
+        Self { roots, places }
+    }
+
+    /// The folder of the suite to which a file belongs, and the path from there to the file, without links.
+    fn place_of(&self, file: &Path) -> io::Result<(&FolderPlace, PathBuf)> {
+        // Recordings of models stand where the suite says, within its folder.
+        let of_models = || self.roots.values().find(|suite| file.starts_with(suite));
+        let suite = file.parent().and_then(|folder| self.roots.get(folder)).or_else(of_models);
+        let suite = suite.ok_or_else(|| recorded::outside("it is in no folder of these suites"))?;
+        let below = recorded::inside(file, suite)?;
+        let place = self.places.get(suite).ok_or_else(|| recorded::outside("it is in no folder of these suites"))?;
+        Ok((place, below))
+    }
+}
+
 /// Writes what the user agrees to; what stays different counts as failed.
 pub(crate) fn update(
     consent: Consent,
     summary: &mut Summary,
-    roots: &Roots,
+    roots: &SuiteFolders,
     mut urgency: watch::Receiver<Urgency>,
     console: &Console,
 ) -> Result<(), Exit> {
@@ -182,21 +207,25 @@ fn ask_user(file_change: &FileChange, dialogue: &mut UpdateDialogue<'_>) -> User
 
 impl FileChange {
     /// Writes or removes the file, but never outside of the folders of the suites.
-    fn apply(&self, roots: &Roots) -> Result<(), SinkError> {
+    fn apply(&self, suites: &SuiteFolders) -> Result<(), SinkError> {
         let (Self::Write(SnapshotChange { file, .. }) | Self::Remove(file)) = self;
-        // Recordings of models stand where the suite says, within its folder.
-        let of_models = || roots.values().find(|suite| file.starts_with(suite));
-        let suite = file.parent().and_then(|folder| roots.get(folder)).or_else(of_models);
-        let suite = suite.ok_or_else(|| recorded::outside("it is in no folder of these suites"));
-        let fail = |reason| SinkError { path: file.clone(), reason };
-        suite.and_then(|suite| recorded::inside(file, suite)).map_err(fail)?;
-        if let Self::Write(change) = self {
-            return sink::write(file, &change.wanted);
-        }
-        fs::remove_file(file).map_err(fail)?;
-        // The folders go with their last file.
-        let _ = file.ancestors().skip(1).take(2).try_for_each(fs::remove_dir);
-        Ok(())
+        let apply = || {
+            let (suite, below) = suites.place_of(file)?;
+            let (folder, name) = (below.parent().unwrap_or(Path::new("")), below.file_name().unwrap_or_default());
+            if let Self::Write(change) = self {
+                let folder = folder.iter().fold(suite.clone(), |place, part| place.below(&part.to_string_lossy()));
+                return folder.create(Access::Shared)?.replace(name, change.wanted.as_bytes(), Access::Shared);
+            }
+            let suite = suite.open()?;
+            suite.open_below(folder)?.remove_file(name)?;
+            // The folders go with their last file.
+            let _ = folder.ancestors().take(2).try_for_each(|emptied| {
+                let name = emptied.file_name().ok_or(io::ErrorKind::NotFound)?;
+                suite.open_below(emptied.parent().unwrap_or(Path::new("")))?.remove_folder(name)
+            });
+            Ok(())
+        };
+        apply().map_err(|reason| SinkError { path: file.clone(), reason })
     }
 
     /// The message after the change.

@@ -1,8 +1,8 @@
 //! Watches a run for its user: shows progress, writes reports and transcripts.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
@@ -14,12 +14,14 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 
 use crate::event::{Event, Proof, RunFinished, Section};
+use crate::files::{Access, FilePlace, Folder, FolderPlace};
 use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
 use crate::report::{self, Cases, Failures, Families, Format, Live, Report, Survivors, View};
 use crate::runner::{Observer, SessionFrames, Stop};
+use crate::source::file::RECORDED;
 
 /// The parts of a run that are shown at its end.
 #[derive(Debug, Args)]
@@ -51,10 +53,10 @@ impl DetailArgs {
 pub(crate) struct RunWatch {
     report: Report,
     live: Live,
-    targets: Vec<(Format, PathBuf)>,
+    targets: Vec<(Format, FilePlace)>,
     /// Recordings grow with the run.
     logs: Vec<EventLog>,
-    transcripts: Option<PathBuf>,
+    transcripts: Option<FolderPlace>,
     sessions: usize,
     /// The failures that a baseline could list.
     failures: BaselineWriter,
@@ -78,16 +80,16 @@ pub(crate) struct RunWatch {
 impl RunWatch {
     /// Begins recordings; fails where a file that must grow with the run cannot be written.
     pub(crate) fn new(
-        targets: &[(Format, PathBuf)],
-        transcripts: Option<PathBuf>,
+        targets: &[(Format, FilePlace)],
+        transcripts: Option<FolderPlace>,
         total: usize,
         console: &Console,
     ) -> Result<Self, Exit> {
-        let grows = |(format, path): &(Format, PathBuf)| format.name == "ndjson" && path != Path::new("-");
+        let grows = |(format, place): &(Format, FilePlace)| format.name == "ndjson" && **place != *Path::new("-");
         let (logs, targets): (Vec<_>, Vec<_>) = targets.iter().cloned().partition(grows);
         let fail = |error: SinkError| console.fail(Exit::Environment, error, None);
         let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>().map_err(fail)?;
-        transcripts.as_deref().map_or(Ok(()), forget_transcripts).map_err(fail)?;
+        transcripts.as_ref().map_or(Ok(()), forget_transcripts).map_err(fail)?;
         let live = Live::new(console.error_style, total);
         let view = View { families: Families::WhereGated, ..View::WHOLE };
         Ok(Self {
@@ -152,7 +154,7 @@ impl RunWatch {
             self.problems.extend(sink::write(path, &document).err());
         }
         // A document on standard output must stay a document.
-        let has_document = self.targets.iter().any(|(_, path)| path == Path::new("-"));
+        let has_document = self.targets.iter().any(|(_, place)| **place == *Path::new("-"));
         let shown = has_document || console.data(&report::summary(&self.report, view, &console.style)) == Exit::Passed;
         self.problems.iter().for_each(|problem| console.error(problem, None));
         (self.failures, if shown && self.problems.is_empty() { Ok(()) } else { Err(Exit::Environment) })
@@ -217,7 +219,7 @@ impl Observer for RunWatch {
         self.calls.session(session, redactor);
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;
-        let path = folder.join(file_name(self.sessions, session));
+        let name = file_name(self.sessions, session);
         let mut text = String::new();
         let mut next = 1;
         for frame in &session.frames {
@@ -226,7 +228,9 @@ impl Observer for RunWatch {
             text.push('\n');
             next = frame.seq.saturating_add(1);
         }
-        Self::note(&mut self.problems, sink::replace(&path, &text));
+        let opened = folder.create(Access::Shared);
+        let written = opened.and_then(|opened| opened.replace(&name, text.as_bytes(), Access::Shared));
+        Self::note(&mut self.problems, written.map_err(|reason| SinkError { path: folder.join(name), reason }));
     }
 }
 
@@ -239,25 +243,28 @@ fn left_out(next: u32, seq: u32) -> String {
 }
 
 /// Removes the transcripts of an earlier run, so that the folder tells of one run; everything else stays.
-fn forget_transcripts(folder: &Path) -> Result<(), SinkError> {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if is_transcript(&path) {
-            fs::remove_file(&path).map_err(|reason| SinkError { path, reason })?;
+fn forget_transcripts(place: &FolderPlace) -> Result<(), SinkError> {
+    let Ok(folder) = place.open() else { return Ok(()) };
+    for entry in folder.entries().unwrap_or_default() {
+        if is_transcript(&folder, &entry.name) {
+            folder.remove_file(&entry.name).map_err(|reason| SinkError { path: place.join(&entry.name), reason })?;
         }
     }
     Ok(())
 }
 
 /// Returns true if a file is named like a transcript and begins like one.
-fn is_transcript(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = name.split('-').next().unwrap_or_default();
-    let is_named = name.ends_with(".ndjson") && number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
-    let mut line = String::new();
-    let mut read = |file: File| BufReader::new(file).read_line(&mut line);
-    let is_read = is_named && path.is_file() && File::open(path).and_then(&mut read).is_ok();
-    let frame: Option<serde_json::Value> = serde_json::from_str(&line).ok().filter(|_| is_read);
+fn is_transcript(folder: &Folder, name: &OsStr) -> bool {
+    let text = name.to_string_lossy();
+    let number = text.split('-').next().unwrap_or_default();
+    let is_named = text.ends_with(".ndjson") && number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let first_line = || -> io::Result<String> {
+        let mut line = String::new();
+        BufReader::new(folder.open_to_read(name)?.take(RECORDED)).read_line(&mut line)?;
+        Ok(line)
+    };
+    let line = if is_named { first_line().unwrap_or_default() } else { String::new() };
+    let frame: Option<serde_json::Value> = serde_json::from_str(&line).ok();
     let has = |keys: &[&str]| frame.as_ref().is_some_and(|frame| keys.iter().all(|key| frame.get(key).is_some()));
     has(&["frame", "at_us", "direction", "channel"]) || has(&["frame", "left_out"])
 }

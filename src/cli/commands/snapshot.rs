@@ -20,6 +20,7 @@ use crate::cli::server::{ServerArgs, Verb, is_suite};
 use crate::cli::suites::{AdHocSuite, ChosenRegistry};
 use crate::drift::{ChangeLevel, Recorded, RecordedAnswer, RecordedOutcome, ServerSnapshot, compare};
 use crate::event::Finding;
+use crate::files::FilePlace;
 use crate::plan::{self, BoxFuture, Plan, Selection};
 use crate::report::{Ticker, sink};
 use crate::runner::{self, Options, ServerVisit, Stop, Visitor};
@@ -44,7 +45,7 @@ pub(crate) struct SnapshotArgs {
     words: Vec<String>,
     /// The file to write, even if it exists; by default the one that the suite names, or `server.snapshot.json`.
     #[arg(long, short, value_name = "FILE", conflicts_with = "against")]
-    output: Option<PathBuf>,
+    output: Option<FilePlace>,
     /// Replaces a different snapshot.
     #[arg(long, conflicts_with = "against")]
     update: bool,
@@ -85,7 +86,7 @@ pub(crate) fn snapshot(args: &SnapshotArgs, console: &Console) -> Result<Exit, E
     }
     let before = args.against.as_deref().map(|file| read(file, console)).transpose()?;
     let plan = build_plan(args, console)?;
-    let file = args.output.clone().unwrap_or_else(|| default_file(&plan));
+    let file = args.output.clone().unwrap_or_else(|| FilePlace::resolve(&default_file(&plan)));
     let recording = record_server(args, plan, before.as_ref(), console)?;
     args.check_tool_names(before.as_ref(), &recording.servers, console)?;
     if let Some(before) = before {

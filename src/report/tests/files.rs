@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::files::FilePlace;
+
 use super::super::{FORMATS, sink};
 use super::root;
 
@@ -42,12 +44,14 @@ fn targets_are_read_with_suggestions() {
 fn files_appear_whole_and_nothing_stays_beside_them() {
     let folder = Scratch::new("sink");
     let file = folder.path("new/folders/report.xml");
-    sink::write(&file, "one").unwrap();
-    sink::write(&file, "two").unwrap();
+    sink::write(&FilePlace::resolve(&file), "one").unwrap();
+    sink::write(&FilePlace::resolve(&file), "two").unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
     assert_eq!(std::fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
 
-    let told = |path: &Path| sink::write(path, "x").unwrap_err().to_string().replace(folder.0.to_str().unwrap(), "DIR");
+    let told = |path: &Path| {
+        sink::write(&FilePlace::resolve(path), "x").unwrap_err().to_string().replace(folder.0.to_str().unwrap(), "DIR")
+    };
     insta::assert_snapshot!(told(&folder.path("new")));
     insta::assert_snapshot!(told(&folder.path("new/folders/report.xml/more.xml")));
 }
@@ -59,12 +63,12 @@ fn links_stay_links_and_devices_stay_devices() {
     let (file, link) = (folder.path("file.json"), folder.path("link.json"));
     std::fs::write(&file, "old").unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    sink::write(&link, "new").unwrap();
+    sink::write(&FilePlace::resolve(&link), "new").unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
-    sink::write(Path::new("/dev/null"), "x").unwrap();
+    sink::write(&FilePlace::resolve(Path::new("/dev/null")), "x").unwrap();
     if Path::new("/dev/full").exists() {
-        insta::assert_snapshot!(sink::write(Path::new("/dev/full"), "x").unwrap_err());
+        insta::assert_snapshot!(sink::write(&FilePlace::resolve(Path::new("/dev/full")), "x").unwrap_err());
     }
 }
 
@@ -72,7 +76,7 @@ fn links_stay_links_and_devices_stay_devices() {
 fn an_event_log_grows_with_the_run() {
     let folder = Scratch::new("log");
     let path = folder.path("deep/events.ndjson");
-    let mut log = sink::EventLog::create(&path).unwrap();
+    let mut log = sink::EventLog::create(&FilePlace::resolve(&path)).unwrap();
     let events = super::fixture::events();
     for (count, event) in events.iter().take(3).enumerate() {
         log.write(event).unwrap();
