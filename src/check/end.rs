@@ -83,7 +83,7 @@ mod tests {
 
     fn failure(reason: FailureReason) -> CallFailure {
         let (method, stderr, stray) = ("tools/call".to_owned(), Vec::new(), Vec::new());
-        CallFailure { reason, method, frame: Some(3), stderr, stray, alive: true, is_local: true }
+        CallFailure { reason, method, frame: Some(3), violation: None, stderr, stray, alive: true, is_local: true }
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl From<&CallFailure> for Finding {
             FailureReason::Http(failure) => of_http(failure, &failed.method),
         };
         let finding = Self { frame: failed.frame, ..finding };
+        let finding = match &failed.violation {
+            Some(violation) => finding
+                .with_problem(StepProblem::BrokenAnswer { code: Code::new(violation.code), frame: violation.frame }),
+            None => finding,
+        };
         with_output(finding, &failed.stderr, &failed.stray)
     }
 }

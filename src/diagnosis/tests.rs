@@ -7,6 +7,7 @@ fn failed(failure: FailureReason) -> CallFailure {
         reason: failure,
         method: "initialize".to_owned(),
         frame: Some(3),
+        violation: None,
         stderr: vec!["panicked".to_owned()],
         stray: Vec::new(),
         alive: true,

@@ -171,6 +171,13 @@ pub enum StepProblem {
     ReadOnly,
     /// The request was answered before it was cancelled.
     NotCancelled,
+    /// Instead of an answer came a message that breaks this rule of the protocol.
+    BrokenAnswer {
+        /// The code of the rule's scan.
+        code: Code,
+        /// The frame of the message.
+        frame: u32,
+    },
 }
 
 impl Finding {

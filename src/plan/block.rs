@@ -32,12 +32,12 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         BTreeSet::new()
     }
 
-    /// How its cases rest on calls of tools that nobody wrote.
+    /// The part that generated calls of tools have in its cases.
     fn generated_calls(&self) -> GeneratedCalls {
         GeneratedCalls::None
     }
 
-    /// Whether it makes calls of a tool that nobody wrote.
+    /// Returns true if it makes calls of a tool that nobody wrote.
     fn calls(&self, _tool: &str) -> bool {
         false
     }
@@ -52,7 +52,7 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         None
     }
 
-    /// Whether its sections need the result of a case, without what was found and said.
+    /// Returns true if its sections need the result of a case, without what was found and said.
     fn keeps(&self, _result: &CaseResult) -> bool {
         false
     }
@@ -86,7 +86,7 @@ pub struct ListedTools<'a> {
     pub tools: &'a [Tool],
 }
 
-/// How cases rest on calls that nobody wrote, and which say nothing where a server refuses all of them.
+/// The part that generated calls have in cases; such cases prove nothing if the server refuses all of the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GeneratedCalls {
     /// They do not, though some cases may call tools.
@@ -117,7 +117,7 @@ pub(crate) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
     if let Some(known) = block.settings.known_cases(planner, block) {
         return known;
     }
-    let body = match planner.passed_over().or_else(|| planner.blocked()) {
+    let body = match planner.passed_over().or_else(|| planner.reason_against_all()) {
         Some(reason) => Body::Skipped(reason),
         None => Body::Template(Box::new(Template::Block(block.clone()))),
     };

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::block::{self, Block, CaseSource};
-use super::case::{Body, Case, Lane, Plan, SuitePlan};
+use super::case::{Body, Case, Plan, SuitePlan};
 use super::planner::Planner;
+use super::target::Lane;
 use super::{Selection, snapshot};
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{LoadedSuite, Suite, Test};
@@ -24,7 +25,7 @@ pub fn build(
     }
     let mut suites: Vec<SuitePlan> =
         suites.into_iter().map(|loaded| plan_suite(Arc::new(loaded.suite), loaded.blocks.into(), &sources)).collect();
-    let found = snapshot::duplicates(&suites);
+    let found = snapshot::duplicates(suites.iter().map(SuitePlan::snapshot_scope));
     if !found.is_empty() {
         return Err(found);
     }

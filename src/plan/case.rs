@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::block::Block;
-use super::{Check, Rounds, Selection, planner};
+use super::snapshot::SnapshotScope;
+use super::target::Lane;
+use super::{Check, Rounds, Selection, raw};
 use crate::event::Reason;
 use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Answers, Handshake, Protocol, Recovery, Rule, Step, Suite, Test};
+use crate::suite::{Action, Answers, Handshake, Recovery, Rule, Step, Suite, Test};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -76,20 +78,16 @@ pub struct SuitePlan {
 }
 
 impl SuitePlan {
+    /// The suite with its targets, for the files of its snapshots.
+    pub fn snapshot_scope(&self) -> SnapshotScope<'_> {
+        SnapshotScope { suite: &self.suite, lanes: &self.lanes }
+    }
+
     /// `file@server/revision`, unique in a run: what handshakes and discovery belong to.
     pub fn lane_id(&self, index: usize) -> String {
         let lane = &self.lanes[index];
         format!("{}@{}/{}", self.suite.file, lane.server, lane.protocol.as_str())
     }
-}
-
-/// A server spoken to in one revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lane {
-    /// The server's name in the suite.
-    pub server: String,
-    /// The revision.
-    pub protocol: Protocol,
 }
 
 /// One thing that can pass or fail.
@@ -103,9 +101,9 @@ pub struct Case {
     pub row: Option<String>,
     /// The lane, as an index into the suite's lanes.
     pub lane: usize,
-    /// Where it stands in its suite; within that, in what a template became.
+    /// Its position in its suite; within that, in what a template became.
     pub position: Vec<usize>,
-    /// Where it is written.
+    /// The place at which it is written.
     pub span: Span,
     /// The same as file, line and column.
     pub place: Place,
@@ -123,28 +121,28 @@ pub struct Case {
     pub offered: Arc<Names>,
     /// The client's answers to requests of the server.
     pub answers: Answers,
-    /// Whether it shares a session.
+    /// True if it shares a session.
     pub session: SessionNeed,
-    /// Whether its session begins with a handshake.
+    /// True if its session begins with a handshake.
     pub handshake: Handshake,
     /// The faults that strike its messages.
     pub inject: Arc<[Fault]>,
-    /// How soon the server must recover from them.
+    /// The calls within which the server must recover from them.
     pub recovery: Option<Recovery>,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
-    /// Whether nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.
+    /// True if nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.
     pub is_derived: bool,
     /// Why it is known to fail; it must.
     pub known: Option<String>,
-    /// How often it is tried again.
+    /// The number of times that it is tried again.
     pub retries: u32,
     /// The work of the case.
     pub body: Body,
 }
 
 impl Case {
-    /// Whether it is about a variant: by what it does, or because its suite says so.
+    /// Returns true if it is about a variant: by what it does, or because its suite says so.
     pub fn is_about(&self, variant: &str) -> bool {
         self.variants.contains(variant) || self.claims.contains(variant)
     }
@@ -153,7 +151,7 @@ impl Case {
     ///
     /// A case whose valid calls failed has judged nothing; a test that somebody wrote has judged what the steps judge
     /// that ran. Other cases are about one thing, and their failure is the verdict on it.
-    pub fn judged(&self, exchanges: usize) -> BTreeSet<String> {
+    pub fn judged_variants(&self, exchanges: usize) -> BTreeSet<String> {
         let Body::Script(script) = &self.body else { return self.variants.clone() };
         if script.steps.is_empty() {
             return self.variants.clone();
@@ -166,7 +164,7 @@ impl Case {
         if !is_written || ran == script.steps.len() {
             return self.variants.clone();
         }
-        planner::judged(&script.steps[..ran]).intersection(&self.variants).cloned().collect()
+        raw::judged_variants(&script.steps[..ran]).intersection(&self.variants).cloned().collect()
     }
 
     /// Every name that it has beside those of the suite.
@@ -177,7 +175,7 @@ impl Case {
     }
 }
 
-/// How many steps made so many exchanges; those that run during another step make some of their own.
+/// The number of steps that made so many exchanges; those that run during another step make some of their own.
 fn steps_begun(steps: &[Step], exchanges: usize) -> usize {
     let mut made = 0;
     let begun = steps.iter().take_while(|step| {
@@ -201,7 +199,7 @@ pub struct Place {
     pub column: usize,
 }
 
-/// How far a case shares its session; what is greater shares less.
+/// The degree to which a case shares its session; what is greater shares less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionNeed {
     /// It runs beside others on the lane's session.

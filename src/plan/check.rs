@@ -170,7 +170,7 @@ pub struct CheckContext<'a> {
     /// Hands on a text to be written to a file, whose path is relative to the suite's folder; `None` unless the run
     /// records.
     pub record: Option<&'a (dyn Fn(PathBuf, Value) + Sync)>,
-    /// Whether a recording takes the place of the servers; what was recorded has the faults in it.
+    /// True if a recording takes the place of the servers; what was recorded has the faults in it.
     pub is_replayed: bool,
 }
 
@@ -179,17 +179,17 @@ pub trait Check: Debug + Send + Sync {
     /// Comes to a result. When the run is stopped, it is dropped wherever it waits.
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult>;
 
-    /// Whether it ends soon by itself when the run is stopped, with what it has found so far.
+    /// Returns true if it ends soon by itself when the run is stopped, with what it has found so far.
     fn ends_by_itself(&self) -> bool {
         false
     }
 
-    /// Whether it sends anything to the server; otherwise it looks at what the server listed.
+    /// Returns true if it sends anything to the server; otherwise it looks at what the server listed.
     fn sends(&self) -> bool {
         true
     }
 
-    /// Whether it sends the same again to a server that answers the same, so that a recording can answer it.
+    /// Returns true if it sends the same again to a server that answers the same, so that a recording can answer it.
     fn can_be_replayed(&self) -> bool {
         !self.sends()
     }

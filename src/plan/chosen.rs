@@ -13,7 +13,7 @@ pub struct ChosenTools {
     pub writing: Vec<String>,
     /// They are not called.
     pub left_alone: Vec<String>,
-    /// How to allow calling those.
+    /// The cure: allow calls of those.
     pub help: String,
 }
 

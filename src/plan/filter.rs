@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use regex::Regex;
 
-use super::case::{Body, Case, Lane};
+use super::case::{Body, Case};
+use super::target::Lane;
 use crate::redact;
 use crate::source::{Diagnostic, SourceFile, Sources, Span, did_you_mean};
 use crate::suite::Suite;
@@ -74,7 +75,7 @@ impl Text {
     }
 
     /// As it was typed, without what marks its kind.
-    pub(crate) fn shown(&self) -> &str {
+    pub(crate) fn as_typed(&self) -> &str {
         match self {
             Self::Part(text) | Self::Whole(text) => text,
             Self::Pattern(pattern) => pattern.as_str(),
@@ -83,12 +84,12 @@ impl Text {
 }
 
 impl Field {
-    /// Whether what a template becomes has it too.
+    /// Returns true if what a template becomes has it too.
     pub(crate) fn is_settled(self) -> bool {
         matches!(self, Self::Tag | Self::Server | Self::Revision | Self::Suite | Self::File | Self::Probe)
     }
 
-    /// Whether its values are words: a part of one is no match.
+    /// Returns true if its values are words: a part of one is no match.
     pub(crate) fn is_word(self) -> bool {
         matches!(self, Self::Tag | Self::Probe | Self::Variant | Self::Server | Self::Revision)
     }
@@ -112,7 +113,7 @@ impl Field {
         }
     }
 
-    /// Whether a value is what was asked for.
+    /// Returns true if a value is what was asked for.
     pub(crate) fn fits(self, text: &Text, value: &str) -> bool {
         if self.is_word() { whole(text, value) } else { text.matches(value) }
     }
@@ -145,7 +146,7 @@ impl Filter {
         required_words
     }
 
-    /// Whether a case is meant; `None` where that depends on what a template will become.
+    /// Returns true if a case is meant; `None` where that depends on what a template will become.
     pub(crate) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
         matches(&self.0, case, suite, lane)
     }
@@ -202,7 +203,7 @@ struct FilterProblem {
     help: Option<String>,
 }
 
-/// How deep parentheses and negations may be nested: each takes a piece of the stack.
+/// The greatest depth of parentheses and negations: each takes a piece of the stack.
 const DEEPEST: usize = 100;
 
 struct Parser<'a> {
@@ -233,12 +234,12 @@ impl<'a> Parser<'a> {
         if self.deep > DEEPEST {
             return Err(self.problem("the expression is nested too deep"));
         }
-        let one = self.nested();
+        let one = self.nested_expression();
         self.deep -= 1;
         one
     }
 
-    fn nested(&mut self) -> Result<Expression, FilterProblem> {
+    fn nested_expression(&mut self) -> Result<Expression, FilterProblem> {
         if self.takes(&["!", "not"]) {
             return Ok(Expression::Not(Box::new(self.one()?)));
         }
@@ -274,12 +275,12 @@ impl<'a> Parser<'a> {
         let is_pattern = inside.starts_with('/');
         let closing = if is_pattern { inside[1..].find("/)").map(|at| at + 2) } else { inside.find(')') };
         let Some(closing) = closing else { return Err(self.problem("a `)` is missing here")) };
-        let text = self.read(&inside[..closing])?;
+        let text = self.read_text(&inside[..closing])?;
         self.at += closing + 1;
         Ok(Expression::Atom(*field, text))
     }
 
-    fn read(&self, text: &str) -> Result<Text, FilterProblem> {
+    fn read_text(&self, text: &str) -> Result<Text, FilterProblem> {
         let text = text.trim();
         if let Some(pattern) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             return Regex::new(pattern).map(Text::Pattern).map_err(|_| {

@@ -13,11 +13,11 @@ pub(crate) const OUTPUT_SCHEMA_JUDGES: [&str; 3] =
 
 /// `output_schema: true`, to be quoted at `span`.
 pub(crate) fn output_schema(span: Span) -> Expectation {
-    built(&json!({"output_schema": true}), span)
+    expectation(&json!({"output_schema": true}), span)
 }
 
 /// An expectation that this program writes itself.
-pub(crate) fn built(item: &serde_json::Value, span: Span) -> Expectation {
+pub(crate) fn expectation(item: &serde_json::Value, span: Span) -> Expectation {
     let mut found = Vec::new();
     match Expectation::build(&from_json(item, span), &mut found) {
         Some(expectation) => expectation,

@@ -24,6 +24,7 @@ mod rounds;
 mod select;
 mod serving;
 mod snapshot;
+mod target;
 mod tool_settings;
 mod unmatched;
 mod valid;
@@ -31,7 +32,7 @@ pub(crate) mod witness;
 
 pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
 pub use self::build::{Declaration, build, declared};
-pub use self::case::{Body, Case, Lane, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
+pub use self::case::{Body, Case, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
 pub use self::check::{
     BoxFuture, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer, ServerChoice,
     StepOutcome, StepRunner, SuiteSetup,
@@ -40,12 +41,13 @@ pub use self::chosen::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::offer::Offer;
-pub use self::order::{replanned, shuffle};
+pub use self::order::{replan, shuffle};
 pub use self::property::Rounds;
 pub use self::rounds::{Values, ValuesError};
 pub use self::select::{Failed, LineSelection, Selection};
 pub use self::serving::GeneratedCases;
-pub use self::snapshot::{SnapshotFiles, snapshot_files};
+pub use self::snapshot::{SnapshotFiles, SnapshotScope, snapshot_files};
+pub use self::target::Lane;
 pub use self::tool_settings::invalid_tool_settings;
 pub use self::unmatched::{unmatched_places, unmatched_words};
 pub use self::valid::{must_serve, rests_on_valid_calls};

@@ -8,7 +8,7 @@ use super::Offer;
 use super::case::{Body, Case, Mistake};
 use super::expand::for_each;
 use super::planner::{Planner, script};
-use super::property::prepared;
+use super::property::prepare;
 use crate::event::Reason;
 use crate::source::template::{Names, fill_text, holds, text_of};
 use crate::source::{Span, did_you_mean};
@@ -18,7 +18,7 @@ use crate::transport::TransportKind;
 /// The cases of a test of a suite's own that says something only of some servers.
 pub(crate) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) -> Vec<Case> {
     let cases = particular(planner, test, &Arc::new(offer.names(planner)), offer).into_iter();
-    cases.map(|case| prepared(planner, test, offer.catalog, case)).collect()
+    cases.map(|case| prepare(planner, test, offer.catalog, case)).collect()
 }
 
 /// The cases of a test with needs; `names` are what the server offers.
@@ -48,7 +48,7 @@ pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>,
     cases
 }
 
-/// Whether a hint is a tool, and one that the server does not offer.
+/// Returns true if a hint is a tool, and one that the server does not offer.
 fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
     hint.ends_with("_tool") && value["name"].as_str().is_none_or(|name| offer.catalog.tool(name).is_none())
 }

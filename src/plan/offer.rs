@@ -25,7 +25,7 @@ pub struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Whether something is declared, by its path in the capabilities.
+    /// Returns true if something is declared, by its path in the capabilities.
     pub(crate) fn declares(&self, path: &str) -> bool {
         let found = path.split('.').try_fold(self.capabilities, |value, name| value.get(name));
         found.is_some_and(|value| !value.is_null() && *value != Json::Bool(false))
@@ -54,8 +54,8 @@ impl Offer<'_> {
             "transport": self.transport.map_or("", TransportKind::as_str),
             "revision": self.revision.map(Revision::as_str),
             "safe": names,
-            "reads": self.named(|tool| tool.only_reads() || is_allowed_reader(suite, tool)),
-            "alarming": self.named(Tool::sounds_destructive),
+            "reads": self.tool_names(|tool| tool.only_reads() || is_allowed_reader(suite, tool)),
+            "alarming": self.tool_names(Tool::sounds_destructive),
             "authorized": is_authorized(suite),
             "arguments": arguments,
         });
@@ -67,7 +67,7 @@ impl Offer<'_> {
         Names::from_iter([("offer".to_owned(), offer), ("hints".to_owned(), hints)])
     }
 
-    fn named(&self, is_meant: impl Fn(&Tool) -> bool) -> Vec<&str> {
+    fn tool_names(&self, is_meant: impl Fn(&Tool) -> bool) -> Vec<&str> {
         self.catalog.tools.iter().filter(|tool| is_meant(tool)).map(|tool| tool.name.as_str()).collect()
     }
 
@@ -84,7 +84,7 @@ impl Offer<'_> {
 
     fn tool_hint(&self, suite: &Suite, value: &Node) -> Json {
         let name = value.text().or_else(|| value.get("name").and_then(Node::text)).unwrap_or_default();
-        // Who names a tool that is slow does not want it quick.
+        // A tool that is named as a slow one is not to be quick.
         let made = || Some(arguments::safe_arguments(self.catalog.tool(name)?, None).ok()?.without_time_limits());
         let given = value.get("arguments").or_else(|| suite.arguments.get(name)).map(Node::to_json);
         let arguments = given.or_else(made).unwrap_or_else(|| json!({}));
@@ -92,12 +92,13 @@ impl Offer<'_> {
     }
 }
 
-/// Whether somebody allows a tool whose hints say that it may change data, or say nothing, and whose own words do not.
+/// Returns true if somebody allows a tool whose hints say that it may change data, or say nothing, and whose own words
+/// do not.
 fn is_allowed_reader(suite: &Suite, tool: &Tool) -> bool {
     suite.allow.contains(&tool.name) && !suite.read_only && !tool.speaks_of_a_change() && !tool.runs_code()
 }
 
-/// Whether the suite sends credentials.
+/// Returns true if the suite sends credentials.
 fn is_authorized(suite: &Suite) -> bool {
     let is_credential = |name: &str| name.eq_ignore_ascii_case("authorization");
     suite.servers.values().any(|server| match &server.target {

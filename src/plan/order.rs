@@ -16,7 +16,7 @@ pub fn shuffle(planned: &SuitePlan, cases: &mut [Arc<Case>], seed: u32) {
 }
 
 /// The same plan with another policy and order, where the suites say otherwise.
-pub fn replanned(plan: &Plan, policy: RestartPolicy, order: Order) -> Plan {
+pub fn replan(plan: &Plan, policy: RestartPolicy, order: Order) -> Plan {
     let suites = plan.suites.iter().map(|planned| {
         let mut suite = Suite::clone(&planned.suite);
         suite.options.restart_policy = policy;

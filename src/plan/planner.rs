@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::arguments::{ConfigSource, NotCallable};
+use super::arguments::{ConfigSource, NotCallable, only_as_task};
 use super::block::Block;
-use super::case::{Body, Case, Lane, Mistake, Place, Script, SessionNeed, Template};
+use super::case::{Body, Case, Mistake, Place, Script, SessionNeed, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
-use super::witness::only_as_task;
+use super::target::Lane;
 use super::{raw, snapshot};
 use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
@@ -74,7 +74,7 @@ impl Planner<'_> {
         if let Body::Script(script) = &mut case.body {
             snapshot::place(&mut script.steps, self.suite, self.lane, test, case.row.as_deref());
         }
-        case.variants.extend(judged(&test.steps));
+        case.variants.extend(raw::judged_variants(&test.steps));
         case.variants.extend(self.bounds_a_call(test).then(|| "TIMEOUT-HANG".to_owned()));
         case.variants.extend(self.bounds_a_start(test).then(|| "TIMEOUT-STARTUP-HANG".to_owned()));
         case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
@@ -107,7 +107,8 @@ impl Planner<'_> {
         Some(if let Target::Url(_) = server.target { Carrier::Http } else { Carrier::Stdio })
     }
 
-    /// Whether a test gives a call a time of its own, and so says when it hangs; built-in tests only keep calls short.
+    /// Returns true if a test gives a call a time of its own, and so says when it hangs; built-in tests only keep calls
+    /// short.
     fn bounds_a_call(&self, test: &Test) -> bool {
         let is_bounded = |step: &Step| {
             let is_call = matches!(step.action, Action::Call { .. });
@@ -116,7 +117,7 @@ impl Planner<'_> {
         !is_builtin(self.sources.file(test.span.source)) && test.steps.iter().any(is_bounded)
     }
 
-    /// Whether a test starts a server of its own, in a suite that says how long a start may take.
+    /// Returns true if a test starts a server of its own, in a suite that says how long a start may take.
     fn bounds_a_start(&self, test: &Test) -> bool {
         let is_bounded = self.suite.options.start_timeout.is_some() && !is_builtin(self.sources.file(test.span.source));
         let restarts = || all_steps(test).any(|step| matches!(step.action, Action::Restart));
@@ -141,7 +142,7 @@ impl Planner<'_> {
             return Body::Skipped(reason);
         }
         let unfit = self.unfit(all_steps(test)).or_else(|| self.unfit_for_faults(test));
-        match unfit.or_else(|| self.blocked()) {
+        match unfit.or_else(|| self.reason_against_all()) {
             Some(reason) => Body::Skipped(reason),
             None => body,
         }
@@ -153,7 +154,7 @@ impl Planner<'_> {
     }
 
     /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
-    pub(crate) fn blocked(&self) -> Option<Reason> {
+    pub(crate) fn reason_against_all(&self) -> Option<Reason> {
         self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
     }
 
@@ -281,13 +282,13 @@ fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
     test.setup.iter().chain(&test.preconditions).chain(&test.steps).chain(&test.verify).chain(&test.teardown)
 }
 
-/// Whether several answers are given in turn.
+/// Returns true if several answers are given in turn.
 fn takes_turns(answers: &Answers) -> bool {
     [&answers.sampling, &answers.elicitation].into_iter().flatten().any(|node| node.items().len() > 1)
 }
 
-/// Whether a step looks at notifications that, on a shared session, may be those of other cases. Progress that was
-/// asked for has a token of its own.
+/// Returns true if a step looks at notifications that, on a shared session, may be those of other cases. Progress that
+/// was asked for has a token of its own.
 fn hears_others(step: &Step) -> bool {
     step.expect.iter().any(|item| looks_at_notifications(item.node(), step.progress))
 }
@@ -300,15 +301,6 @@ fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
         "all" | "any" => value.items().iter().any(|item| looks_at_notifications(item, has_progress)),
         _ => false,
     })
-}
-
-/// The variants that the expectations of steps judge.
-pub(crate) fn judged(steps: &[Step]) -> BTreeSet<String> {
-    let snapshots =
-        steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
-    let expectations = steps.iter().enumerate().flat_map(|(at, step)| raw::judged(step, &steps[at + 1..]));
-    let reads = raw::reads_another_value(steps).then_some("STATE-STALE-READ");
-    expectations.chain(snapshots).chain(reads).map(str::to_owned).collect()
 }
 
 pub(crate) fn script(test: &Test) -> Body {

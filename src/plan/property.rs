@@ -36,7 +36,7 @@ impl Rounds {
 }
 
 /// The case of a property, ready to run in rounds, or skipped where it would destroy something.
-pub(crate) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
+pub(crate) fn prepare(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
     if test.property.is_none() {
         return case;
     }
@@ -51,7 +51,7 @@ pub(crate) fn prepared(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mu
         folder: server_folder(suite, server),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };
-    let refused = steps(script).filter_map(|step| called(step, &names)).find_map(|tool| rounds.refusal(&tool));
+    let refused = steps(script).filter_map(|step| called_tool(step, &names)).find_map(|tool| rounds.refusal(&tool));
     script.rounds = Some(Arc::new(rounds));
     if let Some(reason) = refused {
         case.body = Body::Skipped(reason);
@@ -64,7 +64,7 @@ fn steps(script: &Script) -> impl Iterator<Item = &Step> {
 }
 
 /// The tool that a step calls, as far as it is known before anything is said.
-fn called(step: &Step, names: &Names) -> Option<String> {
+fn called_tool(step: &Step, names: &Names) -> Option<String> {
     let (tool, _) = step.action.as_call()?;
     fill_text(tool.text()?, names).ok().map(|tool| text_of(&tool))
 }

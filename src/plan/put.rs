@@ -10,13 +10,13 @@ use crate::source::template::{Names, holds};
 use crate::source::{Located, Span, words};
 use crate::wire::Tool;
 
-/// How many parameters within others values are put into at most, so that rounds stay few.
+/// The most parameters within others that values are put into, so that rounds stay few.
 const MOST_WITHIN: usize = 12;
 
-/// How many steps down they are looked for.
+/// The depth to which they are looked for.
 const DEEPEST: usize = 6;
 
-/// Where values are put.
+/// The place that values are put into.
 pub(crate) struct PutSite<'a> {
     pub(crate) tool: &'a Tool,
     /// Valid arguments, of which one is replaced.
@@ -38,7 +38,7 @@ pub(crate) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result
     let mut rounds = Vec::new();
     let mut picked = 0;
     for parameter in parameters(root, place.base) {
-        let described = parameter.described();
+        let described = parameter.describe();
         if !is_picked(place, &described) {
             continue;
         }
@@ -69,7 +69,7 @@ pub(crate) struct Parameter<'a> {
     /// The schema of all arguments.
     root: &'a Json,
     is_required: bool,
-    /// Where the object is that has it.
+    /// The path of the object that has it.
     owner: String,
     /// Valid arguments in which that object stands.
     base: Json,
@@ -95,11 +95,11 @@ impl Parameter<'_> {
     /// Valid arguments with a value in its place, as the parameter takes it: alone, or as the only item of a list.
     pub(crate) fn with(&self, value: &Json) -> Option<Json> {
         let schema = with_definitions(self.schema, self.root);
-        self.put([value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))?)
+        self.arguments_with([value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))?)
     }
 
     /// Valid arguments with a value in its place, whatever its schema says.
-    pub(crate) fn put(&self, value: Json) -> Option<Json> {
+    pub(crate) fn arguments_with(&self, value: Json) -> Option<Json> {
         let mut args = self.base.clone();
         let owner = args.pointer_mut(&self.owner).and_then(Json::as_object_mut)?;
         owner.insert(self.name.to_owned(), value);
@@ -107,7 +107,7 @@ impl Parameter<'_> {
     }
 
     /// As expressions know it.
-    fn described(&self) -> Json {
+    fn describe(&self) -> Json {
         let Self { name, schema, is_required, .. } = self;
         json!({"name": name, "words": words(name), "schema": schema, "required": is_required})
     }

@@ -8,12 +8,12 @@ use crate::source::template::{Names, has_template};
 use crate::suite::{Action, Payload, RawHttp, Server, Step, Target, Wanted};
 use crate::wire::{RpcMessage, classify};
 
-/// Whether a step needs the wire to itself.
+/// Returns true if a step needs the wire to itself.
 pub(crate) fn needs_own_session(step: &Step) -> bool {
     step.cancel.is_some() || matches!(step.action, Action::Restart | Action::Http(_) | Action::Send(_))
 }
 
-/// Whether other cases may repeat a step before a call of their own.
+/// Returns true if other cases may repeat a step before a call of their own.
 pub(crate) fn is_repeatable(step: &Step) -> bool {
     !needs_own_session(step)
 }
@@ -34,8 +34,17 @@ pub(crate) fn unfit(step: &Step, server: &Server) -> Option<String> {
     }
 }
 
+/// The variants that the expectations of steps judge.
+pub(crate) fn judged_variants(steps: &[Step]) -> BTreeSet<String> {
+    let snapshots =
+        steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
+    let expectations = steps.iter().enumerate().flat_map(|(at, step)| judged_by_step(step, &steps[at + 1..]));
+    let reads = reads_another_value(steps).then_some("STATE-STALE-READ");
+    expectations.chain(snapshots).chain(reads).map(str::to_owned).collect()
+}
+
 /// The variants that a step judges with its expectations; `later` are the steps after it.
-pub(crate) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
+fn judged_by_step(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
     let mut variants = BTreeSet::new();
     match (&step.action, &step.cancel) {
         (Action::Http(http), _) => of_http(http, step, &mut variants),
@@ -52,7 +61,8 @@ pub(crate) fn judged(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
     variants
 }
 
-/// Whether a call is repeated and must have another value at the same place then: the first answer once more would not do.
+/// Returns true if a call is repeated and must have another value at the same place then: the first answer once more
+/// would not do.
 pub(crate) fn reads_another_value(steps: &[Step]) -> bool {
     let call = |step: &Step| {
         let (tool, args) = step.action.as_call().filter(|_| step.cancel.is_none())?;
@@ -94,7 +104,7 @@ fn of_http(http: &RawHttp, step: &Step, variants: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// Whether an expectation holds only where the server refuses: each status that it allows is one of 4xx.
+/// Returns true if an expectation holds only where the server refuses: each status that it allows is one of 4xx.
 fn is_of_refusal(item: &Node) -> bool {
     let refuses = |status: &Node| match (status.whole(), status.text()) {
         (Some(code), _) => (400..500).contains(&code),
@@ -131,7 +141,7 @@ fn is_of_message(path: &str) -> bool {
     path.starts_with("result") || path.starts_with("error")
 }
 
-/// Whether a later step would notice that the server is gone.
+/// Returns true if a later step would notice that the server is gone.
 fn is_followed(later: &[Step]) -> bool {
     later.iter().any(|step| {
         let asks = !matches!(
@@ -142,7 +152,7 @@ fn is_followed(later: &[Step]) -> bool {
     })
 }
 
-/// Whether bytes that hold no template are no message of JSON-RPC.
+/// Returns true if bytes that hold no template are no message of JSON-RPC.
 fn makes_no_sense(line: &Payload) -> bool {
     if has_template(line.node()) {
         return false;

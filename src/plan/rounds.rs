@@ -16,7 +16,7 @@ use crate::source::{Node, did_you_mean};
 use crate::suite::{Action, ArgumentKind, Arguments, Generated, Step};
 use crate::wire::{Catalog, Tool};
 
-/// How many rounds there are where values are drawn and nobody says how many.
+/// The number of rounds where values are drawn and the suite says no number.
 const DRAWN: u32 = 100;
 
 /// The reason why no values can be generated.
@@ -37,7 +37,7 @@ pub struct Values {
     draw: Rng,
 }
 
-/// Where the values of one name come from.
+/// The source of the values of one name.
 #[derive(Debug)]
 enum Source {
     /// The edges, then draws; `with` stays as it is.
@@ -107,7 +107,7 @@ impl Values {
             };
             values.sources.push((name.value.clone(), source));
         }
-        values.count = values.wanted(property.cases);
+        values.count = values.round_count(property.cases);
         let half = usize::try_from(values.count / 2).unwrap_or(usize::MAX).max(1);
         for (_, source) in &mut values.sources {
             if let Source::Drawn { edges, .. } = source {
@@ -117,7 +117,7 @@ impl Values {
         Ok(values)
     }
 
-    fn wanted(&self, asked: Option<u32>) -> u32 {
+    fn round_count(&self, asked: Option<u32>) -> u32 {
         let listed = self.sources.iter().filter_map(|(_, source)| match source {
             Source::Listed(items) => u32::try_from(items.len()).ok(),
             Source::Drawn { .. } => None,
@@ -130,7 +130,7 @@ impl Values {
         }
     }
 
-    /// How many rounds there are.
+    /// The number of rounds.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -158,13 +158,13 @@ impl Values {
     }
 
     /// The part of a round's names that was drawn, and that smaller values may take the place of.
-    pub fn drawn(&self, names: &Names) -> Json {
+    pub fn drawn_values(&self, names: &Names) -> Json {
         let drawn = self.sources.iter().filter(|(_, source)| matches!(source, Source::Drawn { .. }));
         let values = drawn.filter_map(|(name, _)| Some((name.clone(), names.get(name)?.clone())));
         Json::Object(values.collect())
     }
 
-    /// Whether values could have been drawn.
+    /// Returns true if values could have been drawn.
     pub fn fits(&self, values: &Json) -> bool {
         self.sources.iter().all(|(name, source)| match (source, values.get(name)) {
             (Source::Listed(_), _) => true,
@@ -176,7 +176,7 @@ impl Values {
     }
 
     /// The values of a round by name, as messages show them.
-    pub fn told(&self, names: &Names) -> Vec<(String, Json)> {
+    pub fn describe(&self, names: &Names) -> Vec<(String, Json)> {
         let told = self.sources.iter().filter_map(|(name, source)| {
             let parameter = names.get("parameter").filter(|_| is_put(source)).and_then(|one| one["name"].as_str());
             match parameter {

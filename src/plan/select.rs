@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Filter;
-use super::case::{Body, Case, Lane};
+use super::case::{Body, Case};
+use super::target::Lane;
 use crate::redact;
 use crate::suite::Suite;
 
@@ -49,12 +50,12 @@ pub struct LineSelection {
 }
 
 impl Selection {
-    /// Whether nothing was asked for in particular.
+    /// Returns true if nothing was asked for in particular.
     pub fn is_everything(&self) -> bool {
         self.filters.is_empty() && self.lines.is_empty() && self.rows.is_empty() && self.failed.is_none()
     }
 
-    /// Whether everything of a suite was asked for.
+    /// Returns true if everything of a suite was asked for.
     pub fn is_all_of(&self, file: &str) -> bool {
         self.filters.is_empty()
             && self.rows.is_empty()
@@ -66,7 +67,7 @@ impl Selection {
         self.rows.iter().any(|asked| redact::may_be(asked, row))
     }
 
-    /// Whether a case is wanted. What a template will become is only known later, so it is kept unless what is
+    /// Returns true if a case is wanted. What a template will become is only known later, so it is kept unless what is
     /// known already rules it out.
     pub(crate) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
         let asked: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();

@@ -7,7 +7,7 @@ use super::case::{Body, Case, Place, Plan, Template};
 use super::witness::expects_success;
 use crate::suite::{Step, Test};
 
-/// Where the cases of a plan are written that rest on generated calls.
+/// The places of the cases that rest on generated calls.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratedCases {
     origins: BTreeSet<Origin>,
@@ -49,22 +49,22 @@ impl GeneratedCases {
         Self { origins: origins.collect(), unjudged: unjudged.collect(), with_tools: with_tools.collect() }
     }
 
-    /// Whether there are none, and no block that would call tools.
+    /// Returns true if there are none, and no block that would call tools.
     pub fn is_empty(&self) -> bool {
         self.origins.is_empty() && self.with_tools.is_empty()
     }
 
-    /// Whether the suite says that a tool need not be judged.
+    /// Returns true if the suite says that a tool need not be judged.
     pub fn may_be_unjudged(&self, file: &str, tool: &str) -> bool {
         self.unjudged.contains(&(file.to_owned(), tool.to_owned()))
     }
 
-    /// Whether blocks would call the tools of a server, if it had any.
+    /// Returns true if blocks would call the tools of a server, if it had any.
     pub fn calls_tools(&self, file: &str, server: &str) -> bool {
         self.with_tools.iter().any(|known| (known.0.as_str(), known.1.as_str()) == (file, server))
     }
 
-    /// Whether a case that stands there on this server, with these probes, is one of them.
+    /// Returns true if a case that stands there on this server, with these probes, is one of them.
     pub fn has(&self, file: &str, line: usize, server: &str, probes: &[String]) -> bool {
         self.origins.iter().any(|origin| {
             (origin.file.as_str(), origin.line, origin.server.as_str()) == (file, line, server)
@@ -78,7 +78,7 @@ fn origin(case: &Case, server: &str, probe: &'static str) -> Origin {
     Origin { file: file.clone(), line: *line, server: server.to_owned(), probe }
 }
 
-/// How the cases of a template are told from others; `None` where they do not rest on generated calls.
+/// The mark of the cases of a template; `None` where they do not rest on generated calls.
 fn probe(template: &Template) -> Option<&'static str> {
     match template {
         Template::Block(block) if block.settings.generated_calls() == GeneratedCalls::None => None,
@@ -89,7 +89,7 @@ fn probe(template: &Template) -> Option<&'static str> {
     }
 }
 
-/// Whether a block comes to nothing of its own where a server has no tools.
+/// Returns true if a block comes to nothing of its own where a server has no tools.
 fn calls_tools(template: &Template) -> bool {
     match template {
         Template::Block(block) => match block.settings.generated_calls() {
@@ -100,7 +100,7 @@ fn calls_tools(template: &Template) -> bool {
     }
 }
 
-/// Whether a test is a property that a server which serves nothing would not show to hold.
+/// Returns true if a test is a property that a server which serves nothing would not show to hold.
 fn rests_on_served(test: &Test) -> bool {
     let calls = |steps: &[Step]| steps.iter().any(|step| step.action.as_call().is_some());
     test.property.is_some() && (calls(&test.preconditions) || test.steps.iter().all(expects_success))

@@ -1,4 +1,4 @@
-//! Where snapshots are kept: `snapshots/SUITE/TEST[-STEP][-ROW][@LANE].json` beside the suite.
+//! The files of snapshots: `snapshots/SUITE/TEST[-STEP][-ROW][@LANE].json` beside the suite.
 //!
 //! The names follow from the suite alone, so that collisions show before anything runs and files that nobody uses can
 //! be told. Only `for_each` is known too late for that: its files begin with the names of test and step.
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::case::{Lane, SuitePlan};
+use super::target::Lane;
 use crate::source::{Diagnostic, Span};
 use crate::suite::{Per, Snapshot, Step, Suite, Test};
 
@@ -20,7 +20,7 @@ pub struct SnapshotFiles {
     pub folder: PathBuf,
     /// The files that are known by name.
     pub files: BTreeMap<PathBuf, Span>,
-    /// How files of `for_each` tests begin.
+    /// The beginnings of the names of files of `for_each` tests.
     pub beginnings: Vec<String>,
 }
 
@@ -32,10 +32,19 @@ impl SnapshotFiles {
     }
 }
 
+/// A suite with the targets that its cases run on.
+#[derive(Clone, Copy)]
+pub struct SnapshotScope<'a> {
+    /// The suite.
+    pub suite: &'a Suite,
+    /// The targets.
+    pub lanes: &'a [Lane],
+}
+
 /// Every file in which a suite keeps snapshots.
-pub fn snapshot_files(planned: &SuitePlan) -> SnapshotFiles {
-    let mut files = SnapshotFiles { folder: folder(&planned.suite), ..SnapshotFiles::default() };
-    each(planned, &mut |test, _, place, snapshot| match place {
+pub fn snapshot_files(scope: SnapshotScope<'_>) -> SnapshotFiles {
+    let mut files = SnapshotFiles { folder: folder(scope.suite), ..SnapshotFiles::default() };
+    each(scope, &mut |test, _, place, snapshot| match place {
         Some(file) => drop(files.files.insert(file, snapshot.span)),
         None => files.beginnings.push(base(test, snapshot, step_number(test, snapshot)) + "-"),
     });
@@ -43,11 +52,11 @@ pub fn snapshot_files(planned: &SuitePlan) -> SnapshotFiles {
 }
 
 /// Two snapshots that would be kept in one file, on a system that does not tell capital letters from small ones.
-pub(crate) fn duplicates(suites: &[SuitePlan]) -> Vec<Diagnostic> {
+pub(crate) fn duplicates<'a>(suites: impl Iterator<Item = SnapshotScope<'a>>) -> Vec<Diagnostic> {
     let mut owners: BTreeMap<String, (Span, Option<usize>)> = BTreeMap::new();
     let mut found: Vec<Diagnostic> = Vec::new();
-    for planned in suites {
-        each(planned, &mut |_, row, place, snapshot| {
+    for scope in suites {
+        each(scope, &mut |_, row, place, snapshot| {
             let Some(file) = place else { return };
             let owner = (snapshot.span, row);
             let first = *owners.entry(file.display().to_string().to_lowercase()).or_insert(owner);
@@ -79,11 +88,10 @@ pub(crate) fn place(steps: &mut [Step], suite: &Suite, lane: &Lane, test: &Test,
 type Visit<'a> = dyn FnMut(&Test, Option<usize>, Option<PathBuf>, &Snapshot) + 'a;
 
 /// Visits every snapshot of a suite once for each row and lane, with its file where that is known.
-fn each(planned: &SuitePlan, visit: &mut Visit<'_>) {
-    let suite = &planned.suite;
+fn each(SnapshotScope { suite, lanes }: SnapshotScope<'_>, visit: &mut Visit<'_>) {
     for test in suite.tests.iter().filter(|test| test.steps.iter().any(|step| step.snapshot.is_some())) {
         let runs_on = |lane: &&Lane| test.server.as_ref().is_none_or(|server| server.value == lane.server);
-        for lane in planned.lanes.iter().filter(runs_on) {
+        for lane in lanes.iter().filter(runs_on) {
             for snapshot in test.steps.iter().filter_map(|step| step.snapshot.as_ref()) {
                 let base = base(test, snapshot, step_number(test, snapshot));
                 let named = |row: Option<&str>| Some(file(suite, lane, row, snapshot, &base));

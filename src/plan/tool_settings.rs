@@ -54,14 +54,10 @@ fn unlisted_tool(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mi
 /// A failed case for arguments that no tool of that name accepts.
 fn invalid_arguments(name: &str, args: &Node, value: &Json, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let tools: Vec<&Tool> = catalogs.iter().filter_map(|catalog| catalog.tool(name)).collect();
-    let objections: Option<Vec<String>> = tools.iter().map(|tool| objection(tool, value)).collect();
+    let objections: Option<Vec<String>> =
+        tools.iter().map(|tool| schema::objection(tool.input_schema(), value)).collect();
     let objection = objections?.into_iter().next()?;
     let message = format!("the arguments of `{name}` violate its input schema: {objection}");
     let help = "give arguments that the tool accepts; they count as a valid call of it".to_owned();
     Some(Mistake { code: "bad-arguments", message, help: Some(help), span: args.span })
-}
-
-/// Why the input schema of a tool refuses arguments; `None` where it takes them, or cannot be read.
-pub(crate) fn objection(tool: &Tool, args: &Json) -> Option<String> {
-    schema::objection(tool.input_schema(), args)
 }

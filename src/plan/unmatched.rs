@@ -18,7 +18,7 @@ pub fn unmatched_places(plan: &Plan) -> Vec<Diagnostic> {
     if lines.is_empty() && rows.is_empty() {
         return Vec::new();
     }
-    let whole = unselected(plan);
+    let whole = without_selection(plan);
     let mut found: Vec<Diagnostic> = lines.iter().filter_map(|line| line_without_case(line, &whole)).collect();
     // A case of a loop may have any row.
     let is_loop = |template: &Template| matches!(template, Template::ForEach(_));
@@ -34,7 +34,7 @@ pub fn unmatched_places(plan: &Plan) -> Vec<Diagnostic> {
 
 /// The words of filters that hold for no case of the suites, such as a misspelt tag.
 pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
-    let whole = unselected(plan);
+    let whole = without_selection(plan);
     let has_templates = has_templates(&whole, &|_| true);
     let mut found = Vec::new();
     for FilterWord { word, field, noun } in plan.selection.filters.iter().flat_map(Filter::required_words) {
@@ -48,10 +48,10 @@ pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
             }
         }
         if !values.iter().any(|value| field.fits(word, value)) {
-            let message = format!("no case has {noun} `{}`", visible_line(word.shown()));
+            let message = format!("no case has {noun} `{}`", visible_line(word.as_typed()));
             let offered = values.iter().map(AsRef::as_ref);
             let help =
-                if field.is_word() { did_you_mean(word.shown(), offered) } else { within(word.shown(), offered) };
+                if field.is_word() { did_you_mean(word.as_typed(), offered) } else { within(word.as_typed(), offered) };
             found.push(selects_nothing(message).with_help(help));
         }
     }
@@ -91,7 +91,7 @@ fn selects_nothing(message: String) -> Diagnostic {
         .with_help("`mcprove plan` lists the cases and their names".to_owned())
 }
 
-fn unselected(plan: &Plan) -> Plan {
+fn without_selection(plan: &Plan) -> Plan {
     let everything = Selection::default();
     let suites = plan.suites.iter().map(|planned| {
         let (suite, blocks) = (Suite::clone(&planned.suite), Arc::clone(&planned.blocks));

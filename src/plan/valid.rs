@@ -8,7 +8,7 @@ use super::block::{Block, GeneratedCalls};
 use super::case::{Body, Case, MustServe, Script, SuitePlan, Template};
 use super::generated::{bare, text_node};
 use super::planner::Planner;
-use super::tool_settings::objection;
+use crate::schema;
 use crate::source::template::has_template;
 use crate::suite::{Action, Suite};
 use crate::wire::{Catalog, Tool};
@@ -51,13 +51,13 @@ pub fn must_serve(suite: &Suite, tool: &Tool) -> Option<MustServe> {
     }
     match suite.arguments.get(&tool.name) {
         // Arguments that break the schema have a case of their own.
-        Some(args) if !has_template(args) && objection(tool, &args.to_json()).is_some() => None,
+        Some(args) if !has_template(args) && schema::objection(tool.input_schema(), &args.to_json()).is_some() => None,
         Some(_) => Some(MustServe::Arguments),
         None => takes_nothing(tool).then_some(MustServe::NoArguments),
     }
 }
 
-/// Whether a schema describes no argument and asks for none.
+/// Returns true if a schema describes no argument and asks for none.
 fn takes_nothing(tool: &Tool) -> bool {
     let schema = tool.input_schema();
     let describes = ["properties", "patternProperties", "required"].iter().any(|key| {
@@ -71,22 +71,22 @@ fn takes_nothing(tool: &Tool) -> bool {
     schema.as_object().is_some_and(|schema| schema.keys().all(|key| says(key))) && !describes
 }
 
-/// Whether generated cases of a lane begin with valid calls.
+/// Returns true if generated cases of a lane begin with valid calls.
 pub fn rests_on_valid_calls(planned: &SuitePlan, lane: usize) -> bool {
     planned.cases.iter().any(|case| case.lane == lane && rests_on_calls(&case.body))
 }
 
-/// Whether a case becomes calls of a tool that nobody wrote, and that say nothing where valid ones are refused.
+/// Returns true if a case becomes calls of a tool that nobody wrote, and that say nothing where valid ones are refused.
 fn calls(body: &Body, tool: &str) -> bool {
     block_of(body).is_some_and(|block| rests_on_calls(body) && block.settings.calls(tool))
 }
 
-/// Whether a case becomes generated calls.
+/// Returns true if a case becomes generated calls.
 fn is_generated(body: &Body) -> bool {
     block_of(body).is_some_and(|block| block.settings.generated_calls() == GeneratedCalls::AreCases)
 }
 
-/// Whether a case becomes calls that say nothing where valid ones are refused.
+/// Returns true if a case becomes calls that say nothing where valid ones are refused.
 fn rests_on_calls(body: &Body) -> bool {
     block_of(body).is_some_and(|block| block.settings.generated_calls() != GeneratedCalls::None)
 }

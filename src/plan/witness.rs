@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use super::arguments::{self, ConfigSource, NotCallable};
+use super::arguments::{self, ConfigSource, NotCallable, only_as_task};
 use super::check::CheckContext;
 use super::generated::{bare, text_node};
 use super::planner::Planner;
 use super::raw;
-use super::tool_settings::objection;
 use crate::event::Reason;
+use crate::schema;
 use crate::source::template::{Names, has_template};
 use crate::source::{Node, Value, words};
 use crate::suite::{Action, Step, Suite, Test};
@@ -40,14 +40,9 @@ pub(crate) fn find_witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool
     Ok(Witness { names: Names::new(), setup: Vec::new(), steps: vec![call], teardown: Vec::new() })
 }
 
-/// Why a tool is not called that is served as a task only.
-pub(crate) fn only_as_task(tool: &Tool) -> String {
-    format!("`{}` is served as a task only, and generated calls are no tasks", tool.name)
-}
-
 /// The arguments that the suite gives for a tool; `Err` where its schema refuses them.
 fn given_arguments(tool: &Tool, args: &Node) -> Result<Node, String> {
-    let objection = if has_template(args) { None } else { objection(tool, &args.to_json()) };
+    let objection = if has_template(args) { None } else { schema::objection(tool.input_schema(), &args.to_json()) };
     let reason = |why| format!("the suite's `arguments:` for `{}` violate its input schema: {why}", tool.name);
     objection.map_or_else(|| Ok(args.clone()), |why| Err(reason(why)))
 }
@@ -119,7 +114,7 @@ pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &Tool) -> Resul
     (context.filled)(&arguments).ok_or_else(unfilled)
 }
 
-/// Whether nothing in a step's expectations says that the call must fail, or that it may.
+/// Returns true if nothing in a step's expectations says that the call must fail, or that it may.
 pub(crate) fn expects_success(step: &Step) -> bool {
     let records_error = step.snapshot.as_ref().is_some_and(|snapshot| snapshot.sample.is_of_error());
     !records_error && !step.expect.iter().any(|item| speaks_of_errors(item.node()))

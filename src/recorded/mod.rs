@@ -29,7 +29,10 @@ pub fn read_texts(plan: &Plan) -> BTreeMap<PathBuf, String> {
 
 /// The folders of the snapshots of a plan's suites.
 pub fn roots(plan: &Plan) -> Roots {
-    plan.suites.iter().map(|planned| (snapshot_files(planned).folder, planned.suite.folder.clone())).collect()
+    plan.suites
+        .iter()
+        .map(|planned| (snapshot_files(planned.snapshot_scope()).folder, planned.suite.folder.clone()))
+        .collect()
 }
 
 /// Refuses what a link leads out of the folder of a suite.

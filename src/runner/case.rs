@@ -1,53 +1,56 @@
-//! The life of one case, top to bottom: attempts, session, setup, preconditions, steps, teardown, scans, crash attribution,
-//! known failures.
+//! The life of one case, top to bottom: attempts, session, setup, preconditions, steps, teardown, scans, crash
+//! attribution, known failures.
 //!
 //! Every function is called by one above it. Start reading in [`run`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::case_result::{of_check, to_attempt};
 use super::conversation::Conversation;
-use super::exchange::{CaseSpeaker, blank};
+use super::ending::{EndReason, EndedSession, OWN_WATCH, end};
+use super::exchange::CaseSpeaker;
+use super::opening::{OpenSession, Opening, SessionError, open_beside};
 use super::options::Stop;
 use super::pool::SessionUse;
 use super::precondition::{precondition_failed, valid_call_refused};
 use super::raw::expects_the_end;
-use super::reuse::run_in_reused_session;
-use super::rule::downgrade_should;
+use super::reuse::accepts_used_server;
+use super::sessions::TargetSessions;
 use super::snapshot::{self, SnapshotRecorder};
-use super::target::{OpenSession, SessionError, TargetSessions};
+use super::suite_steps::tear_down_and_report;
+use super::target::{CASE_TIMEOUT, RunTarget};
+use super::verdict::{
+    add_exit, add_violations, apply_known_failures, badness, continues_after_restart, downgrade_should, join_parts,
+    of_findings, skip_reason_of, skipped_by,
+};
 use super::witness::ValidCallError;
-use super::{Options, check, conversation, crash, finding, injected, rerun, rounds};
+use super::{Options, SessionFrames, check, crash, finding, injected, rerun, rounds};
 use crate::carrier;
-use crate::diagnosis;
 use crate::event::{
-    Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason, StepProblem,
+    Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason,
 };
 use crate::fault::{Fault, FaultPlayer};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{Body, Case, Script, SessionNeed};
 use crate::session::OwnedViolation;
 use crate::source::duration_text;
-use crate::source::template::{fill, from_json};
+use crate::source::template::{Names, fill, from_json};
 use crate::suite::{Action, Handshake, Order};
-use crate::wire::Frame;
-
-/// The time for a case where neither suite nor command line says anything.
-pub(crate) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The event that a case begins an attempt.
-fn started(case: &Case, attempt: u32) -> Event {
+fn start_event(case: &Case, attempt: u32) -> Event {
     let row = case.row.as_ref().map(|row| format!("[{row}]")).unwrap_or_default();
     let (id, file) = (case.id.clone(), case.place.file.clone());
     Event::CaseStarted(CaseStarted { id, file, name: format!("{}{row}", case.name), attempt })
 }
 
 /// Runs a case, again if it may be retried or is to be repeated, and returns its result.
-pub(crate) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: Arc<Options>) -> CaseResult {
-    let planned = target.planned();
+pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options: Arc<Options>) -> CaseResult {
+    let target = sessions.target.as_ref();
+    let planned = target.suite_plan();
     let decided = |result| of_check(planned, &case, result, Vec::new());
     let result = match &case.body {
         Body::Skipped(reason) => return decided(CheckResult::because(Outcome::Skipped, reason.clone())),
@@ -58,18 +61,18 @@ pub(crate) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
             return decided(CheckResult::found(Outcome::Failed, vec![found]));
         }
         Body::Check(check) => {
-            target.emitter().event(started(&case, 1));
-            let checked = Box::pin(check::run_check(&target, &case, check.as_ref(), &options)).await;
+            target.emitter.event(start_event(&case, 1));
+            let checked = Box::pin(check::run_check(&sessions, &case, check.as_ref(), &options)).await;
             decided(downgrade_should(&case, checked))
         }
         Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),
         Body::Script(script) => {
-            snapshot::announce(target.emitter(), script);
+            snapshot::announce(&target.emitter, script);
             let timeout = options.timeout.or(planned.suite.options.timeout).unwrap_or(CASE_TIMEOUT);
             let retries = options.retries.unwrap_or(case.retries);
             let is_once = options.repeat <= 1 && retries == 0;
             let limits = CaseLimits { timeout, left: timeout, stop: &options.stop, turn: SessionUse::First, is_once };
-            let run = CaseRun { target: &target, case: &case, script, limits, faults: None };
+            let run = CaseRun { sessions: &sessions, target, case: &case, script, limits, faults: None };
             let mut result =
                 if options.repeat > 1 { Box::pin(run.repeat(options.repeat)).await } else { run.retry(retries).await };
             if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
@@ -81,27 +84,11 @@ pub(crate) async fn run(target: Arc<TargetSessions>, case: Arc<Case>, options: A
     apply_known_failures(&case, result)
 }
 
-/// Marks the failures of a case that is known to fail, and fails it where it passes after all.
-fn apply_known_failures(case: &Case, mut result: CaseResult) -> CaseResult {
-    let Some(reason) = &case.known else { return result };
-    match result.outcome {
-        Outcome::Failed => result.findings.iter_mut().for_each(|found| found.baseline_reason = Some(reason.clone())),
-        Outcome::Passed => {
-            let rule = case.rule.as_ref().map(|rule| rule.id.clone()).unwrap_or_default();
-            let message = format!("`{rule}` is in the baseline, and it holds after all");
-            let help = format!("remove `{rule}` from `baseline:`, so that it is looked after from now on");
-            result.outcome = Outcome::Failed;
-            result.findings.push(Finding { help: Some(help), ..Finding::new("unexpected-pass", message) });
-        }
-        Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => {}
-    }
-    result
-}
-
 /// A case with everything that an attempt at it needs.
 #[derive(Clone, Copy)]
 pub(crate) struct CaseRun<'a> {
-    pub(crate) target: &'a Arc<TargetSessions>,
+    pub(crate) sessions: &'a TargetSessions,
+    pub(crate) target: &'a RunTarget,
     pub(crate) case: &'a Case,
     pub(crate) script: &'a Script,
     pub(crate) limits: CaseLimits<'a>,
@@ -117,10 +104,17 @@ pub(crate) struct CaseLimits<'a> {
     /// The rest of it, where a restart divided the case.
     pub(crate) left: Duration,
     pub(crate) stop: &'a Stop,
-    /// Whether the case was counted on for this session.
+    /// True if the case was counted on for this session.
     pub(crate) turn: SessionUse,
-    /// Whether the case is attempted once, however it ends.
+    /// True if the case is attempted once, however it ends.
     pub(crate) is_once: bool,
+}
+
+/// The result of a part of a script.
+struct FinishedPart {
+    result: CheckResult,
+    /// The names that the part after it starts with; `None` if the script ends here.
+    names: Option<Names>,
 }
 
 impl CaseRun<'_> {
@@ -133,7 +127,7 @@ impl CaseRun<'_> {
             let result = self.attempt(number, turn).await;
             let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored);
             if !has_failed || retries == 0 || self.limits.stop.is_set() {
-                return of_check(self.target.planned(), self.case, result, earlier);
+                return of_check(self.target.suite_plan(), self.case, result, earlier);
             }
             earlier.push(to_attempt(&result));
             (retries, turn) = (retries - 1, SessionUse::Again);
@@ -155,7 +149,7 @@ impl CaseRun<'_> {
             }
         }
         let is_skipped = shown.outcome == Outcome::Skipped;
-        let mut result = of_check(self.target.planned(), self.case, shown, Vec::new());
+        let mut result = of_check(self.target.suite_plan(), self.case, shown, Vec::new());
         if is_skipped {
             return result;
         }
@@ -169,12 +163,12 @@ impl CaseRun<'_> {
 
     /// Runs the case once, in the session of its target or in one of its own.
     async fn attempt(&self, number: u32, turn: SessionUse) -> CheckResult {
-        self.target.emitter().event(started(self.case, number));
+        self.target.emitter.event(start_event(self.case, number));
         let run = self.with_turn(turn);
         let begun = Instant::now();
         let result = match self.case.session {
             SessionNeed::Shared => run.run_in_shared_session().await,
-            SessionNeed::InTurn => Box::pin(run_in_reused_session(&run)).await,
+            SessionNeed::InTurn => Box::pin(run.run_in_reused_session()).await,
             SessionNeed::Own => Box::pin(run.run_in_own_session()).await,
         };
         // The start of its server is no part of a case, unless it came to nothing else.
@@ -189,7 +183,7 @@ impl CaseRun<'_> {
     /// Runs the script in the session that other cases use too; a case is rerun alone where a crash or a timeout may be
     /// another's.
     async fn run_in_shared_session(&self) -> CheckResult {
-        let opened = match self.unless_stopped(self.target.session()).await {
+        let opened = match self.unless_stopped(self.sessions.shared.session(self.target)).await {
             Ok(opened) => opened,
             Err(error) => return without_session(error),
         };
@@ -210,19 +204,21 @@ impl CaseRun<'_> {
         if !self.case.inject.is_empty() && self.faults.is_none() {
             let faults = Arc::new(FaultPlayer::new(self.case.inject.to_vec()).with_clock(carrier::clock));
             let result = Box::pin(CaseRun { faults: Some(&faults), ..*self }.run_in_own_session()).await;
-            return injected::judge(result, &faults, self.case, self.target);
+            return if self.target.is_replayed {
+                result
+            } else {
+                injected::judge(result, &faults, self.case, &self.target.plan.sources)
+            };
         }
-        let (target, case) = (self.target, self.case);
         let mut whole: Option<CheckResult> = None;
-        let mut rest = self.script.clone();
+        let (mut rest, mut names) = (self.script.clone(), None);
         let mut run = *self;
-        if case.handshake == Handshake::Skip {
+        if self.case.handshake == Handshake::Skip {
             // The server starts while the case waits for its first answer.
-            run.limits.left = run.limits.left.saturating_add(target.start_timeout());
+            run.limits.left = run.limits.left.saturating_add(self.target.start_timeout());
         }
-        let mut names = None;
         loop {
-            let mut opened = match run.unless_stopped(target.own_session(case, run.limits.turn, run.faults)).await {
+            let mut opened = match run.unless_stopped(self.sessions.own(self.case, run.limits.turn, run.faults)).await {
                 Ok(opened) => opened,
                 Err(error) => return join_parts(whole.take(), without_session(error)),
             };
@@ -231,52 +227,146 @@ impl CaseRun<'_> {
             }
             let begun = Instant::now();
             let (part, later) = split_at_restart(rest);
-            let mut conversation = run.converse(&opened);
-            let checked = run.with_timeout(&mut conversation, &part).await;
-            let goes_on = checked.outcome == Outcome::Passed && later.is_some();
-            let learned = goes_on.then(|| conversation.learned());
-            let mut result = if goes_on {
-                run.finish(conversation, checked, &opened)
-            } else {
-                run.with_teardown(conversation, checked, &opened).await
-            };
-            if !goes_on && target.sets_up_every_session() {
-                target.tear_down(&opened).await;
-            }
-            let frames = opened.session.frames();
-            let mut found = self.take_violations(&opened);
-            let has_passed = result.outcome == Outcome::Passed && found.is_empty() && run.faults.is_none();
-            let is_reusable =
-                has_passed && case.session == SessionNeed::InTurn && run.limits.is_once && target.may_be_used(case);
-            let end = if is_reusable {
-                target.leave(opened, case).await
-            } else {
-                target.close_own(&opened.session, case).await
-            };
-            found.extend(end.violations);
-            // A broken message may be the fault's.
-            if case.inject.iter().all(Fault::keeps_protocol) {
-                add_violations(&mut result, &found, &frames);
-            }
-            // A step that expects the end, a restart, and whoever stops the run have reasons of their own.
-            let may_end = run.faults.is_some_and(|faults| faults.has_ended()) || part.steps.iter().any(expects_the_end);
-            if !goes_on && !run.limits.stop.is_set() && !may_end {
-                let here = |found| finding::at(found, &target.plan.sources, case.span, "this case");
-                add_exit(&mut result, end.exit.map(here));
-            }
-            result.duration = begun.elapsed();
-            let result = join_parts(whole.take(), result);
+            let done = Box::pin(run.run_part(opened, &part, later.as_ref())).await;
+            let result = join_parts(whole.take(), CheckResult { duration: begun.elapsed(), ..done.result });
             run.limits.left = run.limits.left.saturating_sub(begun.elapsed());
             match later {
-                Some(later) if goes_on && continues_after_restart(result.outcome) => {
-                    rest = later;
-                    names = learned;
+                Some(later) if done.names.is_some() && continues_after_restart(result.outcome) => {
+                    (rest, names, whole) = (later, done.names, Some(result));
                     run.limits.turn = SessionUse::Again;
-                    whole = Some(result);
                 }
                 _ => return result,
             }
         }
+    }
+
+    /// Runs the part of a script before a restart, or the last one, and ends its session or leaves it to the next case.
+    async fn run_part(&self, opened: OpenSession, part: &Script, later: Option<&Script>) -> FinishedPart {
+        let (target, case) = (self.target, self.case);
+        let mut conversation = self.converse(&opened);
+        let checked = self.with_timeout(&mut conversation, part).await;
+        let goes_on = checked.outcome == Outcome::Passed && later.is_some();
+        let names = goes_on.then(|| conversation.captured_names());
+        let mut result = if goes_on {
+            self.finish(conversation, checked, &opened)
+        } else {
+            self.with_teardown(conversation, checked, &opened).await
+        };
+        if !goes_on && target.sets_up_every_session() {
+            tear_down_and_report(target, &opened).await;
+        }
+        let frames = opened.session.frames();
+        let mut found = self.take_violations(&opened);
+        let has_passed = result.outcome == Outcome::Passed && found.is_empty() && self.faults.is_none();
+        let is_reusable = has_passed && case.session == SessionNeed::InTurn && self.may_reuse();
+        let mut exit = None;
+        if let Some(opened) = if is_reusable { self.leave(opened, &mut found).await } else { Some(opened) } {
+            let ended = end(target, &opened.session, EndReason::CaseOver(case)).await;
+            found.extend(ended.violations);
+            exit = ended.exit;
+        }
+        // A broken message may be the fault's.
+        if case.inject.iter().all(Fault::keeps_protocol) {
+            add_violations(&mut result, &found, &frames);
+        }
+        // A step that expects the end, a restart, and an interrupt have reasons of their own.
+        let may_end = self.faults.is_some_and(|faults| faults.has_ended()) || part.steps.iter().any(expects_the_end);
+        if !goes_on && !self.limits.stop.is_set() && !may_end {
+            let here = |found| finding::at(found, &target.plan.sources, case.span, "this case");
+            add_exit(&mut result, exit.map(here));
+        }
+        FinishedPart { result, names }
+    }
+
+    /// Returns true if the case may run in a session that other cases have used, and leave it to the next. Sessions are
+    /// told apart by the attempts at a case, which all have one each where there are several.
+    fn may_reuse(&self) -> bool {
+        self.limits.is_once && accepts_used_server(self.target.starts(), self.case.handshake)
+    }
+
+    /// Leaves the session in which the case passed for the next case; `None` if that is possible.
+    async fn leave(&self, opened: OpenSession, found: &mut Vec<OwnedViolation>) -> Option<OpenSession> {
+        let (violations, is_intact) = opened.session.settle(OWN_WATCH).await;
+        if is_intact {
+            self.sessions.reusable.give(opened);
+            return None;
+        }
+        if !violations.is_empty() {
+            let frames = opened.session.frames();
+            found.extend(self.target.scan_results.take_unclaimed(Some(self.case), violations, &frames));
+        }
+        Some(opened)
+    }
+
+    /// Runs the script in a session that earlier cases left intact. A case that does not pass there runs again with a
+    /// fresh server, and only that counts: no case answers for what another left behind.
+    async fn run_in_reused_session(&self) -> CheckResult {
+        let target = self.target;
+        if !self.may_reuse() {
+            return self.run_in_own_session().await;
+        }
+        let leased = self.sessions.reusable.take(target, self.case.handshake).await;
+        let Some(opened) = leased.opened else { return self.run_in_own_session().await };
+        let revision = opened.session.server.revision.to_string();
+        let tried = match self.case.handshake {
+            Handshake::Perform => self.run_in_free_session(opened).await,
+            Handshake::Skip => self.run_beside_free_session(opened).await,
+        };
+        let ended = match tried {
+            Ok(result) => return result,
+            Err(ended) => *ended,
+        };
+        let again = self.with_turn(SessionUse::Again).run_in_own_session().await;
+        target.report(&revision, ended.exit.filter(|_| !crash::has_ended_server(&again)));
+        // After the frames of the case itself, which are the ones that count.
+        ended.frames.into_iter().for_each(|frames| target.emitter.session(frames));
+        again
+    }
+
+    /// Runs the script in a session that is free; an error proves nothing about the server.
+    async fn run_in_free_session(&self, opened: OpenSession) -> Result<CheckResult, Box<EndedSession>> {
+        let result = self.run_script(&opened).await;
+        let (found, is_intact) = opened.session.settle(OWN_WATCH).await;
+        let has_passed = result.outcome == Outcome::Passed && found.is_empty();
+        if has_passed && is_intact {
+            self.sessions.reusable.give(opened);
+            return Ok(result);
+        }
+        let reason = if has_passed { EndReason::ReusedAndPassed } else { EndReason::ReusedAndFailed };
+        let mut ended = end(self.target, &opened.session, reason).await;
+        let is_clean = has_passed && ended.exit.is_none() && ended.violations.is_empty();
+        if is_clean || self.limits.stop.is_set() {
+            ended.frames.take().into_iter().for_each(|frames| self.target.emitter.session(frames));
+            return Ok(result);
+        }
+        Err(Box::new(ended))
+    }
+
+    /// Runs the script without a handshake against the server of a session that is free.
+    async fn run_beside_free_session(&self, host: OpenSession) -> Result<CheckResult, Box<EndedSession>> {
+        let (target, case) = (self.target, self.case);
+        let names = case.all_names();
+        let Ok(session) = open_beside(target, &host.session, Opening::of_case(case, &names)).await else {
+            return Err(Box::new(end(target, &host.session, EndReason::ReusedAndFailed).await));
+        };
+        let guest = OpenSession { session, names: host.names.clone() };
+        let result = self.run_script(&guest).await;
+        sleep(OWN_WATCH).await;
+        let (found, _) = guest.session.settle(OWN_WATCH).await;
+        let mut ended = end(target, &guest.session, EndReason::ReusedAndPassed).await;
+        let is_clean = found.is_empty() && ended.violations.is_empty() && host.session.is_open();
+        if result.outcome == Outcome::Passed && is_clean {
+            let frames = ended.frames.take().into_iter();
+            frames.for_each(|frames| target.emitter.session(SessionFrames { case: Some(case.id.clone()), ..frames }));
+            self.sessions.reusable.give(host);
+            return Ok(result);
+        }
+        let mut ended = end(target, &host.session, EndReason::ReusedAndFailed).await;
+        if self.limits.stop.is_set() {
+            ended.frames.take().into_iter().for_each(|frames| target.emitter.session(frames));
+            return Ok(result);
+        }
+        Err(Box::new(ended))
     }
 
     /// Waits for a session, but not beyond the wish to stop.
@@ -298,7 +388,7 @@ impl CaseRun<'_> {
     }
 
     fn converse<'a>(&'a self, opened: &'a OpenSession) -> Conversation<'a> {
-        let (target, case) = (self.target.as_ref(), self.case);
+        let (target, case) = (self.target, self.case);
         let mut names = opened.names.clone();
         names.extend(case.all_names());
         // Tokens stand in the environment.
@@ -307,11 +397,15 @@ impl CaseRun<'_> {
         {
             names.insert("hints".to_owned(), filled.to_json());
         }
-        super::names::fill_given_arguments(&mut names, &target.planned().suite);
+        super::names::fill_given_arguments(&mut names, target.suite());
         let speaker = CaseSpeaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
-        let recorder =
-            Some(SnapshotRecorder { emitter: target.emitter(), planned: target.planned(), case, has_recorded: false });
-        let config_source = ConfigSource::of(&target.planned().suite);
+        let recorder = Some(SnapshotRecorder {
+            emitter: &target.emitter,
+            planned: target.suite_plan(),
+            case,
+            has_recorded: false,
+        });
+        let config_source = ConfigSource::of(target.suite());
         let given = [target.names.as_ref().ok(), Some(&*case.offered), Some(&case.names)];
         let history = target.history.as_ref();
         let is_derived = case.is_derived || case.rule.is_some();
@@ -350,7 +444,8 @@ impl CaseRun<'_> {
         }
         match conversation.run_witness(&script.witness).await {
             Err(ValidCallError::Refused(refusal)) => {
-                return valid_call_refused(*refusal, script.must_serve, self.case, conversation);
+                let Conversation { config_source, sources, .. } = conversation;
+                return valid_call_refused(*refusal, script.must_serve, *config_source, sources, self.case.span);
             }
             Err(ValidCallError::Unanswered(found)) => {
                 return of_findings(vec![finding::at(*found, conversation.sources, self.case.span, "this case")]);
@@ -377,7 +472,7 @@ impl CaseRun<'_> {
             (true, kind) if kind.is_over_http() => "",
             (true, _) => "still running",
         };
-        let unanswered = conversation.unanswered();
+        let unanswered = conversation.unanswered_exchange();
         if let Some(at) = unanswered {
             conversation.find_request(at);
         }
@@ -411,12 +506,12 @@ impl CaseRun<'_> {
         let torn_down = self
             .limits
             .stop
-            .bound(self.limits.timeout, conversation.every(Phase::Teardown, &self.script.teardown))
+            .with_limit(self.limits.timeout, conversation.every(Phase::Teardown, &self.script.teardown))
             .await;
         let found = torn_down.unwrap_or_else(|limit| {
             vec![Finding::failure(FailureClass::Timeout, format!("teardown took longer than {}", duration_text(limit)))]
         });
-        // Where a step of the case was skipped, it changed nothing, so there is nothing to put back.
+        // A step of the case that was skipped changed nothing, so there is nothing to put back.
         let failed = found.into_iter().filter(|found| skip_reason_of(found).is_none());
         failed.map(|found| Finding { message: format!("in teardown: {}", found.message), ..found }).collect()
     }
@@ -454,17 +549,6 @@ impl CaseRun<'_> {
     }
 }
 
-/// Which of several outcomes counts.
-fn badness(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Passed | Outcome::Skipped => 0,
-        Outcome::Warned => 1,
-        Outcome::Inconclusive => 2,
-        Outcome::Errored => 3,
-        Outcome::Failed => 4,
-    }
-}
-
 fn without_session(error: SessionError) -> CheckResult {
     match error {
         SessionError::NotApplicable(reason) => CheckResult::because(Outcome::Skipped, reason),
@@ -483,112 +567,4 @@ fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
         Script { steps, ..Script::default() }
     });
     (script, later)
-}
-
-/// Whether the steps after a restart run: the part before it passed, with or without warnings, or could not be judged.
-fn continues_after_restart(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive)
-}
-
-/// The result of a script that a restart divided.
-fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResult {
-    let Some(mut earlier) = earlier else { return later };
-    let offset = earlier.exchanges.len() + 1;
-    for found in &mut later.findings {
-        found.exchange = found.exchange.map(|index| index + offset);
-    }
-    earlier.exchanges.push(blank(Phase::Steps, "restart".to_owned()));
-    earlier.exchanges.append(&mut later.exchanges);
-    later.exchanges = earlier.exchanges;
-    if later.outcome == Outcome::Passed || (later.outcome, earlier.outcome) == (Outcome::Warned, Outcome::Inconclusive)
-    {
-        later.outcome = earlier.outcome;
-    }
-    if matches!(later.outcome, Outcome::Passed | Outcome::Warned) || later.outcome == earlier.outcome {
-        later.reason = later.reason.or(earlier.reason);
-    }
-    later.duration += earlier.duration;
-    later.findings.append(&mut earlier.findings);
-    // Frames are numbered per session; those of the last one are the ones to look at.
-    later
-}
-
-/// The result of steps of which one went wrong: a failure, unless no step could be judged.
-pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
-    let message_of = |problem: &StepProblem| {
-        let mut having = found.iter().filter(|found| found.step_problem.as_deref() == Some(problem));
-        having.next().map(|found| found.message.clone())
-    };
-    // A missing token or an unread answer says nothing about the server.
-    let errored = message_of(&StepProblem::NoToken).map(Reason::NoToken);
-    if let Some(reason) = errored.or_else(|| message_of(&StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
-        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
-    }
-    if message_of(&StepProblem::NoSessionId).is_some() {
-        return CheckResult::because(Outcome::Skipped, Reason::NoSessionId);
-    }
-    if let Some(skipped) = skipped_by(&found) {
-        return skipped;
-    }
-    if let Some(first) = found.first()
-        && found.iter().all(|found| found.step_problem.as_deref() == Some(&StepProblem::Unfilled))
-    {
-        // The suite or the environment is to blame.
-        let reason = Reason::Unfilled(first.message.clone());
-        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
-    }
-    match message_of(&StepProblem::NotCancelled) {
-        Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
-        None => CheckResult::found(Outcome::Failed, found),
-    }
-}
-
-/// The result where a step would have called a tool that must not be called, or needs what the server may leave out.
-fn skipped_by(found: &[Finding]) -> Option<CheckResult> {
-    found.iter().find_map(skip_reason_of).map(|reason| CheckResult::because(Outcome::Skipped, reason))
-}
-
-fn skip_reason_of(found: &Finding) -> Option<Reason> {
-    match found.step_problem.as_deref()? {
-        StepProblem::ReadOnly => Some(Reason::ReadOnly(found.message.clone())),
-        StepProblem::ToolNotAllowed => Some(Reason::ToolNotAllowed(found.message.clone())),
-        StepProblem::NotApplicable => Some(Reason::NotApplicable(found.message.clone())),
-        StepProblem::Unfilled
-        | StepProblem::MissingValue(_)
-        | StepProblem::NoToken
-        | StepProblem::AnswerNotRead
-        | StepProblem::NoSessionId
-        | StepProblem::NotCancelled => None,
-    }
-}
-
-fn add_violations(result: &mut CheckResult, found: &[OwnedViolation], frames: &[Frame]) {
-    if !found.is_empty() {
-        add_findings(result, diagnosis::of_violations(found, frames));
-    }
-}
-
-fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
-    if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
-        result.outcome = Outcome::Failed;
-        result.reason = None;
-    }
-    result.findings = conversation::joined(std::mem::take(&mut result.findings), found);
-}
-
-/// Adds that the server ended by itself; a failure that only shows it is explained by it.
-fn add_exit(result: &mut CheckResult, exit: Option<Finding>) {
-    let Some(exit) = exit else { return };
-    let is_symptom = |found: &&mut Finding| {
-        let class = found.class;
-        matches!(class, Some(FailureClass::Timeout | FailureClass::ConnectionLost | FailureClass::ConnectionRefused))
-    };
-    match result.findings.iter_mut().find(is_symptom) {
-        Some(symptom) => {
-            let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
-            let more = exit.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
-            symptom.evidence.extend(more);
-        }
-        None => add_findings(result, vec![exit]),
-    }
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::target::{SessionError, TargetSessions};
-use super::{finding, isolation, micros, rerun};
+use super::opening::SessionError;
+use super::target::RunTarget;
+use super::{finding, micros, rerun};
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CheckResult, FailureClass, Finding, Outcome, Phase, Reason, RequirementLevel,
     RuleInfo, RunEnd,
@@ -11,6 +12,9 @@ use crate::event::{
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::source::{Span, duration_text};
 use crate::suite::{Level, Rule};
+
+/// The variant that the comparison of isolated runs judges: a case that depends on another gets what belongs to it.
+const ISOLATION_JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
 
 /// The result of a case from that of its last attempt.
 pub(crate) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, earlier: Vec<Attempt>) -> CaseResult {
@@ -26,11 +30,11 @@ pub(crate) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, ear
         duration_us: micros(check.duration),
         earlier,
         repetitions: Vec::new(),
-        findings: finding::written(&planned.suite, check.findings),
+        findings: finding::without_quotes_of_flags(&planned.suite, check.findings),
         exchanges: check.exchanges,
         protocol_revision: check.protocol_revision,
         rerun_command: rerun::command(planned, case),
-        judged: if judges { case.judged(exchanges).into_iter().collect() } else { Vec::new() },
+        judged: if judges { case.judged_variants(exchanges).into_iter().collect() } else { Vec::new() },
         frames: check.frames,
     }
 }
@@ -63,15 +67,15 @@ pub(crate) fn not_run(planned: &SuitePlan, case: &Case, end: RunEnd) -> CaseResu
 }
 
 /// The result of a suite's teardown that failed: errored, beside the cases and hiding none.
-pub(crate) fn of_suite_teardown(target: &TargetSessions, check: CheckResult) -> CaseResult {
-    let suite = &target.planned().suite;
+pub(crate) fn of_suite_teardown(target: &RunTarget, check: CheckResult) -> CaseResult {
+    let suite = target.suite();
     let span = suite.teardown.first().map_or(suite.name.span, |step| step.span);
     CaseResult {
         outcome: Outcome::Errored,
         reason: Some(Reason::SuiteTeardownFailed),
         findings: check.findings,
         exchanges: check.exchanges,
-        ..beside(&target.plan, target.planned(), target.index, span, "teardown of the suite".to_owned())
+        ..beside(&target.plan, target.suite_plan(), target.index, span, "teardown of the suite".to_owned())
     }
 }
 
@@ -81,7 +85,7 @@ pub(crate) fn of_isolation(plan: &Plan, suite: usize, index: usize, check: Check
     let name = format!("isolation of the cases on {}", planned.lanes[index].server);
     let mut result = beside(plan, planned, index, planned.suite.name.span, name);
     result.case.probes.push("test-isolation".to_owned());
-    result.case.variants.push(isolation::JUDGES.to_owned());
+    result.case.variants.push(ISOLATION_JUDGES.to_owned());
     result.rerun_command = format!("{} --verify-isolation --shuffle={seed}", result.rerun_command);
     if !check.findings.is_empty() {
         // Agreement proves little: what leaks between sessions may leak in all three ways alike.
@@ -119,7 +123,7 @@ fn beside(plan: &Plan, planned: &SuitePlan, index: usize, span: Span, name: Stri
 }
 
 /// The result of a case whose task panicked.
-pub(crate) fn panicked(planned: &SuitePlan, case: &Case, words: &str) -> CaseResult {
+pub(crate) fn of_panic(planned: &SuitePlan, case: &Case, words: &str) -> CaseResult {
     let message = format!("mcprove broke while it ran this case: {words}");
     let help = "this is a mistake in mcprove, not in your server; please report it with this text".to_owned();
     let found = Finding { help: Some(help), ..Finding::failure(FailureClass::Internal, message.clone()) };

@@ -9,10 +9,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::conversation::Conversation;
+use super::ending::{EndReason, end};
 use super::exchange::CaseSpeaker;
-use super::opening::Opening;
+use super::opening::{OpenSession, open_requested};
+use super::sessions::TargetSessions;
 use super::snapshot::Purpose;
-use super::target::{OpenSession, REQUEST_TIMEOUT, SessionError, TargetSessions};
+use super::suite_steps::{set_up, tear_down};
+use super::target::RunTarget;
 use super::{Options, Stop, finding, snapshot};
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
 use crate::plan::{
@@ -25,25 +28,26 @@ use crate::suite::Step;
 
 /// Runs the check of a case, which keeps its own time.
 pub(crate) async fn run_check(
-    target: &Arc<TargetSessions>,
+    sessions: &Arc<TargetSessions>,
     case: &Case,
     check: &dyn Check,
     options: &Options,
 ) -> CheckResult {
     let begun = Instant::now();
-    // Where the plan was frozen, nobody has asked the server yet; why it cannot be asked is told by whoever speaks to it.
-    let _ = target.catalog().await;
+    let target = sessions.target.as_ref();
+    // In a frozen plan, the server was not asked yet; a server that cannot be asked is reported by what speaks to it.
+    let _ = sessions.shared.catalog(target).await;
     let catalog = target.known_catalog();
-    let suite = &target.planned().suite;
-    let servers = TargetServers::new(target, case, options);
-    let names = target.known_names().await;
-    let recordings = &target.emitter().recordings;
+    let suite = target.suite();
+    let servers = TargetServers::new(sessions, case, options);
+    let names = sessions.shared.names(target).await;
+    let recordings = &target.emitter.recordings;
     let record =
-        |file: PathBuf, value: Value| snapshot::hand_on(target.emitter(), case, suite.folder.join(file), &value);
+        |file: PathBuf, value: Value| snapshot::hand_on(&target.emitter, case, suite.folder.join(file), &value);
     let context = CheckContext {
         owner: &case.id,
         suite,
-        server_name: &target.planned().lanes[target.index].server,
+        server_name: &target.lane().server,
         catalog: &catalog,
         server: target.identity(),
         names: &names,
@@ -51,7 +55,7 @@ pub(crate) async fn run_check(
         neutral: &|value| target.neutral(value),
         servers: &servers,
         steps: &servers,
-        request_timeout: suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        request_timeout: target.request_timeout(),
         case_timeout: options.timeout,
         sources: &target.plan.sources,
         record: (recordings.snapshots.purpose == Purpose::Update).then_some(&record),
@@ -59,7 +63,7 @@ pub(crate) async fn run_check(
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,
-        () = stopped(&options.stop, check) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        () = wait_for_stop(&options.stop, check) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
@@ -67,7 +71,7 @@ pub(crate) async fn run_check(
 }
 
 /// Waits until the run is asked to stop, and then for a check that ends by itself.
-async fn stopped(stop: &Stop, check: &dyn Check) {
+async fn wait_for_stop(stop: &Stop, check: &dyn Check) {
     stop.wait().await;
     if check.ends_by_itself() {
         tokio::time::sleep(Duration::from_secs(2)).await;
@@ -75,7 +79,7 @@ async fn stopped(stop: &Stop, check: &dyn Check) {
 }
 
 pub(crate) struct TargetServers<'a> {
-    target: Arc<TargetSessions>,
+    sessions: Arc<TargetSessions>,
     case: &'a Case,
     options: &'a Options,
     /// The captures of the suite's setup in the session that was opened last.
@@ -83,41 +87,47 @@ pub(crate) struct TargetServers<'a> {
 }
 
 impl<'a> TargetServers<'a> {
-    pub(crate) fn new(target: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
-        Self { target: Arc::clone(target), case, options, learned: Mutex::default() }
+    pub(crate) fn new(sessions: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
+        Self { sessions: Arc::clone(sessions), case, options, learned: Mutex::default() }
+    }
+
+    fn target(&self) -> &RunTarget {
+        &self.sessions.target
     }
 
     async fn open(&self, request: OpenServer<'_>) -> Result<Session, Finding> {
+        let target = self.target();
         if matches!(request, OpenServer { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run })
-            && let Some(session) = self.target.take_untouched(self.case).await
+            && let Some(session) = self.sessions.shared.take_untouched(target, self.case).await
         {
             return Ok(session);
         }
-        let opened = self.target.open_requested(&request, Opening::with(&self.case.answers)).await;
-        let session = opened.map_err(SessionError::into_finding)?;
+        let session = open_requested(target, &request, &self.case.answers).await?;
         let is_started = matches!(request.server, ServerChoice::Fresh | ServerChoice::Configured(_));
-        if !is_started || request.setup == SuiteSetup::Skip || !self.target.sets_up_probes() {
+        if !is_started || request.setup == SuiteSetup::Skip || !target.sets_up_checks() {
             return Ok(session);
         }
-        let OpenSession { session, names } = self.target.set_up(session).await?;
+        let OpenSession { session, names } = set_up(target, session).await?;
         *self.learned.lock() = names;
         Ok(session)
     }
 
+    fn setup_names(&self) -> Names {
+        self.learned.lock().clone()
+    }
+
     async fn close(&self, session: &Session, way: CloseServer) -> ClosedServer {
-        match way {
-            CloseServer::Shutdown(order) => {
-                let shutdown = self.target.shut_down_own(session, self.case, order).await;
-                return ClosedServer { exit: None, shutdown };
-            }
-            CloseServer::AfterTeardown if self.target.sets_up_probes() => {
-                let names = self.learned.lock().clone();
-                // The server ends with it; calls that were made up may have taken away what it looks for.
-                self.target.run_teardown(session, names).await;
-            }
-            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => {}
+        let target = self.target();
+        let reason = match way {
+            CloseServer::Shutdown(order) => EndReason::Shutdown(self.case, order),
+            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => EndReason::CaseOver(self.case),
+        };
+        if matches!(way, CloseServer::AfterTeardown) && target.sets_up_checks() {
+            // The server ends with it; generated calls may have taken away what it looks for.
+            tear_down(target, session, self.setup_names()).await;
         }
-        ClosedServer { exit: self.target.close_own(session, self.case).await.exit, shutdown: None }
+        let ended = end(target, session, reason).await;
+        ClosedServer { exit: ended.exit, shutdown: ended.shutdown }
     }
 }
 
@@ -131,12 +141,12 @@ impl FreshServers for TargetServers<'_> {
     }
 
     fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>> {
-        let target = Arc::new(self.target.beside_server(server, self.options)?);
-        Some(Box::new(Self::new(&target, self.case, self.options)))
+        let target = self.target().other_server(server, self.options)?;
+        Some(Box::new(Self::new(&Arc::new(TargetSessions::of(target, self.options)), self.case, self.options)))
     }
 
     fn running(&self) -> Vec<RunningServer> {
-        self.target.emitter().running.list()
+        self.target().emitter.running.list()
     }
 
     fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
@@ -147,11 +157,12 @@ impl FreshServers for TargetServers<'_> {
 impl StepRunner for TargetServers<'_> {
     fn run<'a>(&'a self, session: &'a Session, step: &'a Step, names: &'a Names) -> BoxFuture<'a, StepOutcome> {
         Box::pin(async {
-            let mut known = self.target.known_names().await;
-            known.extend(self.learned.lock().clone());
+            let target = self.target();
+            let mut known = self.sessions.shared.names(target).await;
+            known.extend(self.setup_names());
             known.extend(names.clone());
-            let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: self.target.known_catalog() };
-            let mut conversation = Conversation::new(speaker, known, &self.target);
+            let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: target.known_catalog() };
+            let mut conversation = Conversation::new(speaker, known, target);
             let (index, answered) = conversation.speak(Phase::Steps, step).await;
             let (answer, unmet) = match answered {
                 Ok(Some(heard)) => {
@@ -161,10 +172,10 @@ impl StepRunner for TargetServers<'_> {
                 Ok(None) => (Err(Finding::new("no-answer", "the step has no answer")), Vec::new()),
                 Err(found) => {
                     let label = step.name.as_deref().unwrap_or("this request");
-                    (Err(finding::at(found, &self.target.plan.sources, step.span, label)), Vec::new())
+                    (Err(finding::at(found, &target.plan.sources, step.span, label)), Vec::new())
                 }
             };
-            let names = conversation.learned();
+            let names = conversation.captured_names();
             StepOutcome { exchange: conversation.exchanges.swap_remove(index), answer, unmet, names }
         })
     }

@@ -51,9 +51,9 @@ impl RunCollector<'_> {
                     self.sections.push(section);
                 }
             }
-            RunMessage::Snapshot(seen) => self.recorded.seen(seen),
+            RunMessage::Snapshot(seen) => self.recorded.add(seen),
             RunMessage::SuiteCheck(result) => self.on_suite_check(&result),
-            RunMessage::SnapshotFiles(files) => self.recorded.used(files),
+            RunMessage::SnapshotFiles(files) => self.recorded.mark_used(files),
         }
     }
 
@@ -127,7 +127,7 @@ impl RunCollector<'_> {
                     self.kept.push(CaseResult { findings: Vec::new(), exchanges: Vec::new(), ..(**result).clone() });
                 }
                 self.judge.case(result);
-                self.recorded.finished(result);
+                self.recorded.finish_case(result);
                 self.known.case(result);
                 match result.outcome {
                     Outcome::Failed => self.summary.failed += usize::from(!result.is_known()),

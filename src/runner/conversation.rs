@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend};
 use super::finding;
 use super::history::History;
-use super::read_only::ReadOnlyFilter;
+use super::permission::{self, ReadOnlyFilter};
 use super::snapshot::SnapshotRecorder;
-use super::target::TargetSessions;
-use super::{injected, precondition, raw_http, rounds};
+use super::target::RunTarget;
+use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
-use crate::event::{Code, Exchange, FailureClass, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::matching::{Answer, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
@@ -32,7 +32,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) exchanges: Vec<Exchange>,
     pub(crate) sources: &'a Sources,
     pub(crate) suite: &'a Suite,
-    /// Whether nobody wrote its steps for this server.
+    /// True if nobody wrote its steps for this server.
     pub(crate) is_derived: bool,
     /// Learns what is captured as a secret.
     pub(crate) redactor: &'a Redactor,
@@ -46,13 +46,13 @@ pub(crate) struct Conversation<'a> {
     pub(crate) concurrent_failures: Vec<Finding>,
     /// The values of a round, and the tools that the steps must not call.
     pub(crate) rounds: Option<Arc<Rounds>>,
-    /// How many requests were served.
+    /// The number of requests that were served.
     pub(crate) served: u64,
     /// By tool: a failure that was answered as if it were none.
     pub(crate) unflagged: BTreeMap<String, Finding>,
     /// The findings of a rule's steps so far.
     pub(crate) broken: Vec<Finding>,
-    /// Where somebody gives arguments.
+    /// The place at which arguments are given.
     pub(crate) config_source: ConfigSource,
     /// The calls that were served so far; `None` if no generated case has to know.
     pub(crate) history: Option<&'a History>,
@@ -63,7 +63,7 @@ pub(crate) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(crate) fn new(speaker: CaseSpeaker<'a>, mut names: Names, target: &'a TargetSessions) -> Self {
+    pub(crate) fn new(speaker: CaseSpeaker<'a>, mut names: Names, target: &'a RunTarget) -> Self {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
@@ -72,7 +72,7 @@ impl<'a> Conversation<'a> {
             names,
             exchanges: Vec::new(),
             sources: &target.plan.sources,
-            suite: &target.planned().suite,
+            suite: target.suite(),
             is_derived: false,
             redactor: target.redactor(),
             recorder: None,
@@ -91,7 +91,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// The names that another session may use too.
-    pub(crate) fn learned(&self) -> Names {
+    pub(crate) fn captured_names(&self) -> Names {
         let own = of_session(self.speaker.session);
         let shared = self.names.iter().filter(|(name, value)| own.get(*name) != Some(*value));
         shared.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -177,7 +177,7 @@ impl<'a> Conversation<'a> {
         let (exchange, intent) = intend(step, &self.names, phase);
         let intent = intent
             .map_err(|unsaid| self.intent_failure(unsaid))
-            .and_then(|intent| rounds::harmless(intent, self.rounds.as_deref()))
+            .and_then(|intent| permission::permit_in_rounds(intent, self.rounds.as_deref()))
             .and_then(|intent| {
                 let filter =
                     ReadOnlyFilter { suite: self.suite, catalog: &self.speaker.catalog, is_derived: self.is_derived };
@@ -185,7 +185,7 @@ impl<'a> Conversation<'a> {
             });
         let index = self.exchanges.len();
         if let Some(history) = self.history {
-            history.sending(&exchange, &self.speaker.catalog);
+            history.note_request(&exchange, &self.speaker.catalog);
         }
         self.exchanges.push(exchange);
         let result = match intent {
@@ -198,7 +198,9 @@ impl<'a> Conversation<'a> {
             Err(found) => Err(found),
         };
         if let Ok(Some(heard)) = &result {
-            self.served += u64::from(rounds::is_served(step, &heard.reply.message));
+            let is_raw = matches!(step.action, Action::Http(_) | Action::Send(_));
+            // Raw messages are judged by their own expectations.
+            self.served += u64::from(is_raw || is_success(&heard.reply.message));
             self.note_unflagged(heard, index);
         }
         (index, result)
@@ -214,12 +216,12 @@ impl<'a> Conversation<'a> {
         let name = heard.reply.params["name"].as_str().unwrap_or_default();
         let Some(tool) = self.speaker.catalog.tool(name).filter(|tool| !tool.runs_code()) else { return };
         let sent = &self.exchanges[index].sent;
-        let found = || precondition::unflagged(&tool.name, sent, &words, heard.reply.answer_frame);
+        let found = || precondition::error_as_success(&tool.name, sent, &words, heard.reply.answer_frame);
         self.unflagged.entry(name.to_owned()).or_insert_with(found);
     }
 
     /// The last exchange, where it got no answer.
-    pub(crate) fn unanswered(&self) -> Option<usize> {
+    pub(crate) fn unanswered_exchange(&self) -> Option<usize> {
         let last = self.exchanges.len().checked_sub(1)?;
         self.exchanges[last].answer_frame.is_none().then_some(last)
     }
@@ -254,13 +256,13 @@ impl<'a> Conversation<'a> {
             TemplateError::Missing(_)
             | TemplateError::NoVariable(_)
             | TemplateError::GivenUp(_)
-            | TemplateError::Invalid(_) => finding::unfilled(&reason),
+            | TemplateError::Invalid(_) => finding::of_template(&reason),
         };
         finding::at(found, self.sources, span, finding::UNFILLED_HERE)
     }
 
-    /// Whether a template uses what an earlier answer was to provide, so that the server is to blame for what it lacks,
-    /// and not the suite or the environment.
+    /// Returns true if a template uses what an earlier answer was to provide, so that the server is to blame for what
+    /// it lacks, and not the suite or the environment.
     fn is_captured(&self, template: Span) -> bool {
         let is_given = |name: &String| {
             ["session", "server"].contains(&name.as_str())
@@ -360,28 +362,7 @@ fn of_session(session: &Session) -> Names {
     names
 }
 
-/// Whether an answer is neither an error nor a tool's error.
-pub(crate) fn is_served(message: &Value) -> bool {
+/// Returns true if an answer is neither an error nor flagged as one.
+pub(crate) fn is_success(message: &Value) -> bool {
     message.get("result").is_some_and(|result| result["isError"] != true)
-}
-
-/// Findings, and the violations behind them: one that says what a violation says takes over its name and its evidence.
-pub(crate) fn joined(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
-    for violation in violations {
-        let is_same = |found: &&mut Finding| {
-            found.code == Code::from(FailureClass::ProtocolError)
-                && found.message == violation.message
-                && found.class == violation.class
-        };
-        match found.iter_mut().find(is_same) {
-            Some(found) => {
-                found.code = violation.code;
-                found.frame = violation.frame;
-                found.evidence.retain(|(_, text)| *text != violation.message);
-                found.evidence.extend(violation.evidence);
-            }
-            None => found.push(violation),
-        }
-    }
-    found
 }

@@ -110,7 +110,8 @@ fn targets(planned: &SuitePlan, is_everything: bool) -> Vec<ScoredTarget> {
 }
 
 impl ScoredTarget {
-    /// Whether a case runs here. The file of a case may be one that the suite includes; its id begins with the suite's.
+    /// Returns true if a case runs here. The file of a case may be one that the suite includes; its id begins with the
+    /// suite's.
     fn has(&self, case: &CaseInfo) -> bool {
         let rest = case.id.strip_prefix(&self.file);
         case.server == self.server && rest.is_some_and(|rest| rest.starts_with("::"))

@@ -1,82 +1,112 @@
-//! Whether a case is to blame for what happened in a session that it shares: the server ended, or did not answer in time.
+//! Attributes what happened in a session that several cases share: the server ended, or did not answer in time.
 
 use std::future::Future;
 
+use super::opening::OpenSession;
 use super::resolve::Starts;
-use super::target::{OpenSession, TargetSessions};
+use super::target::RunTarget;
 use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel};
 use crate::transport::TransportKind;
 
-/// The attempt itself where it is clear what went wrong; elsewhere the case is tried again alone with a fresh server.
+/// The result of a case after an attempt in a shared session; where another case may be the reason for a failure, the
+/// case runs again alone with a fresh server.
 ///
-/// A case is only to blame if it ends the fresh server too. Where nobody does, the end of the shared server is told for
-/// itself, so that the run does not pass. One slow call holds up all others of a session, so no answer in time is a
-/// failure only if there is none alone either. Suites with a setup are left as they are: it ran in the shared server.
+/// A case has crashed the server only if it crashes the fresh one too. If no case does, the exit of the shared server
+/// is reported by itself, so that the run does not pass. One slow call holds up all others of a session, so no answer
+/// in time is a failure only if there is none alone either. Suites with a setup are left as they are: it ran in the
+/// shared server.
 pub(crate) async fn rerun_to_attribute(
-    target: &TargetSessions,
+    target: &RunTarget,
     opened: &OpenSession,
     attempted: CheckResult,
     alone: impl Future<Output = CheckResult>,
 ) -> CheckResult {
     let session = &opened.session;
-    let can_start_again = session.server.transport == TransportKind::Stdio && target.planned().suite.setup.is_empty();
+    let can_start_again = session.server.transport == TransportKind::Stdio && target.suite().setup.is_empty();
     if !can_start_again || target.stop.is_set() {
         return attempted;
     }
     if timed_out(&attempted) && may_be_repeated(target, &attempted) {
         return resolve_timeout(attempted, alone.await);
     }
-    if !(ended_the_server(&attempted) && session.has_several_pending_at_exit()) {
+    if !(has_ended_server(&attempted) && session.has_several_pending_at_exit()) {
         return attempted;
     }
-    let again = alone.await;
+    let AttributedResult { result, attribution } = attribute_exit(attempted, alone.await);
+    match attribution {
+        ExitAttribution::ThisCase => session.attribute_exit(true),
+        ExitAttribution::OtherCase => session.attribute_exit(false),
+        ExitAttribution::Unknown => {}
+    }
+    result
+}
+
+/// The case to which the exit of a shared server belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ExitAttribution {
+    ThisCase,
+    OtherCase,
+    Unknown,
+}
+
+/// The result of a case, and the attribution of the exit.
+struct AttributedResult {
+    result: CheckResult,
+    attribution: ExitAttribution,
+}
+
+/// The result of a case whose shared server ended, given its result alone.
+fn attribute_exit(attempted: CheckResult, again: CheckResult) -> AttributedResult {
     match again.outcome {
-        Outcome::Failed if ended_the_server(&again) => {
-            session.attribute_exit(true);
-            again
+        Outcome::Failed if has_ended_server(&again) => {
+            AttributedResult { result: again, attribution: ExitAttribution::ThisCase }
         }
         Outcome::Passed | Outcome::Warned => {
-            session.attribute_exit(false);
             let reason = Some(Reason::CrashNotReproduced);
-            CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again }
+            let result = CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again };
+            AttributedResult { result, attribution: ExitAttribution::OtherCase }
         }
-        Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => attempted,
+        Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => {
+            AttributedResult { result: attempted, attribution: ExitAttribution::Unknown }
+        }
     }
 }
 
-/// Whether an attempt tells that the server ended.
-pub(crate) fn ended_the_server(attempted: &CheckResult) -> bool {
-    attempted.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
+/// Returns true if a result has a finding about the end of the server.
+pub(crate) fn has_ended_server(result: &CheckResult) -> bool {
+    result.findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited))
 }
 
 fn timed_out(attempted: &CheckResult) -> bool {
-    let is_late = |found: &Finding| found.class == Some(FailureClass::Timeout);
     attempted.outcome == Outcome::Failed && attempted.findings.iter().any(is_late)
 }
 
-/// Whether nobody minds that a case says everything again: what it called changes no data, or may, and a server is
-/// really started.
-fn may_be_repeated(target: &TargetSessions, attempted: &CheckResult) -> bool {
-    let (planned, catalog) = (target.planned(), target.known_catalog());
-    let server = &planned.lanes[target.index].server;
-    let is_harmless = |tool: &str| catalog.tool(tool).is_none_or(|tool| planned.suite.hazard(server, tool).is_none());
+fn is_late(found: &Finding) -> bool {
+    found.class == Some(FailureClass::Timeout)
+}
+
+/// Returns true if a case may say everything again: what it called changes no data, or may, and a server is really
+/// started.
+fn may_be_repeated(target: &RunTarget, attempted: &CheckResult) -> bool {
+    let (lane, catalog) = (target.lane(), target.known_catalog());
+    let is_harmless =
+        |tool: &str| catalog.tool(tool).is_none_or(|tool| target.suite().hazard(&lane.server, tool).is_none());
     let mut called = attempted.exchanges.iter().filter_map(|exchange| exchange.tool.as_deref());
     target.starts() == Starts::WithStream && target.tamper.is_none() && called.all(is_harmless)
 }
 
-/// The attempt alone where it says more than the one in company.
+/// The result of a case without an answer in time, given its result alone.
 fn resolve_timeout(attempted: CheckResult, mut again: CheckResult) -> CheckResult {
     match again.outcome {
         Outcome::Failed if timed_out(&again) => {
-            let late = again.findings.iter_mut().find(|found| found.class == Some(FailureClass::Timeout));
-            if let Some(late) = late {
+            if let Some(late) = again.findings.iter_mut().find(|found| is_late(found)) {
                 late.evidence
                     .push(("tried again".to_owned(), "alone with a fresh server: no answer in time either".to_owned()));
             }
             again
         }
         Outcome::Passed | Outcome::Warned => {
-            let first = attempted.findings.into_iter().find(|found| found.class == Some(FailureClass::Timeout));
+            let first = attempted.findings.into_iter().find(is_late);
             let said = first.map(|found| found.message).unwrap_or_default();
             let message = format!("in the shared session: {said}; the case passes alone with a fresh server");
             let help =
@@ -91,5 +121,51 @@ fn resolve_timeout(attempted: CheckResult, mut again: CheckResult) -> CheckResul
             again
         }
         Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => attempted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(outcome: Outcome, class: Option<FailureClass>) -> CheckResult {
+        let found = class.map(|class| Finding::failure(class, "it went wrong"));
+        CheckResult::found(outcome, found.into_iter().collect())
+    }
+
+    #[test]
+    fn exits_of_shared_servers() {
+        use FailureClass::{ProcessExited, Timeout};
+        use Outcome::{Errored, Failed, Inconclusive, Passed, Skipped, Warned};
+        let rows = [
+            (Failed, Some(ProcessExited), ExitAttribution::ThisCase, Failed),
+            (Passed, None, ExitAttribution::OtherCase, Inconclusive),
+            (Warned, None, ExitAttribution::OtherCase, Inconclusive),
+            (Failed, Some(Timeout), ExitAttribution::Unknown, Failed),
+            (Skipped, None, ExitAttribution::Unknown, Failed),
+            (Errored, None, ExitAttribution::Unknown, Failed),
+        ];
+        for (alone, class, attribution, outcome) in rows {
+            let attempted = result(Failed, Some(ProcessExited));
+            let found = attribute_exit(attempted, result(alone, class));
+            assert_eq!((found.attribution, found.result.outcome), (attribution, outcome), "{alone:?} {class:?}");
+        }
+    }
+
+    #[test]
+    fn late_answers_in_shared_sessions() {
+        use FailureClass::{ProcessExited, Timeout};
+        use Outcome::{Failed, Inconclusive, Passed, Warned};
+        let rows = [
+            (Passed, None, Warned, Some("late-in-company")),
+            (Failed, Some(Timeout), Failed, Some("timeout")),
+            (Failed, Some(ProcessExited), Failed, Some("timeout")),
+            (Inconclusive, None, Failed, Some("timeout")),
+        ];
+        for (alone, class, outcome, code) in rows {
+            let resolved = resolve_timeout(result(Failed, Some(Timeout)), result(alone, class));
+            let found = resolved.findings.last().map(|found| found.code.as_str());
+            assert_eq!((resolved.outcome, found), (outcome, code), "{alone:?} {class:?}");
+        }
     }
 }

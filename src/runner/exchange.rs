@@ -16,7 +16,7 @@ use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::wire::{Catalog, Era, ListKind, Revision};
 
-/// How much of a message an exchange keeps, in characters.
+/// The number of characters of a message that an exchange keeps.
 const KEPT: usize = 4096;
 
 /// A session and the case that speaks over it.
@@ -53,7 +53,7 @@ pub(crate) enum IntentError {
 
 /// The message that a step sends, and the exchange that it begins; `Err` says why it cannot be sent.
 pub(crate) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Result<Intent, IntentError>) {
-    match intent(&step.action, names).and_then(|intent| cancelled(intent, step, names)) {
+    match intent(&step.action, names).and_then(|intent| with_cancellation(intent, step, names)) {
         Ok(intent) => {
             let tool = called_tool(&intent).map(str::to_owned);
             (Exchange { tool, sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent))
@@ -83,7 +83,7 @@ pub(crate) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Res
     }
 }
 
-/// Whether a step could be filled in if only the session had an id, which servers over HTTP may give or not.
+/// Returns true if a step could be filled in if only the session had an id, which servers over HTTP may give or not.
 fn wants_session_id(step: &Step, names: &Names) -> bool {
     let mut names = names.clone();
     let is_http = names.contains_key("server");
@@ -158,7 +158,7 @@ impl CaseSpeaker<'_> {
             "progress_after": cancelled.progress_after,
             "watched_ms": u64::try_from(cancel.watch.as_millis()).unwrap_or(u64::MAX),
         });
-        let made = raw::made(Arc::new(answer), cancelled.frame, None, cancelled.elapsed);
+        let made = raw::reply_to_step(Arc::new(answer), cancelled.frame, None, cancelled.elapsed);
         Ok(StepResponse { method, reply: SessionReply { params: cancelled.params, ..made } })
     }
 }
@@ -185,14 +185,14 @@ fn note(
             exchange.answer_frame = Some(heard.reply.answer_frame);
             exchange.elapsed_us = micros(heard.reply.elapsed);
             let answer = heard.reply.message.get("result").or(heard.reply.message.get("error"));
-            exchange.received = cut_json(answer.unwrap_or(&heard.reply.message));
+            exchange.received = shorten_json(answer.unwrap_or(&heard.reply.message));
             Ok(Some(heard))
         }
         Err(failure) => {
             exchange.frame = failure.frame.unwrap_or(0);
             exchange.elapsed_us = micros(begun.elapsed());
             if let FailureReason::RefusedWhole(answer) = &failure.reason {
-                exchange.received = cut_json(&answer["error"]);
+                exchange.received = shorten_json(&answer["error"]);
             }
             Err(Finding::from(&failure))
         }
@@ -238,7 +238,7 @@ fn intent(action: &Action, names: &Names) -> Result<Intent, Unfilled> {
 }
 
 /// A request that is to be taken back.
-fn cancelled(intent: Intent, step: &Step, names: &Names) -> Result<Intent, Unfilled> {
+fn with_cancellation(intent: Intent, step: &Step, names: &Names) -> Result<Intent, Unfilled> {
     match (intent, &step.cancel) {
         (Intent::Request { method, params }, Some(cancel)) => {
             let reason = cancel.reason.as_ref().map(|node| fill(node, names)).transpose()?;
@@ -282,12 +282,12 @@ fn title(intent: &Intent) -> String {
 
 fn sent_text(intent: &Intent) -> String {
     match intent {
-        Intent::Send(message) => cut(&message.text()),
-        Intent::Http(request) => cut(&request.text()),
+        Intent::Send(message) => shorten(&message.text()),
+        Intent::Http(request) => shorten(&request.text()),
         Intent::Request { params: Some(params), .. } | Intent::Cancel { params: Some(params), .. } => {
-            cut_json(params.get("arguments").unwrap_or(params))
+            shorten_json(params.get("arguments").unwrap_or(params))
         }
-        Intent::Notify { params: Some(params), .. } => cut_json(params),
+        Intent::Notify { params: Some(params), .. } => shorten_json(params),
         Intent::Request { params: None, .. }
         | Intent::Cancel { params: None, .. }
         | Intent::Notify { params: None, .. }
@@ -327,11 +327,11 @@ pub(crate) fn blank(phase: Phase, title: String) -> Exchange {
 }
 
 /// The part of a value that an exchange keeps.
-fn cut_json(value: &Value) -> String {
+fn shorten_json(value: &Value) -> String {
     beginning_of_json(value, KEPT)
 }
 
 /// The part of a text that an exchange keeps.
-pub(crate) fn cut(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     beginning(text, KEPT)
 }

@@ -1,7 +1,7 @@
 //! Findings that point into the suite.
 
 use crate::event::{Finding, StepProblem};
-use crate::source::template::{TemplateError, UNFILLED};
+use crate::source::template::{TemplateError, UNFILLED, Unfilled};
 use crate::source::{Quote, Sources, Span};
 use crate::suite::Suite;
 use crate::wire::Repeated;
@@ -9,7 +9,7 @@ use crate::wire::Repeated;
 /// The label of a template that cannot be filled in.
 pub(crate) const UNFILLED_HERE: &str = "cannot be filled in";
 
-/// Whether a step was left out because nobody allowed its call.
+/// Returns true if a step was left out because nobody allowed its call.
 pub(crate) fn is_not_allowed(found: &Finding) -> bool {
     matches!(found.step_problem.as_deref(), Some(StepProblem::ToolNotAllowed | StepProblem::ReadOnly))
 }
@@ -19,8 +19,13 @@ pub(crate) fn at(found: Finding, sources: &Sources, span: Span, label: &str) -> 
     Finding { quote: found.quote.or_else(|| Some(Quote::new(sources, span, label))), ..found }
 }
 
+/// A template that cannot be filled in, with its place.
+pub(crate) fn at_template(Unfilled { span, reason }: &Unfilled, sources: &Sources) -> Finding {
+    at(of_template(reason), sources, *span, UNFILLED_HERE)
+}
+
 /// Findings as they may be told: what nobody wrote down tells nobody where to look.
-pub(crate) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn without_quotes_of_flags(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
     if suite.asked.is_none() {
         return found;
     }
@@ -29,7 +34,7 @@ pub(crate) fn written(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// A template that cannot be filled in.
-pub(crate) fn unfilled(reason: &TemplateError) -> Finding {
+pub(crate) fn of_template(reason: &TemplateError) -> Finding {
     let help = match reason {
         TemplateError::GivenUp(_) => "make it smaller, or write a large value into a file of `rows`",
         TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_) => {
@@ -41,7 +46,7 @@ pub(crate) fn unfilled(reason: &TemplateError) -> Finding {
 }
 
 /// Something that a server lists more than once.
-pub(crate) fn repeated(repeated: Repeated) -> Finding {
+pub(crate) fn of_repetition(repeated: Repeated) -> Finding {
     let Repeated { noun, name, times } = repeated;
     let times = if times == 2 { "twice".to_owned() } else { format!("{times} times") };
     let help = "clients can reach only one of them; give each a name of its own".to_owned();

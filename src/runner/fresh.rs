@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::opening::Opening;
+use super::opening::open_requested;
+use super::sessions::TargetSessions;
 use super::snapshot::Recordings;
-use super::target::{SessionError, TargetSessions};
 use super::{Emitter, Options, Stop, names};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CloseServer, ClosedServer, FreshServers, OpenServer, Plan, RunningServer};
@@ -17,7 +17,7 @@ use crate::wire::Catalog;
 
 /// Fresh servers of the first target of a plan.
 pub struct Fresh {
-    target: Arc<TargetSessions>,
+    sessions: TargetSessions,
     redactor: Redactor,
     stop: Stop,
 }
@@ -30,14 +30,14 @@ impl Fresh {
         // Nobody listens: whoever speaks sees everything in the session itself.
         let (sender, _) = mpsc::unbounded_channel();
         let emitter = Emitter::new(sender, recordings, options);
-        let target = Arc::new(TargetSessions::new(plan, 0, 0, options, &emitter));
-        Self { target, redactor, stop: options.stop.clone() }
+        let sessions = TargetSessions::new(plan, 0, 0, options, &emitter);
+        Self { sessions, redactor, stop: options.stop.clone() }
     }
 
     /// The server's catalog, from a session of its own; `None` if it cannot be listed.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        let catalog = self.target.catalog().await;
-        self.target.finish().await;
+        let catalog = self.sessions.shared.catalog(&self.sessions.target).await;
+        self.sessions.finish().await;
         catalog.unwrap_or_default()
     }
 
@@ -49,10 +49,8 @@ impl Fresh {
 
 impl FreshServers for Fresh {
     fn open<'a>(&'a self, request: OpenServer<'a>) -> BoxFuture<'a, Result<Session, Finding>> {
-        Box::pin(async move {
-            let opening = Opening::with(&self.target.planned().suite.answers);
-            self.target.open_requested(&request, opening).await.map_err(SessionError::into_finding)
-        })
+        let target = &self.sessions.target;
+        Box::pin(async move { open_requested(target, &request, &target.suite().answers).await })
     }
 
     fn close<'a>(&'a self, session: &'a Session, way: CloseServer) -> BoxFuture<'a, ClosedServer> {
@@ -72,7 +70,7 @@ impl FreshServers for Fresh {
     }
 
     fn running(&self) -> Vec<RunningServer> {
-        self.target.emitter().running.list()
+        self.sessions.target.emitter.running.list()
     }
 
     fn wait_for_stop(&self) -> BoxFuture<'_, ()> {

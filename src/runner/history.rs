@@ -13,13 +13,13 @@ use crate::wire::{Catalog, Tool};
 pub(crate) struct History {
     /// Tools with arguments.
     served: Mutex<BTreeSet<String>>,
-    /// Whether a tool was called that may have changed what others answer.
+    /// True if a tool was called that may have changed what others answer.
     has_written: AtomicBool,
 }
 
 impl History {
     /// Takes note of what is about to be sent.
-    pub(crate) fn sending(&self, exchange: &Exchange, catalog: &Catalog) {
+    pub(crate) fn note_request(&self, exchange: &Exchange, catalog: &Catalog) {
         if self.has_written.load(Ordering::Relaxed) {
             return;
         }
@@ -38,13 +38,13 @@ impl History {
     }
 
     /// Takes note of a valid call that was served.
-    pub(crate) fn served(&self, exchange: &Exchange) {
+    pub(crate) fn record(&self, exchange: &Exchange) {
         let key = key(exchange);
         self.served.lock().insert(key);
     }
 
-    /// Whether the same call was served before, and nothing that was sent since the beginning can explain that it is
-    /// refused.
+    /// Returns true if the same call was served before, and nothing that was sent since the beginning can explain that
+    /// it is refused.
     pub(crate) fn has_served(&self, exchange: &Exchange) -> bool {
         let served = self.served.lock();
         !self.has_written.load(Ordering::Relaxed) && served.contains(&key(exchange))
@@ -55,7 +55,7 @@ fn key(exchange: &Exchange) -> String {
     format!("{} {}", exchange.title, exchange.sent)
 }
 
-/// Whether a refusal says that calls come too often, which a sound server may say at any time.
+/// Returns true if a refusal says that calls come too often, which a sound server may say at any time.
 pub(crate) fn is_limit(words: &str) -> bool {
     let words = words.to_lowercase();
     ["rate limit", "ratelimit", "too many", "quota", "throttl", "try again later", "429"]

@@ -2,29 +2,21 @@
 
 use super::exchange::StepResponse;
 use super::finding;
-use super::target::TargetSessions;
 use crate::diagnosis;
 use crate::event::{CheckResult, FailureClass, Finding, Outcome};
 use crate::fault::FaultPlayer;
 use crate::plan::Case;
+use crate::source::Sources;
 use crate::suite::Step;
 
 /// The result of a case with what the faults did: one that changed nothing proves nothing.
-pub(crate) fn judge(
-    mut result: CheckResult,
-    faults: &FaultPlayer,
-    case: &Case,
-    target: &TargetSessions,
-) -> CheckResult {
-    if target.is_replayed {
-        return result;
-    }
+pub(crate) fn judge(mut result: CheckResult, faults: &FaultPlayer, case: &Case, sources: &Sources) -> CheckResult {
     let strikes = faults.strikes();
     let told = diagnosis::strikes_text(&strikes);
     let idle = faults.idle();
     if matches!(result.outcome, Outcome::Passed | Outcome::Warned) && !idle.is_empty() {
         result.outcome = Outcome::Failed;
-        let here = |found| finding::at(found, &target.plan.sources, case.span, "this case");
+        let here = |found| finding::at(found, sources, case.span, "this case");
         result.findings.extend(idle.into_iter().map(diagnosis::of_idle_fault).map(here));
     }
     if let Some(recovery) = case.recovery.filter(|_| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
@@ -32,7 +24,7 @@ pub(crate) fn judge(
             diagnosis::unrecovered(&faults.calls(), recovery, "add calls after the faults, in `steps` or `verify`");
         if let Some(found) = found {
             result.outcome = Outcome::Failed;
-            result.findings.push(finding::at(found, &target.plan.sources, recovery.span, "this recovery"));
+            result.findings.push(finding::at(found, sources, recovery.span, "this recovery"));
         }
     }
     let is_the_end = |found: &Finding| found.class.is_some_and(FailureClass::is_the_end);

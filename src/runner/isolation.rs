@@ -1,4 +1,4 @@
-//! Whether cases depend on one another: they run in three ways, and their verdicts are compared.
+//! Checks that no case depends on another: all run in three ways, and their verdicts are compared.
 //!
 //! The verdicts of the run are those of the first way; the others are heard here and told as what they differ in.
 
@@ -7,11 +7,8 @@ use std::sync::Arc;
 
 use super::{Options, RunCollector, RunMessage, case_result, run_suites};
 use crate::event::{CaseResult, CheckResult, Code, Event, Finding, IsolationReport, Outcome, Verdicts};
-use crate::plan::{Plan, replanned};
+use crate::plan::{Plan, replan};
 use crate::suite::{Order, RestartPolicy};
-
-/// The variant that the comparison judges: a case that hears of another has what belongs to the other.
-pub(crate) const JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
 
 /// More suspects than this say nothing.
 const SUSPECTS: usize = 3;
@@ -70,7 +67,7 @@ pub(crate) async fn verify(
     let alone = Arc::new(alone);
     let recordings = Arc::clone(&collector.recordings);
     let mut ways = IsolationRuns::default();
-    let shared = Arc::new(replanned(plan, RestartPolicy::PerSuite, Order::Declared));
+    let shared = Arc::new(replan(plan, RestartPolicy::PerSuite, Order::Declared));
     let not_run = run_suites(&shared, &alone, &recordings, &mut |message| {
         if let RunMessage::Event(event) = &message {
             ways.shared.note(event);
@@ -83,7 +80,7 @@ pub(crate) async fn verify(
         (RestartPolicy::PerSuite, Order::Shuffled, &mut ways.shuffled),
     ];
     for (policy, order, way) in others {
-        let plan = Arc::new(replanned(plan, policy, order));
+        let plan = Arc::new(replan(plan, policy, order));
         run_suites(&plan, &alone, &recordings, &mut |message| match message {
             RunMessage::Event(event) => way.note(&event),
             RunMessage::Session(_) | RunMessage::Section(_) | RunMessage::Started(_) => collector.on_message(message),

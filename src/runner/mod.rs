@@ -7,11 +7,11 @@
 mod case;
 mod case_result;
 mod check;
-mod closing;
 mod collector;
 mod conversation;
 mod coverage;
 mod crash;
+mod ending;
 mod exchange;
 mod finding;
 mod fresh;
@@ -22,13 +22,12 @@ mod machine_paths;
 mod names;
 mod opening;
 mod options;
+mod permission;
 mod pool;
 mod port;
 mod precondition;
-mod prestart;
 mod raw;
 mod raw_http;
-mod read_only;
 mod rerun;
 mod resolve;
 mod reuse;
@@ -36,11 +35,15 @@ mod rounds;
 mod rule;
 mod running;
 mod scan;
+mod sessions;
+mod shared;
 mod snapshot;
 mod start;
 mod suite;
+mod suite_steps;
 mod target;
 mod tool_settings;
+mod verdict;
 mod visit;
 mod witness;
 
@@ -83,9 +86,9 @@ pub struct Summary {
     pub internal: usize,
     /// Cases that ran to passed, warned or failed.
     pub judged: usize,
-    /// Whether somebody stopped the run.
+    /// True if somebody stopped the run.
     pub interrupted: bool,
-    /// How many cases were not begun because of that, or since enough had failed.
+    /// The number of cases that were not begun because of that, or since enough had failed.
     pub not_run: usize,
     /// The coverage of the run.
     pub coverage: Option<Coverage>,
@@ -100,7 +103,7 @@ pub struct Summary {
     pub decided: Vec<String>,
     /// The ids of the cases that passed only after they had failed.
     pub flaky: Vec<String>,
-    /// How many entries of the baseline could not be held against this run.
+    /// The number of entries of the baseline that could not be compared with this run.
     pub unmatched: usize,
 }
 
@@ -174,7 +177,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         recordings,
         observer,
     };
-    collector.event(Event::RunStarted(started(&plan, &options)));
+    collector.event(Event::RunStarted(run_started(&plan, &options)));
     let stop = options.stop.clone();
     let options = Arc::new(options);
     let (not_run, isolation) = match options.isolation {
@@ -238,7 +241,7 @@ async fn run_suites(
     not_run
 }
 
-fn started(plan: &Plan, options: &Options) -> RunStarted {
+fn run_started(plan: &Plan, options: &Options) -> RunStarted {
     let suites = plan.suites.iter().map(|SuitePlan { suite, .. }| SuiteInfo {
         file: suite.file.clone(),
         name: suite.name.value.clone(),

@@ -25,7 +25,7 @@ pub(crate) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) ->
 }
 
 /// Those variables of the environment that the texts of a plan mention: templates need no others.
-pub(crate) fn mentioned(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(crate) fn mentioned_variables(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut kept = BTreeMap::new();
     for name in mentioned_names(plan) {
         if let Some(value) = environment.get(&name) {
@@ -47,7 +47,7 @@ pub fn variables_in(text: &str) -> BTreeSet<String> {
 /// A place that reads a variable of the environment.
 struct Mention {
     name: String,
-    /// Whether it stands in a comment, which reads nothing.
+    /// True if it stands in a comment, which reads nothing.
     is_comment: bool,
 }
 
@@ -67,11 +67,11 @@ fn mentions(text: &str) -> impl Iterator<Item = Mention> {
 /// Knows every secret of a run: what the plan reads from the environment, what `secrets:` names, and what is learned
 /// under the same options.
 pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
-    let read = mentioned(plan, &options.environment);
+    let read = mentioned_variables(plan, &options.environment);
     // A value that stands in the name of a suite, for everybody to see, is masked only if it reads like a secret.
     let is_seen = |value: &str| plan.suites.iter().any(|planned| planned.suite.file.contains(value));
     let hidden = read.clone().into_iter().filter(|(name, value)| !is_seen(value) || is_secret(name, value));
-    let mut secrets: Vec<(String, String)> = hidden.map(|(name, value)| (unprefixed(name), value)).collect();
+    let mut secrets: Vec<(String, String)> = hidden.map(|(name, value)| (original_name(name), value)).collect();
     for planned in &plan.suites {
         let Ok(names) = of_suite(&planned.suite, &read) else { continue };
         for server in planned.suite.servers.values() {
@@ -83,7 +83,7 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
             secrets.extend(credentials(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
             secrets.extend(in_words(server, &names).into_iter().map(|value| ("CREDENTIAL".to_owned(), value)));
         }
-        secrets.extend(hinted(planned, &names).into_iter().map(|value| ("HINT".to_owned(), value)));
+        secrets.extend(hinted_tokens(planned, &names).into_iter().map(|value| ("HINT".to_owned(), value)));
     }
     // Whoever is given a whole address tells the password alone.
     let within = |(name, value): &(String, String)| {
@@ -95,12 +95,12 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
 }
 
 /// A secret that was taken back under a name keeps that name.
-fn unprefixed(name: String) -> String {
+fn original_name(name: String) -> String {
     name.strip_prefix(RESTORED_FROM).map(str::to_owned).unwrap_or(name)
 }
 
 /// Tokens with which rules are tested.
-fn hinted(planned: &SuitePlan, names: &Names) -> Vec<String> {
+fn hinted_tokens(planned: &SuitePlan, names: &Names) -> Vec<String> {
     let hints = planned.blocks.iter().filter_map(|block| block.settings.hints()).flatten();
     let tokens = hints.filter(|(name, _)| name.contains("token"));
     tokens.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json()))).collect()

@@ -1,24 +1,66 @@
-//! Opens sessions of a target: with a fresh server, or beside another session of the same one.
+//! Opens sessions of a target: with a fresh server, or with the server of another session.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::resolve::{self, Reachable, Starts};
-use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
-use super::{RunMessage, finding, micros};
+use super::running::other_processes;
+use super::target::RunTarget;
+use super::{RunMessage, SessionFrames, finding, micros};
 use crate::carrier::on_link;
-use crate::event::{FailureClass, Finding, Reason, ServerStarts};
+use crate::diagnosis;
+use crate::event::{FailureClass, Finding, Reason, ServerStarts, StepProblem};
 use crate::fault::FaultPlayer;
-use crate::plan::{OpenServer, ServerChoice};
-use crate::session::{Connector, OpenFailure, Session, SessionSettings};
+use crate::plan::{Case, OpenServer, ServerChoice};
+use crate::session::{ClosedSession, Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
+
+/// A session after the suite's setup.
+pub(crate) struct OpenSession {
+    pub(crate) session: Session,
+    /// The target's names and what the suite's setup captured.
+    pub(crate) names: Names,
+}
+
+/// Why a case got no session.
+pub(crate) enum SessionError {
+    /// The case does not apply to the server.
+    NotApplicable(Reason),
+    /// The server could not be used.
+    Broken(Box<Finding>),
+    /// The run was stopped while the session was opened.
+    Interrupted,
+}
+
+impl SessionError {
+    pub(crate) fn broken(found: Finding) -> Self {
+        Self::Broken(Box::new(found))
+    }
+
+    /// The error of a case whose suite's setup went wrong: where a step was not allowed, the case does not apply.
+    pub(crate) fn of_setup(found: Finding) -> Self {
+        match found.step_problem.as_deref() {
+            Some(StepProblem::ReadOnly) => Self::NotApplicable(Reason::ReadOnly(found.message)),
+            Some(StepProblem::ToolNotAllowed) => Self::NotApplicable(Reason::ToolNotAllowed(found.message)),
+            _ => Self::broken(found),
+        }
+    }
+
+    /// Why, as a finding.
+    pub(crate) fn into_finding(self) -> Finding {
+        match self {
+            Self::Broken(found) => *found,
+            Self::NotApplicable(reason) => Finding::new("not-spoken", reason.to_string()),
+            Self::Interrupted => Finding::new("interrupted", Reason::Interrupted.to_string()),
+        }
+    }
+}
 
 /// The settings of a new session.
 #[derive(Clone, Copy)]
@@ -30,7 +72,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) names: &'a Names,
     /// The faults that strike what it sends and gets.
     pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
-    /// Whether the server may end during its start; then its start is no finding and in no recording.
+    /// True if the server may end during its start; then its start is no finding and in no recording.
     pub(crate) may_end: bool,
 }
 
@@ -40,186 +82,192 @@ impl<'a> Opening<'a> {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
         Self { answers, handshake: Handshake::Perform, names: &NONE, faults: None, may_end: false }
     }
-}
 
-impl TargetSessions {
-    /// Opens the session that a check asks for; `opening` has what the request leaves open.
-    pub(crate) async fn open_requested(
-        &self,
-        request: &OpenServer<'_>,
-        opening: Opening<'_>,
-    ) -> Result<Session, SessionError> {
-        let catalog = self.known_catalog();
-        if let Some(faults) = request.faults {
-            faults.learn(&catalog);
-        }
-        let opening = Opening { faults: request.faults, ..opening };
-        let session = match request.server {
-            ServerChoice::Fresh => self.open(self.known_revision(), opening).await?,
-            ServerChoice::Configured(added) => self.open_configured(added, opening).await?,
-            ServerChoice::Of(session) if session.endpoint().is_none() => {
-                let found = Finding::new("not-applicable", "the server can have one session only");
-                return Err(SessionError::Broken(Box::new(found)));
-            }
-            ServerChoice::Of(session) => self.open_beside(session, opening).await?,
-            ServerChoice::AsUser { session, user } => {
-                let server = self.address_of_user(session, user);
-                self.open_at(server, Some(session.server.revision), opening).await?
-            }
-        };
-        session.learn(&catalog);
-        Ok(session)
-    }
-
-    /// Opens a session with the server of another session, which has an address.
-    pub(crate) async fn open_beside(&self, session: &Session, how: Opening<'_>) -> Result<Session, SessionError> {
-        let address = session.endpoint().map(|endpoint| endpoint.address().clone());
-        let server = address.map_or_else(|| self.server.clone(), |address| Ok(Reachable::Http(address)));
-        let opened = self.open_at(server, Some(session.server.revision), how).await?;
-        opened.learn(&self.known_catalog());
-        Ok(opened)
-    }
-
-    fn address_of_user(&self, session: &Session, user: &str) -> Result<Reachable, Finding> {
-        let Some(endpoint) = session.endpoint() else { return self.server.clone() };
-        let planned = self.planned();
-        let written = &planned.suite.servers[&planned.lanes[self.index].server];
-        let names = self.names.clone().unwrap_or_default();
-        resolve::address_of_user(written, endpoint.address(), user, &names, self.redactor()).map(Reachable::Http)
-    }
-
-    /// Starts a server and shakes hands.
-    pub(crate) async fn open(&self, known: Option<Revision>, how: Opening<'_>) -> Result<Session, SessionError> {
-        self.open_at(self.server.clone(), known, how).await
-    }
-
-    /// Starts a server with more settings and shakes hands. A recorded session had them when it was recorded.
-    async fn open_configured(&self, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
-        if self.is_replayed && added.must_not_start {
-            let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
-            return Err(SessionError::Broken(Box::new(found)));
-        }
-        let server = if self.is_replayed { self.server.clone() } else { self.server_with(added) };
-        self.open_at(server, self.known_revision(), Opening { may_end: added.must_not_start, ..how }).await
-    }
-
-    fn server_with(&self, added: &AddedSettings) -> Result<Reachable, Finding> {
-        if self.starts() == Starts::Nothing {
-            let why = "the server is not started by this run, so nothing can be added to its start";
-            return Err(Finding::new("not-started-here", why));
-        }
-        let planned = self.planned();
-        let written = planned.suite.servers[&planned.lanes[self.index].server].with(added);
-        let unfilled = |Unfilled { span, reason }: &Unfilled| {
-            finding::at(finding::unfilled(reason), &self.plan.sources, *span, finding::UNFILLED_HERE)
-        };
-        let names = self.names.as_ref().map_err(unfilled)?;
-        let server = resolve::server(&written, names, &self.environment, self.redactor())?;
-        Ok(match &self.tamper {
-            Some(tamper) => server.tampered(tamper, &planned.lane_id(self.index)),
-            None => server,
-        })
-    }
-
-    async fn open_at(
-        &self,
-        server: Result<Reachable, Finding>,
-        known: Option<Revision>,
-        Opening { answers, handshake, names: own, faults, may_end }: Opening<'_>,
-    ) -> Result<Session, SessionError> {
-        let broken = |found: Finding| SessionError::Broken(Box::new(self.at_server(found)));
-        let server = server.map_err(|found| SessionError::Broken(Box::new(found)))?;
-        let unfilled = |Unfilled { span, reason }| {
-            broken(finding::at(finding::unfilled(&reason), &self.plan.sources, span, finding::UNFILLED_HERE))
-        };
-        let names = self.names.clone().map_err(unfilled)?;
-        let names: Names = names.into_iter().chain(own.clone()).collect();
-        let answers = resolve::answers(answers, &names, &self.planned().suite.folder).map_err(unfilled)?;
-        let start_timeout = self.start_timeout();
-        let settings = SessionSettings {
-            revision: match self.planned().lanes[self.index].protocol {
-                Protocol::Auto => None,
-                Protocol::Fixed(revision) => Some(revision),
-            },
-            known,
-            start_timeout,
-            request_timeout: self.planned().suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
-            answers,
-            performs_handshake: handshake == Handshake::Perform,
-            keeps_frames: self.keeps_frames,
-        };
-        let starts = server.starts();
-        let permit = self.permit(starts).await;
-        let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
-        let connector: &Connector<'_> = &|| {
-            processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);
-            Box::pin(self.connect(&server, start_timeout, faults))
-        };
-        let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
-        let mut opened = Box::pin(Session::open(connector, settings)).await;
-        let processes = processes.into_inner();
-        if processes > 0 {
-            let waited_us = micros(begun.elapsed());
-            self.emitter().send(RunMessage::Started(ServerStarts { processes, waited_us }));
-        }
-        let over = match &mut opened {
-            Ok(session) => std::mem::take(&mut session.earlier),
-            Err(failed) => std::mem::take(&mut failed.connections),
-        };
-        if !(may_end && opened.is_err()) {
-            for closed in over {
-                self.not_begun(&revision, closed);
-            }
-        }
-        let failed = match opened {
-            Ok(session) => return Ok(started(session, permit.filter(|_| starts == Starts::WithStream))),
-            Err(failed) => *failed,
-        };
-        match &failed.failure {
-            OpenFailure::NotSpoken { asked, speaks } => {
-                let (supported, requested) = (speaks.clone(), asked.to_string());
-                Err(SessionError::NotApplicable(Reason::RevisionNotSupported { supported, requested }))
-            }
-            OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
-                Err(broken(Finding::from(&failed.failure)))
-            }
-        }
-    }
-
-    /// Waits until a server may start, where one is started; its time to start begins after that.
-    async fn permit(&self, starts: Starts) -> Option<OwnedSemaphorePermit> {
-        match starts {
-            Starts::Nothing => None,
-            Starts::WithStream | Starts::WithAddress => Arc::clone(&self.emitter().starting).acquire_owned().await.ok(),
-        }
-    }
-
-    async fn connect(
-        &self,
-        server: &Reachable,
-        within: Duration,
-        faults: Option<&Arc<FaultPlayer>>,
-    ) -> Result<Link, ConnectError> {
-        let mut link = resolve::connect(server, within).await?;
-        if let Some(processes) = &link.processes {
-            let lane = &self.planned().lanes[self.index];
-            self.emitter().running.add(&lane.server, lane.protocol.as_str(), processes);
-        }
-        // What was recorded has the faults in it.
-        if let Some(faults) = faults.filter(|_| !self.is_replayed) {
-            link = on_link(link, Arc::clone(faults));
-        }
-        Ok(match &self.tamper {
-            Some(tamper) => tamper.link(&self.planned().lane_id(self.index), link),
-            None => link,
-        })
+    /// As a case wants it; `names` are all that it has.
+    pub(crate) fn of_case(case: &'a Case, names: &'a Names) -> Self {
+        Self { handshake: case.handshake, names, ..Self::with(&case.answers) }
     }
 }
 
-/// A session whose server has started; without a handshake, a server on a stream may still be at it.
-fn started(session: Session, permit: Option<OwnedSemaphorePermit>) -> Session {
-    if let Some(permit) = permit.filter(|_| !session.has_handshake()) {
-        session.hold_while_starting(permit);
+/// Opens a session with a fresh server.
+pub(crate) async fn open(target: &RunTarget, how: Opening<'_>) -> Result<Session, SessionError> {
+    open_at(target, target.server.clone(), target.known_revision(), how).await
+}
+
+/// Opens a session with the server of another session, which has an address.
+pub(crate) async fn open_beside(
+    target: &RunTarget,
+    session: &Session,
+    how: Opening<'_>,
+) -> Result<Session, SessionError> {
+    let address = session.endpoint().map(|endpoint| endpoint.address().clone());
+    let server = address.map_or_else(|| target.server.clone(), |address| Ok(Reachable::Http(address)));
+    let opened = open_at(target, server, Some(session.server.revision), how).await?;
+    opened.learn(&target.known_catalog());
+    Ok(opened)
+}
+
+/// Opens the session that a check asks for; the client answers the server with `answers`.
+pub(crate) async fn open_requested(
+    target: &RunTarget,
+    request: &OpenServer<'_>,
+    answers: &Answers,
+) -> Result<Session, Finding> {
+    let catalog = target.known_catalog();
+    if let Some(faults) = request.faults {
+        faults.learn(&catalog);
     }
-    session
+    let how = Opening { faults: request.faults, ..Opening::with(answers) };
+    let opened = match request.server {
+        ServerChoice::Fresh => open(target, how).await,
+        ServerChoice::Configured(added) => open_configured(target, added, how).await,
+        ServerChoice::Of(session) if session.endpoint().is_none() => {
+            return Err(Finding::new("not-applicable", "the server can have one session only"));
+        }
+        ServerChoice::Of(session) => open_beside(target, session, how).await,
+        ServerChoice::AsUser { session, user } => {
+            open_at(target, address_of_user(target, session, user), Some(session.server.revision), how).await
+        }
+    };
+    let session = opened.map_err(SessionError::into_finding)?;
+    session.learn(&catalog);
+    Ok(session)
+}
+
+/// The server of a session, reached in the name of a user.
+fn address_of_user(target: &RunTarget, session: &Session, user: &str) -> Result<Reachable, Finding> {
+    let Some(endpoint) = session.endpoint() else { return target.server.clone() };
+    let names = target.names.clone().unwrap_or_default();
+    let address = resolve::address_of_user(target.settings(), endpoint.address(), user, &names, target.redactor());
+    address.map(Reachable::Http)
+}
+
+/// Opens a session with a server that is started with more settings. A recorded session had them when it was recorded.
+async fn open_configured(target: &RunTarget, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
+    if target.is_replayed && added.must_not_start {
+        let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
+        return Err(SessionError::broken(found));
+    }
+    let server = if target.is_replayed { target.server.clone() } else { server_with(target, added) };
+    open_at(target, server, target.known_revision(), Opening { may_end: added.must_not_start, ..how }).await
+}
+
+fn server_with(target: &RunTarget, added: &AddedSettings) -> Result<Reachable, Finding> {
+    if target.starts() == Starts::Nothing {
+        let why = "the server is not started by this run, so nothing can be added to its start";
+        return Err(Finding::new("not-started-here", why));
+    }
+    let names = target.names.as_ref().map_err(|unfilled| finding::at_template(unfilled, &target.plan.sources))?;
+    let server = resolve::server(&target.settings().with(added), names, &target.environment, target.redactor())?;
+    Ok(match &target.tamper {
+        Some(tamper) => server.with_tamper(tamper, &target.id()),
+        None => server,
+    })
+}
+
+async fn open_at(
+    target: &RunTarget,
+    server: Result<Reachable, Finding>,
+    known: Option<Revision>,
+    Opening { answers, handshake, names: own, faults, may_end }: Opening<'_>,
+) -> Result<Session, SessionError> {
+    let broken = |found: Finding| SessionError::broken(target.at_server(found));
+    let unfilled = |unfilled: Unfilled| broken(finding::at_template(&unfilled, &target.plan.sources));
+    let server = server.map_err(SessionError::broken)?;
+    let names = target.names.clone().map_err(unfilled)?;
+    let names: Names = names.into_iter().chain(own.clone()).collect();
+    let settings = SessionSettings {
+        revision: match target.lane().protocol {
+            Protocol::Auto => None,
+            Protocol::Fixed(revision) => Some(revision),
+        },
+        known,
+        start_timeout: target.start_timeout(),
+        request_timeout: target.request_timeout(),
+        answers: resolve::answers(answers, &names, &target.suite().folder).map_err(unfilled)?,
+        performs_handshake: handshake == Handshake::Perform,
+        keeps_frames: target.keeps_frames,
+    };
+    let starts = server.starts();
+    let permit = start_permit(target, starts).await;
+    let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
+    let connector: &Connector<'_> = &|| {
+        processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);
+        Box::pin(connect(target, &server, faults))
+    };
+    let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
+    let mut opened = Box::pin(Session::open(connector, settings)).await;
+    let processes = processes.into_inner();
+    if processes > 0 {
+        let waited_us = micros(begun.elapsed());
+        target.emitter.send(RunMessage::Started(ServerStarts { processes, waited_us }));
+    }
+    let unused = match &mut opened {
+        Ok(session) => std::mem::take(&mut session.earlier),
+        Err(failed) => std::mem::take(&mut failed.connections),
+    };
+    if !(may_end && opened.is_err()) {
+        for closed in unused {
+            report_unopened(target, &revision, closed);
+        }
+    }
+    let failed = match opened {
+        Ok(session) => {
+            // Without a handshake, a server on a stream may still be starting.
+            if let Some(permit) = permit.filter(|_| starts == Starts::WithStream && !session.has_handshake()) {
+                session.hold_while_starting(permit);
+            }
+            return Ok(session);
+        }
+        Err(failed) => *failed,
+    };
+    match &failed.failure {
+        OpenFailure::NotSpoken { asked, speaks } => {
+            let (supported, requested) = (speaks.clone(), asked.to_string());
+            Err(SessionError::NotApplicable(Reason::RevisionNotSupported { supported, requested }))
+        }
+        OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
+            // Two processes of a server may be in each other's way: at a port, a lock, a file.
+            let others = other_processes(&target.emitter.running.list(), &target.lane().server);
+            Err(broken(Finding::from(&failed.failure).with_evidence("other processes", others)))
+        }
+    }
+}
+
+/// Waits until a server may start, where one is started; its time to start begins after that.
+async fn start_permit(target: &RunTarget, starts: Starts) -> Option<OwnedSemaphorePermit> {
+    match starts {
+        Starts::Nothing => None,
+        Starts::WithStream | Starts::WithAddress => Arc::clone(&target.emitter.starting).acquire_owned().await.ok(),
+    }
+}
+
+async fn connect(
+    target: &RunTarget,
+    server: &Reachable,
+    faults: Option<&Arc<FaultPlayer>>,
+) -> Result<Link, ConnectError> {
+    let mut link = resolve::connect(server, target.start_timeout()).await?;
+    if let Some(processes) = &link.processes {
+        let lane = target.lane();
+        target.emitter.running.add(&lane.server, lane.protocol.as_str(), processes);
+    }
+    // Recorded messages have the faults in them.
+    if let Some(faults) = faults.filter(|_| !target.is_replayed) {
+        link = on_link(link, Arc::clone(faults));
+    }
+    Ok(match &target.tamper {
+        Some(tamper) => tamper.link(&target.id(), link),
+        None => link,
+    })
+}
+
+/// Reports what is left of a connection that became no session.
+fn report_unopened(target: &RunTarget, revision: &str, closed: ClosedSession) {
+    let mut found = diagnosis::of_violations(&closed.violations, &closed.frames);
+    // A server that does not start often says one thing all the time.
+    found.dedup_by(|later, earlier| later.message == earlier.message);
+    target.report(revision, found);
+    let frames = target.frames_of(revision.to_owned(), None, closed);
+    target.emitter.session(SessionFrames { has_begun: false, ..frames });
 }

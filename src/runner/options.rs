@@ -20,29 +20,29 @@ use crate::wire::Frame;
 /// Everything about a run that the plan does not say.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many cases run at a time, whatever the suites say.
+    /// The number of cases that run at a time, whatever the suites say.
     pub parallel: Option<usize>,
-    /// How many run at a time where neither says.
+    /// The number of cases that run at a time where neither says.
     pub processors: usize,
     /// The time for a case, whatever the suites say.
     pub timeout: Option<Duration>,
     /// When to stop early.
     pub bail: Bail,
-    /// How often failed cases are tried again, whatever the suites say.
+    /// The number of times that a failed case is tried again, whatever the suites say.
     pub retries: Option<u32>,
-    /// How often every case runs; more than once, nothing is tried again.
+    /// The number of times that every case runs; if it is more than one, nothing is tried again.
     pub repeat: u32,
     /// The order of cases, whatever the suites say.
     pub order: Option<Order>,
     /// The seed of a shuffled order.
     pub seed: u32,
-    /// Whether cases are also run alone and in another order.
+    /// True if cases are also run alone and in another order.
     pub isolation: Isolation,
     /// The environment of this process, for `{{ env.NAME }}` and for what servers inherit.
     pub environment: Arc<BTreeMap<String, String>>,
     /// Servers in this process, by name, that stand in for those of the suites.
     pub in_process: BTreeMap<String, InProcess>,
-    /// Whether sessions keep every frame, also of calls of which only the last are kept otherwise.
+    /// True if sessions keep every frame, also of calls of which only the last are kept otherwise.
     pub keeps_frames: bool,
     /// Recordings that stand in for all servers.
     pub replay: Option<Replay>,
@@ -62,7 +62,7 @@ pub struct Options {
     pub stop: Stop,
 }
 
-/// Whether cases are also run alone and in another order, to see whether they depend on one another.
+/// True if cases are also run alone and in another order, to see whether they depend on one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// They run once, as the suite says.
@@ -103,12 +103,12 @@ impl Options {
         self.order.unwrap_or(suite.options.order)
     }
 
-    /// Whether somebody says how many cases of a suite run at a time.
+    /// Returns true if somebody says how many cases of a suite run at a time.
     pub(crate) fn says_parallel(&self, suite: &Suite) -> bool {
         self.parallel.or(suite.options.parallel).is_some()
     }
 
-    /// How many cases of a suite run at a time; where nobody says it, only those that nobody wrote.
+    /// The number of cases of a suite that run at a time; by default, only generated ones run beside others.
     pub(crate) fn parallel_of(&self, suite: &Suite) -> usize {
         self.parallel.or(suite.options.parallel).unwrap_or(self.processors).clamp(1, MOST_PARALLEL)
     }
@@ -210,7 +210,7 @@ pub enum Bail {
     After(usize),
 }
 
-/// How long teardown may take after an interrupt: CI kills what does not end soon, and reports are still to be written.
+/// The time for teardown after an interrupt: CI kills what does not end soon, and reports are still to be written.
 const AFTER_STOP: Duration = Duration::from_secs(3);
 
 /// A wish to stop that many can wait for.
@@ -224,13 +224,17 @@ impl Stop {
         (sender, Self(receiver))
     }
 
-    /// Whether it was made.
+    /// Returns true if it was made.
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
     /// Cleans up within the usual time, or within little once the wish is made; the error is the time that was allowed.
-    pub(crate) async fn bound<T>(&self, usual: Duration, cleaning: impl Future<Output = T>) -> Result<T, Duration> {
+    pub(crate) async fn with_limit<T>(
+        &self,
+        usual: Duration,
+        cleaning: impl Future<Output = T>,
+    ) -> Result<T, Duration> {
         let wished = async {
             self.wait().await;
             sleep(AFTER_STOP).await;
@@ -277,12 +281,12 @@ pub struct SessionFrames {
     pub revision: String,
     /// The case for which the session was opened; `None` for a shared one.
     pub case: Option<String>,
-    /// Whether the handshake succeeded; a conversation that did not begin is shown and judges nothing.
+    /// True if the handshake succeeded; a conversation that did not begin is shown and judges nothing.
     pub has_begun: bool,
     /// The frames.
     pub frames: Vec<Frame>,
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
-    /// How the server ended the conversation; `None` where it did not.
+    /// The end of the conversation by the server; `None` where it did not end it.
     pub ending: Option<SessionEnd>,
 }

@@ -1,16 +1,22 @@
-//! Servers that were started ahead, so that a case with a fresh server does not wait for its start.
+//! Servers that are started ahead, so that a case with a fresh server does not wait for its start.
 //!
 //! Never more than are still wanted: every case is counted on once, and what is started for it is used or ended.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
-use super::target::SessionError;
+use super::ending::{EndReason, end};
+use super::opening::{self, Opening, SessionError};
+use super::target::RunTarget;
+use crate::plan::{Body, Case};
 use crate::session::Session;
+use crate::source::Span;
+use crate::suite::{Answers, Handshake};
 
-/// Whether somebody counted on this session.
+/// The announcement of a session to the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionUse {
     /// It is the one that every case was announced to need.
@@ -21,40 +27,24 @@ pub(crate) enum SessionUse {
 
 /// Servers of one target.
 pub(crate) struct ServerPool {
-    /// How many may wait at a time.
+    /// The number of servers that may wait at a time.
     limit: usize,
     state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
 struct PoolState {
-    /// How many sessions are still to be asked for.
+    /// The number of sessions that are still to be asked for.
     wanted: usize,
     waiting: VecDeque<StartingServer>,
 }
 
 /// A server that starts; forgetting it ends it.
-pub(crate) struct StartingServer(JoinHandle<Result<Session, SessionError>>);
+struct StartingServer(JoinHandle<Result<Session, SessionError>>);
 
 impl Drop for StartingServer {
     fn drop(&mut self) {
         self.0.abort();
-    }
-}
-
-impl StartingServer {
-    pub(crate) fn new(task: JoinHandle<Result<Session, SessionError>>) -> Self {
-        Self(task)
-    }
-
-    /// The session once the server has answered; `None` where this program broke.
-    pub(crate) async fn session(mut self) -> Option<Result<Session, SessionError>> {
-        (&mut self.0).await.ok()
-    }
-
-    /// Whether it has come to something.
-    pub(crate) fn is_decided(&self) -> bool {
-        self.0.is_finished()
     }
 }
 
@@ -63,13 +53,42 @@ impl ServerPool {
         Self { limit, state: Mutex::default() }
     }
 
-    /// Counts on so many sessions more.
-    pub(crate) fn expect(&self, sessions: usize) {
-        self.state.lock().wanted += sessions;
+    /// Counts on a case that will need a server of its own so many times.
+    pub(crate) fn expect(&self, target: &RunTarget, case: &Case, times: usize) {
+        if matches!(case.body, Body::Script(_)) && takes_any_server(target, case) {
+            self.state.lock().wanted += times;
+        }
+    }
+
+    /// A server that was started ahead for a case; `None` where one is to be started on the spot.
+    pub(crate) async fn take(
+        &self,
+        target: &Arc<RunTarget>,
+        case: &Case,
+        turn: SessionUse,
+    ) -> Result<Option<Session>, SessionError> {
+        if !takes_any_server(target, case) {
+            return Ok(None);
+        }
+        let waiting = self.next(turn, || {
+            let target = Arc::clone(target);
+            StartingServer(tokio::spawn(
+                async move { opening::open(&target, Opening::with(&target.suite().answers)).await },
+            ))
+        });
+        let Some(mut waiting) = waiting else { return Ok(None) };
+        let Ok(opened) = (&mut waiting.0).await else { return Ok(None) };
+        let session = opened?;
+        if session.is_open() {
+            return Ok(Some(session));
+        }
+        // It ended while nobody spoke to it; a server that is started now may live long enough.
+        end(target, &session, EndReason::Unused).await;
+        Ok(None)
     }
 
     /// The server that has waited longest, and others started in its place while more are wanted.
-    pub(crate) fn take(&self, turn: SessionUse, start: impl Fn() -> StartingServer) -> Option<StartingServer> {
+    fn next(&self, turn: SessionUse, start: impl Fn() -> StartingServer) -> Option<StartingServer> {
         let mut state = self.state.lock();
         if turn == SessionUse::First {
             state.wanted = state.wanted.saturating_sub(1);
@@ -81,12 +100,40 @@ impl ServerPool {
         taken
     }
 
-    /// Everything that waits; nothing is started any more.
-    pub(crate) fn drain(&self) -> Vec<StartingServer> {
-        let mut state = self.state.lock();
-        state.wanted = 0;
-        state.waiting.drain(..).collect()
+    /// Ends the servers that nobody used, all at once; nothing is started any more.
+    pub(crate) async fn finish(&self, target: &Arc<RunTarget>) {
+        let waiting: Vec<StartingServer> = {
+            let mut state = self.state.lock();
+            state.wanted = 0;
+            state.waiting.drain(..).filter(|waiting| waiting.0.is_finished()).collect()
+        };
+        let mut ending = JoinSet::new();
+        for mut unused in waiting {
+            let target = Arc::clone(target);
+            ending.spawn(async move {
+                if let Ok(Ok(session)) = (&mut unused.0).await {
+                    end(&target, &session, EndReason::Unused).await;
+                }
+            });
+        }
+        while ending.join_next().await.is_some() {}
     }
+}
+
+/// Returns true if any server of the target will do for a case: it needs nothing that only its own session has.
+fn takes_any_server(target: &RunTarget, case: &Case) -> bool {
+    let answers = &target.suite().answers;
+    let is_same =
+        is_same(answers, &case.answers) && (answers.is_empty() || case.names.is_empty() && case.offered.is_empty());
+    target.sets_up_every_session() && is_same && case.handshake == Handshake::Perform
+}
+
+/// Returns true if two cases answer the server alike: a test without answers of its own has those of its suite.
+pub(crate) fn is_same(answers: &Answers, others: &Answers) -> bool {
+    let spans = |answers: &Answers| -> [Option<Span>; 3] {
+        [&answers.sampling, &answers.elicitation, &answers.roots].map(|node| node.as_ref().map(|node| node.span))
+    };
+    spans(answers) == spans(others)
 }
 
 #[cfg(test)]
@@ -98,12 +145,12 @@ mod tests {
     /// Takes sessions in reusable and returns how many were started, ahead and on the spot, and the most that waited.
     fn check(limit: usize, announced: usize, reusable: &[SessionUse], expected: (usize, usize)) {
         let (pool, started) = (ServerPool::new(limit), Cell::new(0));
-        pool.expect(announced);
+        pool.state.lock().wanted = announced;
         let mut most = 0;
         for turn in reusable {
-            let taken = pool.take(*turn, || {
+            let taken = pool.next(*turn, || {
                 started.set(started.get() + 1);
-                StartingServer::new(tokio::spawn(std::future::pending()))
+                StartingServer(tokio::spawn(std::future::pending()))
             });
             if taken.is_none() {
                 started.set(started.get() + 1);

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, TcpListener};
 /// redirect ports at which nobody listens.
 const FIRST: u16 = 20_000;
 
-/// How many are drawn from.
+/// The number of ports that are drawn from.
 const COUNT: u16 = 10_000;
 
 /// A port on which nobody listens, and which nobody else draws while this is kept.
@@ -47,7 +47,7 @@ impl Port {
     }
 
     fn claim(number: u16) -> io::Result<Self> {
-        let claim = claimed(number)?;
+        let claim = claim_name(number)?;
         nobody_listens(number)?;
         Ok(Self { number, _claim: claim })
     }
@@ -62,7 +62,7 @@ fn nobody_listens(number: u16) -> io::Result<()> {
 type PortClaim = std::os::unix::net::UnixListener;
 
 #[cfg(target_os = "linux")]
-fn claimed(number: u16) -> io::Result<PortClaim> {
+fn claim_name(number: u16) -> io::Result<PortClaim> {
     use std::os::linux::net::SocketAddrExt as _;
 
     let name = format!("mcprove-port-{number}");
@@ -74,7 +74,7 @@ fn claimed(number: u16) -> io::Result<PortClaim> {
 type PortClaim = ();
 
 #[cfg(not(target_os = "linux"))]
-fn claimed(_: u16) -> io::Result<PortClaim> {
+fn claim_name(_: u16) -> io::Result<PortClaim> {
     Ok(())
 }
 

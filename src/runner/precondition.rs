@@ -1,15 +1,25 @@
 //! The consequences of a failed precondition or valid call.
 
-use super::conversation::Conversation;
 use super::finding;
-use super::witness::ValidCallRefusal;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
-use crate::plan::{Case, MustServe};
-use crate::source::visible_line;
+use crate::event::{CheckResult, Finding, Outcome, Reason, RefusedCall, RequirementLevel, StepProblem};
+use crate::plan::MustServe;
+use crate::plan::arguments::ConfigSource;
+use crate::source::{Sources, Span, visible_line};
 use crate::suite::Step;
 
 /// The code of a failure that is answered as if it were none.
 const UNFLAGGED: &str = "error-as-success";
+
+/// A valid call that was refused.
+pub(crate) struct ValidCallRefusal {
+    /// The exchange.
+    pub(crate) exchange: usize,
+    /// The tool, where it was a call of one.
+    pub(crate) tool: Option<String>,
+    pub(crate) call: RefusedCall,
+    /// The server's own words.
+    pub(crate) words: String,
+}
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise.
@@ -32,47 +42,48 @@ pub(crate) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckR
 pub(crate) fn valid_call_refused(
     refusal: ValidCallRefusal,
     must_serve: Option<MustServe>,
-    case: &Case,
-    conversation: &Conversation<'_>,
+    config_source: ConfigSource,
+    sources: &Sources,
+    span: Span,
 ) -> CheckResult {
     let ValidCallRefusal { exchange, tool, call, words } = refusal;
     let Some(must_serve) = must_serve else {
         return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
     };
     let tool = tool.unwrap_or_default();
-    let said = if words.is_empty() { String::new() } else { format!(": {}", shown(&words)) };
+    let said = if words.is_empty() { String::new() } else { format!(": {}", excerpt(&words)) };
     let (message, help, label) = match must_serve {
         MustServe::Arguments => (
             format!("`{tool}` refused the arguments that are given for it{said}"),
-            format!("give arguments that it serves {}", conversation.config_source.help_to_give_arguments(&tool)),
+            format!("give arguments that it serves {}", config_source.help_to_give_arguments(&tool)),
             "given here",
         ),
         MustServe::NoArguments => (
             format!("`{tool}` takes no arguments, but refused a call without arguments{said}"),
-            format!("if it cannot be served here, exempt it {}", conversation.config_source.help_to_exempt(&tool)),
+            format!("if it cannot be served here, exempt it {}", config_source.help_to_exempt(&tool)),
             "called here",
         ),
     };
     let found = Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("valid-call-refused", message) };
-    CheckResult::found(Outcome::Failed, vec![finding::at(found, conversation.sources, case.span, label)])
+    CheckResult::found(Outcome::Failed, vec![finding::at(found, sources, span, label)])
 }
 
 /// A refusal of a call that was served before, confirmed by a second one.
-pub(crate) fn turned(title: &str, words: &str, exchange: usize) -> Finding {
-    let said = if words.is_empty() { String::new() } else { format!(": {}", shown(words)) };
+pub(crate) fn served_then_refused(title: &str, words: &str, exchange: usize) -> Finding {
+    let said = if words.is_empty() { String::new() } else { format!(": {}", excerpt(words)) };
     let message = format!("`{title}` was served before, and now the same call is refused{said}");
     let help = "no call in between may have changed data; look for state that earlier calls leave behind".to_owned();
     Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("served-then-refused", message) }
 }
 
 /// A refusal of a call that was served before and afterwards.
-pub(crate) fn unsteady(exchange: usize) -> Finding {
+pub(crate) fn unsteady_answer(exchange: usize) -> Finding {
     let message = "a valid call was served, then refused, then served again, with the same arguments".to_owned();
     Finding { level: RequirementLevel::Should, exchange: Some(exchange), ..Finding::new("unsteady-answer", message) }
 }
 
 /// A failure that is told in a result without `isError: true`; the frame shows it.
-pub(crate) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Finding {
+pub(crate) fn error_as_success(tool: &str, sent: &str, words: &str, frame: u32) -> Finding {
     let message =
         format!("`{tool}` reports a failure as a success: the text of its result says so, without `isError: true`");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
@@ -87,19 +98,19 @@ pub(crate) fn unflagged(tool: &str, sent: &str, words: &str, frame: u32) -> Find
 }
 
 /// A result that the server's own SDK refused.
-pub(crate) fn own_schema(words: &str, exchange: usize) -> Finding {
-    let message = format!("the tool's result violates its own output schema; the server says: {}", shown(words));
+pub(crate) fn own_schema_violation(words: &str, exchange: usize) -> Finding {
+    let message = format!("the tool's result violates its own output schema; the server says: {}", excerpt(words));
     Finding { exchange: Some(exchange), ..Finding::new("output-schema", message) }
 }
 
 /// As much of the server's words as a sentence takes.
-fn shown(words: &str) -> String {
+fn excerpt(words: &str) -> String {
     let line = visible_line(words.trim());
     let short: String = line.chars().take(200).collect();
     if short.len() < line.len() { short + "…" } else { short }
 }
 
-/// Whether a path leads into the value of that name.
+/// Returns true if a path leads into the value of that name.
 fn is_within(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '[']))
 }

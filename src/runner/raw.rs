@@ -19,7 +19,7 @@ pub(crate) struct FilledSend {
     lines: Vec<Vec<u8>>,
     pieces: Vec<Vec<u8>>,
     awaited: Awaited,
-    /// Whether the answer is one message, or everything that came.
+    /// True if the answer is one message, or everything that came.
     shape: AnswerShape,
     watch: Duration,
 }
@@ -88,7 +88,7 @@ fn answer(reply: &RawReply, shape: AnswerShape) -> SessionReply {
         (AnswerShape::One, Some(message)) => Arc::clone(message),
         _ => Arc::new(everything(reply)),
     };
-    made(message, reply.frame, reply.answer_frame, reply.elapsed)
+    reply_to_step(message, reply.frame, reply.answer_frame, reply.elapsed)
 }
 
 /// All that came, and how the message was refused over HTTP.
@@ -106,7 +106,7 @@ fn everything(reply: &RawReply) -> Value {
 }
 
 /// A reply to a step that sent no ordinary request.
-pub(crate) fn made(message: Arc<Value>, frame: u32, answer: Option<u32>, elapsed: Duration) -> SessionReply {
+pub(crate) fn reply_to_step(message: Arc<Value>, frame: u32, answer: Option<u32>, elapsed: Duration) -> SessionReply {
     let params = Value::Object(Map::new());
     SessionReply { message, params, frame, answer_frame: answer.unwrap_or(frame), elapsed, notifications: Vec::new() }
 }
@@ -123,17 +123,17 @@ pub(crate) fn too_slow(exchange: &Exchange, what: &str, limit: Duration) -> Find
     Finding { frame: Some(exchange.frame), ..Finding::failure(FailureClass::Timeout, message) }
 }
 
-/// Whether an expectation of the step looks at that member of the answer.
+/// Returns true if an expectation of the step looks at that member of the answer.
 pub(crate) fn looks_at(step: &Step, member: &str) -> bool {
     step.expect.iter().any(|item| mentions(item.node(), member))
 }
 
-/// Whether a step is right about a server that ends: it wants its connection closed.
+/// Returns true if a step is right about a server that ends: it wants its connection closed.
 pub(crate) fn expects_the_end(step: &Step) -> bool {
     matches!(step.action, Action::Http(_)) && step.expect.iter().any(|item| says_closed(item.node()))
 }
 
-/// Whether an expectation of the step may be met by a connection that is closed without a response.
+/// Returns true if an expectation of the step may be met by a connection that is closed without a response.
 pub(crate) fn wants_closing(step: &Step) -> bool {
     step.expect.iter().any(|item| may_be_closed(item.node()))
 }

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::exchange::StepResponse;
-use super::raw::{self, header_values, looks_at, made, wants_closing};
+use super::raw::{self, header_values, looks_at, reply_to_step, wants_closing};
 use crate::diagnosis;
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, RawExchange, Session};
@@ -129,8 +129,8 @@ impl FilledHttp {
         };
         (exchange.frame, exchange.answer_frame) = (exchanged.frame, exchanged.answer_frame);
         exchange.elapsed_us = super::micros(begun.elapsed());
-        exchange.received = shown(&exchanged);
-        judged(&exchanged, step, exchange, begun.elapsed(), limit)
+        exchange.received = response_line(&exchanged);
+        judge_response(&exchanged, step, exchange, begun.elapsed(), limit)
     }
 
     fn bytes(&self, session: &Session) -> Vec<u8> {
@@ -171,8 +171,8 @@ impl FilledHttp {
     }
 }
 
-/// Whether what came is an answer to look at, or a failure.
-fn judged(
+/// Returns true if what came is an answer to look at, or a failure.
+fn judge_response(
     exchanged: &RawExchange,
     step: &Step,
     exchange: &Exchange,
@@ -199,7 +199,7 @@ fn judged(
         }
         (ExchangeEnd::Complete | ExchangeEnd::Closed | ExchangeEnd::TimedOut | ExchangeEnd::Aborted, _) => {}
     }
-    let reply = made(Arc::new(answer(exchanged)), exchanged.frame, exchanged.answer_frame, elapsed);
+    let reply = reply_to_step(Arc::new(answer(exchanged)), exchanged.frame, exchanged.answer_frame, elapsed);
     Ok(StepResponse { method: title.clone(), reply })
 }
 
@@ -265,9 +265,9 @@ fn headers(http: &HttpHead) -> Value {
 }
 
 /// The response in one line.
-fn shown(exchanged: &RawExchange) -> String {
+fn response_line(exchanged: &RawExchange) -> String {
     let response = &exchanged.response;
     let Some(head) = &response.head else { return String::new() };
     let body = String::from_utf8_lossy(&response.body);
-    super::exchange::cut(format!("HTTP {} {} {}", head.http.status, head.reason, body.trim()).trim())
+    super::exchange::shorten(format!("HTTP {} {} {}", head.http.status, head.reason, body.trim()).trim())
 }

@@ -21,7 +21,7 @@ use crate::transport::{ConnectError, Link, memory, stdio};
 /// The variables of our environment that every child inherits.
 const PASSED_ON: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
 
-/// How many bytes may wait between this program and a server inside it.
+/// The number of bytes that may wait between this program and a server inside it.
 const MEMORY_BUFFER: usize = 256 << 10;
 
 /// A server, ready to be connected to.
@@ -57,7 +57,7 @@ pub(crate) struct Served {
     names: Names,
     environment: BTreeMap<String, String>,
     redactor: Redactor,
-    /// Who may change how it is started, and the name of its lane.
+    /// The change to its start that a replay of faults asks for, and the id of its target.
     tamper: Option<(Tamper, String)>,
 }
 
@@ -94,13 +94,13 @@ impl Reachable {
         }
     }
 
-    /// Whether every session has the same server, which nobody starts for it.
+    /// Returns true if every session has the same server, which nobody starts for it.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Http(_))
     }
 
     /// Lets somebody change how the server is started, if it is.
-    pub(crate) fn tampered(mut self, tamper: &Tamper, lane: &str) -> Self {
+    pub(crate) fn with_tamper(mut self, tamper: &Tamper, lane: &str) -> Self {
         match &mut self {
             Self::Command(command) => tamper.start(lane, command),
             Self::Served(served) => served.tamper = Some((tamper.clone(), lane.to_owned())),
@@ -120,7 +120,7 @@ impl Served {
     /// The program and the address for one start.
     fn with_port(&self, port: u16) -> Result<(ServerCommand, HttpAddress), Finding> {
         let Target::Url(http) = &self.server.target else {
-            return Err(finding::unfilled(&TemplateError::Invalid("the server has no `url`".to_owned())));
+            return Err(finding::of_template(&TemplateError::Invalid("the server has no `url`".to_owned())));
         };
         let mut names = self.names.clone();
         names.insert("port".to_owned(), port.into());
@@ -133,8 +133,8 @@ impl Served {
     }
 }
 
-fn filled(node: &Node, names: &Names) -> Result<String, Finding> {
-    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| finding::unfilled(&unfilled.reason))
+fn fill_text(node: &Node, names: &Names) -> Result<String, Finding> {
+    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| finding::of_template(&unfilled.reason))
 }
 
 fn command(
@@ -143,7 +143,7 @@ fn command(
     names: &Names,
     environment: &BTreeMap<String, String>,
 ) -> Result<ServerCommand, Finding> {
-    let mut words = words.iter().map(|word| filled(word, names)).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let mut words = words.iter().map(|word| fill_text(word, names)).collect::<Result<Vec<_>, _>>()?.into_iter();
     let mut env: BTreeMap<String, String> = if server.inherit_env {
         environment.clone()
     } else {
@@ -151,9 +151,9 @@ fn command(
         kept.collect()
     };
     for (name, value) in &server.env {
-        env.insert(name.value.clone(), filled(value, names)?);
+        env.insert(name.value.clone(), fill_text(value, names)?);
     }
-    let cwd = server.cwd.as_ref().map(|cwd| filled(cwd, names)).transpose()?.map(PathBuf::from);
+    let cwd = server.cwd.as_ref().map(|cwd| fill_text(cwd, names)).transpose()?.map(PathBuf::from);
     Ok(ServerCommand {
         program: words.next().unwrap_or_default(),
         args: words.collect(),
@@ -195,7 +195,7 @@ fn address(
                 || own.headers.iter().any(|(other, _)| other.value.eq_ignore_ascii_case(name))
         })
     };
-    let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), filled(value, names)?));
+    let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), fill_text(value, names)?));
     let kept = written.credentials.headers.iter().filter(|(name, _)| !is_replaced(&name.value));
     let headers = kept.chain(own.iter().flat_map(|own| &own.headers));
     let mut headers = headers.map(header).collect::<Result<Vec<_>, Finding>>()?;
@@ -203,14 +203,14 @@ fn address(
     let of_server = written.credentials.auth.as_ref().filter(|_| !is_replaced("authorization"));
     match own.and_then(|own| own.auth.as_ref()).or(of_server) {
         Some(Auth::Bearer(token)) => {
-            headers.push(("authorization".to_owned(), format!("Bearer {}", filled(token, names)?)));
+            headers.push(("authorization".to_owned(), format!("Bearer {}", fill_text(token, names)?)));
         }
         Some(Auth::ClientCredentials(client)) => {
             tokens = Some(Arc::new(TokenSource::new(credentials(client, names)?, redactor.clone())));
         }
         None => {}
     }
-    let mut url = filled(&written.url, names)?;
+    let mut url = fill_text(&written.url, names)?;
     if let Some(user) = http::userinfo(&url) {
         url = user.url;
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
@@ -226,18 +226,18 @@ fn address(
             HttpFlavour::Streamable => HttpTransport::Streamable,
             HttpFlavour::OldSse => HttpTransport::OldSse,
         },
-        tls: written.ca.as_ref().map_or(Ok(TrustedRoots::System), |ca| roots(server, &filled(ca, names)?))?,
+        tls: written.ca.as_ref().map_or(Ok(TrustedRoots::System), |ca| roots(server, &fill_text(ca, names)?))?,
     })
 }
 
 fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<ClientCredentialsGrant, Finding> {
-    let text = |node: &Option<Node>| node.as_ref().map(|node| filled(node, names)).transpose();
+    let text = |node: &Option<Node>| node.as_ref().map(|node| fill_text(node, names)).transpose();
     Ok(ClientCredentialsGrant {
         issuer: text(&written.issuer)?,
         token_url: text(&written.token_url)?,
-        client_id: filled(&written.client_id, names)?,
-        client_secret: filled(&written.client_secret, names)?,
-        scopes: written.scopes.iter().map(|scope| filled(scope, names)).collect::<Result<_, _>>()?,
+        client_id: fill_text(&written.client_id, names)?,
+        client_secret: fill_text(&written.client_secret, names)?,
+        scopes: written.scopes.iter().map(|scope| fill_text(scope, names)).collect::<Result<_, _>>()?,
         resource: text(&written.resource)?,
     })
 }

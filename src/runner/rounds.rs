@@ -6,61 +6,24 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::case::of_findings;
-use super::conversation::{self, Conversation};
-use super::exchange::Intent;
+use super::conversation::Conversation;
 use super::finding;
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity, StepProblem};
+use super::verdict::of_findings;
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity};
 use crate::plan::{Rounds, Script, Values, ValuesError};
 use crate::reproduce::{next_question, shrink};
 use crate::source::duration_text;
 use crate::source::template::Names;
-use crate::suite::{Action, Step};
+use crate::suite::Step;
 
-/// The finding about a call that is not made.
-pub(crate) const MAY_DESTROY: &str = "may-destroy";
-
-/// How often smaller values are tried.
+/// The number of smaller values that are tried.
 const TRIES: usize = 60;
 
 /// Values above this size are not made smaller: each try would cost as much as all rounds.
 const SHRINKABLE: usize = 64 << 10;
 
-/// How much of a value a message tells, in characters.
+/// The number of characters of a value that a message quotes.
 const TOLD: usize = 120;
-
-/// A request, unless it would call a tool that rounds must not call.
-pub(crate) fn harmless(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent, Finding> {
-    let Some(rounds) = rounds else { return Ok(intent) };
-    let refusal = match &intent {
-        Intent::Request { method, params } | Intent::Cancel { method, params, .. } if method == "tools/call" => {
-            params.as_ref().and_then(|params| rounds.refusal(params["name"].as_str()?))
-        }
-        Intent::Send(message) => within(&message.text(), rounds),
-        Intent::Http(request) => within(&request.text(), rounds),
-        Intent::Request { .. } | Intent::Cancel { .. } | Intent::List(_) | Intent::Notify { .. } | Intent::Wait(_) => {
-            None
-        }
-    };
-    refusal.map_or(Ok(intent), |reason| Err(not_allowed(&reason)))
-}
-
-/// The finding about a call that a property must not make.
-fn not_allowed(reason: &Reason) -> Finding {
-    let problem = if let Reason::ReadOnly(_) = reason { StepProblem::ReadOnly } else { StepProblem::ToolNotAllowed };
-    Finding::new(MAY_DESTROY, reason.to_string()).with_problem(problem)
-}
-
-/// Why a raw message is not sent that looks like a call of such a tool.
-fn within(text: &str, rounds: &Rounds) -> Option<Reason> {
-    let named = rounds.forbidden.keys().find(|tool| text.contains(&format!("\"{tool}\"")))?;
-    rounds.refusal(named).filter(|_| text.contains("tools/call"))
-}
-
-/// Whether an answer shows that the server does anything at all; raw messages are judged by their own expectations.
-pub(crate) fn is_served(step: &Step, message: &Value) -> bool {
-    matches!(step.action, Action::Http(_) | Action::Send(_)) || conversation::is_served(message)
-}
 
 /// The time after which a case is cut off: one that runs in rounds ends by itself after the last round that begins in
 /// time.
@@ -127,7 +90,7 @@ struct Series<'a, 'c> {
     steps: &'a [Step],
     /// The names that every round begins with.
     before: Names,
-    /// How many exchanges came before the first round.
+    /// The number of exchanges before the first round.
     kept: usize,
 }
 
@@ -159,11 +122,11 @@ impl Series<'_, '_> {
         if verdict.outcome != Outcome::Failed {
             return verdict;
         }
-        let first = self.told(&broken.names);
+        let first = self.describe(&broken.names);
         let smallest = self.smallest(broken, deadline).await;
         self.conversation.exchanges.truncate(self.kept);
         self.conversation.exchanges.extend(smallest.exchanges);
-        let told = self.told(&smallest.names);
+        let told = self.describe(&smallest.names);
         let count = self.values.count();
         let place = if count > 1 { format!(", in round {} of {count}", smallest.number + 1) } else { String::new() };
         let with = if told.is_empty() { String::new() } else { format!(" with {told}") };
@@ -173,7 +136,7 @@ impl Series<'_, '_> {
             let message = format!("{}{place}{with}", found.message);
             let found = Finding { message, severity: found.severity.or(severity), ..found };
             let found = Finding { help: found.help.clone().or_else(|| property.why.clone()), ..found };
-            if self.values.drawn(&smallest.names).as_object().is_none_or(serde_json::Map::is_empty) {
+            if self.values.drawn_values(&smallest.names).as_object().is_none_or(serde_json::Map::is_empty) {
                 return found;
             }
             let seen_first = if first == told { String::new() } else { first.clone() };
@@ -184,7 +147,7 @@ impl Series<'_, '_> {
 
     /// Tries smaller values as long as the same is wrong with them.
     async fn smallest(&mut self, broken: Broken, deadline: Instant) -> Broken {
-        let drawn = self.values.drawn(&broken.names);
+        let drawn = self.values.drawn_values(&broken.names);
         let code = broken.found.first().map(|found| found.code.clone());
         let mut best = broken;
         if drawn.as_object().is_none_or(serde_json::Map::is_empty) || drawn.to_string().len() > SHRINKABLE {
@@ -205,9 +168,9 @@ impl Series<'_, '_> {
         best
     }
 
-    fn told(&self, names: &Names) -> String {
+    fn describe(&self, names: &Names) -> String {
         let mut text = String::new();
-        for (name, value) in self.values.told(names) {
+        for (name, value) in self.values.describe(names) {
             let value = value.to_string();
             let short: String = value.chars().take(TOLD).collect();
             let more = if short.len() < value.len() { "…" } else { "" };

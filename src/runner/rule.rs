@@ -1,13 +1,12 @@
-//! Cases that stand for a rule of the specification: no expectation hides another one, and advice does not fail a server.
+//! Cases that stand for a rule of the specification: no expectation hides another one.
 
 use super::conversation::Conversation;
-use crate::event::{CheckResult, FailureClass, Finding, Outcome, Phase, RequirementLevel, StepProblem};
-use crate::plan::{Body, Case};
-use crate::suite::{Action, Level as RuleLevel, Step};
+use crate::event::{FailureClass, Finding, Phase, StepProblem};
+use crate::suite::{Action, Step};
 
 impl Conversation<'_> {
-    /// Does the steps of a rule and goes on after one that failed; after one that got no answer only with those that ask
-    /// whether the server is alive. A step that cannot be judged ends them, unless one before it failed.
+    /// Does the steps of a rule and goes on after one that failed; after one that got no answer only with those that
+    /// ask whether the server is alive. A step that cannot be judged ends them, unless one before it failed.
     pub(crate) async fn judge_all(&mut self, steps: &[Step]) -> Result<(), Vec<Finding>> {
         let mut is_answered = true;
         for step in steps {
@@ -34,7 +33,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Whether a finding says that a step could not be judged.
+/// Returns true if a finding says that a step could not be judged.
 fn is_without_verdict(found: &Finding) -> bool {
     use StepProblem::{NoSessionId, NoToken, NotApplicable, NotCancelled, ReadOnly, ToolNotAllowed, Unfilled};
     matches!(
@@ -43,30 +42,8 @@ fn is_without_verdict(found: &Finding) -> bool {
     )
 }
 
-/// Whether a finding says that a request got no answer.
+/// Returns true if a finding says that a request got no answer.
 fn is_unanswered(found: &Finding) -> bool {
     use FailureClass::{ConnectionLost, ConnectionRefused, ProcessExited, Timeout};
     matches!(found.class, Some(Timeout | ProcessExited | ConnectionLost | ConnectionRefused))
-}
-
-/// Breaking a rule that only advises is a warning; a server that ends on an ordinary request has failed all the same.
-pub(crate) fn downgrade_should(case: &Case, mut attempted: CheckResult) -> CheckResult {
-    let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
-    if is_advice && attempted.outcome == Outcome::Failed {
-        let is_bound = |found: &Finding| !is_raw(case) && found.class == Some(FailureClass::ProcessExited);
-        let has_ended = attempted.findings.iter().any(is_bound);
-        attempted.outcome = if has_ended { Outcome::Failed } else { Outcome::Warned };
-        attempted
-            .findings
-            .iter_mut()
-            .filter(|found| !is_bound(found))
-            .for_each(|found| found.level = RequirementLevel::Should);
-    }
-    attempted
-}
-
-/// Whether a case sends what may be no message at all.
-fn is_raw(case: &Case) -> bool {
-    let Body::Script(script) = &case.body else { return false };
-    script.steps.iter().any(|step| matches!(step.action, Action::Send(_) | Action::Http(_)))
 }

@@ -13,7 +13,7 @@ use crate::plan::Case;
 use crate::session::OwnedViolation;
 use crate::wire::Frame;
 
-/// How many findings of one code a case tells.
+/// The number of findings of one code that a case reports.
 const MOST_TOLD: usize = 3;
 
 /// The violations in a target so far.
@@ -26,7 +26,7 @@ struct ScanState {
     claimed: BTreeSet<String>,
     /// By code: what was found, each with the case in whose session it was.
     found: BTreeMap<&'static str, Vec<Finding>>,
-    /// How often each code could have been found.
+    /// The number of times that each code could have been found.
     seen: BTreeMap<&'static str, u32>,
 }
 

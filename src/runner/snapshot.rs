@@ -22,7 +22,7 @@ use crate::suite::Snapshot;
 pub struct Snapshots {
     /// The texts by file.
     pub known: BTreeMap<PathBuf, String>,
-    /// Whether differences fail a case.
+    /// True if differences fail a case.
     pub purpose: Purpose,
 }
 
@@ -50,7 +50,7 @@ pub struct SnapshotNews {
 /// A recording that should be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotChange {
-    /// Where.
+    /// The file.
     pub file: PathBuf,
     /// The ids of the cases that saw it.
     pub cases: Vec<String>,
@@ -65,7 +65,7 @@ pub(crate) struct SnapshotCheck {
     case: String,
     file: PathBuf,
     wanted: String,
-    /// Whether the recording differs.
+    /// True if the recording differs.
     differs: bool,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct SnapshotRecorder<'a> {
     pub(crate) emitter: &'a Emitter,
     pub(crate) planned: &'a SuitePlan,
     pub(crate) case: &'a Case,
-    /// Whether an answer is to be recorded that differs from its recording, so that nothing was judged.
+    /// True if an answer is to be recorded that differs from its recording, so that nothing was judged.
     pub(crate) has_recorded: bool,
 }
 
@@ -101,7 +101,7 @@ impl SnapshotRecorder<'_> {
         let Recordings { snapshots, redactor } = self.emitter.recordings.as_ref();
         let value = redactor.value(taken.value);
         let known = snapshots.known.get(&snapshot.file).map(String::as_str);
-        let mismatch = snapshot.sample.compare(known, &value, &shown(&snapshot.file));
+        let mismatch = snapshot.sample.compare(known, &value, &display_path(&snapshot.file));
         let idle = taken.idle.into_iter().map(|idle| diagnosis::of_mismatch(idle, sources, Some(exchange)));
         let mut found: Vec<Finding> = idle.map(|found| Finding { level: RequirementLevel::Should, ..found }).collect();
         if snapshots.purpose == Purpose::Update {
@@ -123,7 +123,7 @@ impl SnapshotRecorder<'_> {
 }
 
 /// The name of a file in messages, the same on every system.
-fn shown(file: &Path) -> String {
+fn display_path(file: &Path) -> String {
     file.display().to_string().replace('\\', "/")
 }
 
@@ -149,7 +149,7 @@ pub(crate) struct SnapshotLedger {
     used: BTreeSet<PathBuf>,
     /// The ids of cases that stand for others.
     templates: BTreeSet<String>,
-    /// Whether every template became cases, and the whole plan was wanted.
+    /// True if every template became cases, and the whole plan was wanted.
     is_complete: bool,
     /// Of cases that are not decided yet.
     pending: Vec<SnapshotCheck>,
@@ -161,7 +161,7 @@ impl SnapshotLedger {
         let templates = plan.cases().filter(|case| matches!(case.body, Body::Template(_)));
         Self {
             recordings,
-            suites: plan.suites.iter().map(snapshot_files).collect(),
+            suites: plan.suites.iter().map(|planned| snapshot_files(planned.snapshot_scope())).collect(),
             used: BTreeSet::new(),
             templates: templates.map(|case| case.id.clone()).collect(),
             is_complete: plan.selection.is_everything(),
@@ -170,18 +170,18 @@ impl SnapshotLedger {
         }
     }
 
-    pub(crate) fn used(&mut self, files: Vec<PathBuf>) {
+    pub(crate) fn mark_used(&mut self, files: Vec<PathBuf>) {
         self.used.extend(files);
     }
 
     /// Counts once its case is decided; of several attempts, the last one.
-    pub(crate) fn seen(&mut self, seen: SnapshotCheck) {
+    pub(crate) fn add(&mut self, seen: SnapshotCheck) {
         self.pending.retain(|other| (&other.case, &other.file) != (&seen.case, &seen.file));
         self.pending.push(seen);
     }
 
     /// Takes in what a case saw if it passed: an answer that is wrong in other ways is no example.
-    pub(crate) fn finished(&mut self, result: &CaseResult) {
+    pub(crate) fn finish_case(&mut self, result: &CaseResult) {
         self.is_complete &= !self.templates.contains(&result.case.id);
         let has_passed = matches!(result.outcome, Outcome::Passed | Outcome::Warned);
         let (own, others) = std::mem::take(&mut self.pending).into_iter().partition(|seen| seen.case == result.case.id);

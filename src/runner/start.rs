@@ -1,4 +1,4 @@
-//! How servers are started, for whoever wants to start them differently.
+//! The commands that start servers, for callers that start them differently.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::suite::AddedSettings;
 use crate::transport::stdio::ServerCommand;
 
-/// How a server is started.
+/// The start of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     /// The command.
@@ -17,14 +17,14 @@ pub struct Started {
     pub varying: Vec<usize>,
     /// The names of the variables that the suite sets.
     pub own_variables: Vec<String>,
-    /// Whether the server must not start in this way.
+    /// True if the server must not start in this way.
     pub must_not_start: bool,
 }
 
-/// How the servers are started that a command starts, by target, which is named as in [`super::SessionFrames::lane`]:
+/// The starts of the servers that a command starts, by target, which is named as in [`super::SessionFrames::lane`]:
 /// first as they are written, then with each of the settings that blocks add.
 pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> {
-    let read = names::mentioned(plan, &options.environment);
+    let read = names::mentioned_variables(plan, &options.environment);
     let redactor = names::redactor(plan, options);
     let mut starts = BTreeMap::new();
     for planned in &plan.suites {

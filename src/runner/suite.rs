@@ -8,14 +8,15 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::target::{SessionError, TargetSessions};
+use super::opening::SessionError;
+use super::sessions::TargetSessions;
 use super::{Bail, Emitter, Options, RunMessage, case, case_result, rerun, tool_settings};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
 use crate::suite::Order;
 use crate::wire::Catalog;
 
-/// How long it may take to find out what a template stands for on a server.
+/// The time for expanding a template on a server.
 const DERIVATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The result of expanding a template.
@@ -70,23 +71,23 @@ impl<'a> SuiteRun<'a> {
         }
     }
 
-    fn planned(&self) -> &'a SuitePlan {
+    fn suite_plan(&self) -> &'a SuitePlan {
         &self.plan.suites[self.index]
     }
 
     /// Runs the cases; returns how many were not reached.
     pub(crate) async fn run(mut self) -> usize {
-        let planned = self.planned();
+        let planned = self.suite_plan();
         self.expect(&planned.cases);
         let unreached = match self.options.order_of(&planned.suite) {
-            Order::Declared => self.declared().await,
-            Order::Shuffled => self.shuffled().await,
+            Order::Declared => self.run_declared().await,
+            Order::Shuffled => self.run_shuffled().await,
         };
         while let Some(finished) = self.running.join_next_with_id().await {
-            self.finished(finished);
+            self.take_finished(finished);
         }
         for target in &self.targets {
-            target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
+            target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             target.finish().await;
         }
         for case in std::mem::take(&mut self.last) {
@@ -106,19 +107,19 @@ impl<'a> SuiteRun<'a> {
 
     /// Begins the cases as they are written; what a template stands for is found out when its turn comes, together
     /// with the templates behind it that ask the same server, so that it is known early how many cases there are.
-    async fn declared(&mut self) -> Vec<Arc<Case>> {
+    async fn run_declared(&mut self) -> Vec<Arc<Case>> {
         let mut unreached = Vec::new();
-        let mut cases = self.planned().cases.iter().peekable();
+        let mut cases = self.suite_plan().cases.iter().peekable();
         while let Some(case) = cases.next() {
             if self.is_over() {
                 unreached.push(Arc::clone(case));
                 continue;
             }
-            let mut next = self.expanded(case).await;
+            let mut next = self.expand_case(case).await;
             if is_template(case) {
                 let is_next = |more: &&Arc<Case>| is_template(more) && more.lane == case.lane;
                 while let Some(more) = cases.next_if(|more| is_next(more) && !self.is_over()) {
-                    next.extend(self.expanded(more).await);
+                    next.extend(self.expand_case(more).await);
                 }
             }
             for case in next {
@@ -129,12 +130,12 @@ impl<'a> SuiteRun<'a> {
     }
 
     /// Begins the cases as the seed says, once it is known what all templates stand for.
-    async fn shuffled(&mut self) -> Vec<Arc<Case>> {
+    async fn run_shuffled(&mut self) -> Vec<Arc<Case>> {
         let mut cases = Vec::new();
-        for case in &self.planned().cases {
-            cases.extend(self.expanded(case).await);
+        for case in &self.suite_plan().cases {
+            cases.extend(self.expand_case(case).await);
         }
-        shuffle(self.planned(), &mut cases, self.options.seed);
+        shuffle(self.suite_plan(), &mut cases, self.options.seed);
         let mut unreached = Vec::new();
         for case in cases {
             unreached.extend(self.begin(case).await);
@@ -146,21 +147,22 @@ impl<'a> SuiteRun<'a> {
     fn expect(&self, cases: &[Arc<Case>]) {
         let times = usize::try_from(self.options.repeat).unwrap_or(1).max(1);
         for case in cases {
-            self.targets[case.lane].expect(case, times);
+            let TargetSessions { target, pool, .. } = self.targets[case.lane].as_ref();
+            pool.expect(target, case, times);
             if let Body::Scan(codes) = &case.body {
-                self.targets[case.lane].scan_results.claim(codes);
+                target.scan_results.claim(codes);
             }
         }
     }
 
     /// Tells what the suite gives for tools and no server takes.
     async fn judge_suite(&self) {
-        for case in tool_settings::invalid_tool_settings(self.plan, self.planned(), &self.targets, self.options) {
+        for case in tool_settings::invalid_tool_settings(self.plan, self.suite_plan(), &self.targets, self.options) {
             let target = Arc::clone(&self.targets[case.lane]);
             let options = Arc::clone(self.options);
             let mut result = Box::pin(case::run(target, case, options)).await;
             self.options.baseline.mark(&result.case.id, &mut result.findings);
-            result.rerun_command = rerun::whole(self.planned());
+            result.rerun_command = rerun::whole(self.suite_plan());
             self.emitter.send(RunMessage::SuiteCheck(Box::new(result)));
         }
     }
@@ -171,16 +173,17 @@ impl<'a> SuiteRun<'a> {
     }
 
     /// The cases that a template stands for; a template whose server cannot be asked is decided at once.
-    async fn expanded(&mut self, case: &Arc<Case>) -> Vec<Arc<Case>> {
+    async fn expand_case(&mut self, case: &Arc<Case>) -> Vec<Arc<Case>> {
         if !is_template(case) {
             return vec![Arc::clone(case)];
         }
+        let sessions = &self.targets[case.lane];
         let known = tokio::select! {
-            known = self.targets[case.lane].catalog() => known,
+            known = sessions.shared.catalog(&sessions.target) => known,
             () = self.options.stop.wait() => Err(SessionError::Interrupted),
         };
         let none = match known {
-            Ok(catalog) => match self.derived(case, catalog).await {
+            Ok(catalog) => match self.derive_cases(case, catalog).await {
                 Expansion::Cases(cases) => {
                     self.expect(&cases);
                     self.emitter.send(RunMessage::Planned(cases.len()));
@@ -196,14 +199,14 @@ impl<'a> SuiteRun<'a> {
             Err(none) => none,
         };
         self.emitter.send(RunMessage::Planned(1));
-        let result = case_result::not_expanded(self.planned(), case, none);
+        let result = case_result::not_expanded(self.suite_plan(), case, none);
         self.count(result);
         Vec::new()
     }
 
     /// Makes the cases of a template aside, where schemas that take for ever hold up nobody else.
-    async fn derived(&self, case: &Arc<Case>, catalog: Arc<Catalog>) -> Expansion {
-        let (plan, index, target) = (Arc::clone(self.plan), self.index, Arc::clone(&self.targets[case.lane]));
+    async fn derive_cases(&self, case: &Arc<Case>, catalog: Arc<Catalog>) -> Expansion {
+        let (plan, index, target) = (Arc::clone(self.plan), self.index, Arc::clone(&self.targets[case.lane].target));
         let template = Arc::clone(case);
         let deriving = spawn_blocking(move || {
             let offer = target.offer(&catalog);
@@ -212,8 +215,8 @@ impl<'a> SuiteRun<'a> {
         tokio::select! {
             derived = timeout(DERIVATION_TIMEOUT, deriving) => match derived {
                 Ok(Ok(cases)) => Expansion::Cases(cases),
-                Ok(Err(error)) => Expansion::Undecided(Box::new(case_result::panicked(self.planned(), case, &words_of(error)))),
-                Err(_) => Expansion::Undecided(Box::new(case_result::expansion_timed_out(self.planned(), case, DERIVATION_TIMEOUT))),
+                Ok(Err(error)) => Expansion::Undecided(Box::new(case_result::of_panic(self.suite_plan(), case, &words_of(error)))),
+                Err(_) => Expansion::Undecided(Box::new(case_result::expansion_timed_out(self.suite_plan(), case, DERIVATION_TIMEOUT))),
             },
             () = self.options.stop.wait() => Expansion::Interrupted,
         }
@@ -230,7 +233,7 @@ impl<'a> SuiteRun<'a> {
             let slots = Arc::clone(&self.slots);
             tokio::select! {
                 biased;
-                Some(finished) = self.running.join_next_with_id() => self.finished(finished),
+                Some(finished) = self.running.join_next_with_id() => self.take_finished(finished),
                 permit = slots.acquire_many_owned(needed) => break permit,
                 () = self.options.stop.wait() => return Some(case),
             }
@@ -247,10 +250,10 @@ impl<'a> SuiteRun<'a> {
         None
     }
 
-    /// How many slots a case takes: all of them where it is to run alone, since somebody wrote it and nobody says how
-    /// many may run at a time.
+    /// The number of slots that a case takes: all of them where it is to run alone, since somebody wrote it and nobody
+    /// says how many may run at a time.
     fn slots_of(&self, case: &Case) -> u32 {
-        let (suite, target) = (&self.planned().suite, &self.targets[case.lane]);
+        let (suite, target) = (&self.suite_plan().suite, &self.targets[case.lane].target);
         let may_overlap = case.is_derived && !target.may_write();
         if may_overlap || self.options.says_parallel(suite) {
             return 1;
@@ -260,7 +263,7 @@ impl<'a> SuiteRun<'a> {
 
     /// A case that begins now, and those that are under way.
     fn beside(&mut self, case: &Arc<Case>) -> RunningCase {
-        if case.is_derived || !self.options.says_parallel(&self.planned().suite) {
+        if case.is_derived || !self.options.says_parallel(&self.suite_plan().suite) {
             return RunningCase { case: Arc::clone(case), beside: BTreeSet::new() };
         }
         let others = self.begun.values_mut().filter(|begun| !begun.case.is_derived);
@@ -273,7 +276,7 @@ impl<'a> SuiteRun<'a> {
         RunningCase { case: Arc::clone(case), beside }
     }
 
-    fn finished(
+    fn take_finished(
         &mut self,
         finished: Result<(tokio::task::Id, (CaseResult, tokio::sync::OwnedSemaphorePermit)), JoinError>,
     ) {
@@ -282,7 +285,7 @@ impl<'a> SuiteRun<'a> {
             Err(error) => {
                 let id = error.id();
                 let words = words_of(error);
-                (id, self.begun.get(&id).map(|begun| case_result::panicked(self.planned(), &begun.case, &words)))
+                (id, self.begun.get(&id).map(|begun| case_result::of_panic(self.suite_plan(), &begun.case, &words)))
             }
         };
         let beside = self.begun.remove(&id).map(|begun| begun.beside).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One server in one revision during a suite: its shared session, its catalog, what is known of it.
+//! A server in one revision during a run: how it is reached, and what is known of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,122 +6,70 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::OnceCell;
 
-use super::conversation::{self, Conversation};
-use super::exchange::CaseSpeaker;
 use super::history::History;
 use super::machine_paths::MachinePaths;
-use super::opening::Opening;
-use super::pool::{ServerPool, SessionUse};
-use super::read_only::without_setup;
 use super::resolve::{self, Reachable, Starts};
-use super::reuse::ReusableSessions;
 use super::scan::ScanResults;
-use super::{Emitter, Options, Stop, Tamper, finding, micros};
-use crate::diagnosis;
-use crate::event::{Event, Finding, Phase, Reason, Section, ServerReady, ToolsChosen};
-use crate::fault::FaultPlayer;
-use crate::plan::{
-    Case, ChosenTools, ListedTools, Offer, Plan, SessionNeed, SuitePlan, chosen_tools, rests_on_valid_calls,
-};
+use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
+use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
+use crate::plan::{Case, ChosenTools, Lane, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
-use crate::session::{ServerIdentity, Session};
+use crate::session::{ClosedSession, ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
-use crate::suite::{Answers, RestartPolicy};
+use crate::suite::{RestartPolicy, Server, Suite};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server in one revision.
-pub(crate) struct TargetSessions {
+pub(crate) struct RunTarget {
     pub(crate) plan: Arc<Plan>,
     suite: usize,
     pub(crate) index: usize,
     pub(crate) names: Result<Names, Unfilled>,
     pub(crate) server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
-    catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
-    pub(crate) shared: Mutex<SharedSession>,
-    pub(crate) pool: ServerPool,
-    pub(crate) reusable: ReusableSessions,
-    /// The results of the scans.
+    pub(crate) catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
+    /// The server's identity from the first session.
+    identity: OnceCell<ServerIdentity>,
+    /// True if generated calls may change the server's data.
+    writes: AtomicBool,
     pub(crate) scan_results: ScanResults,
     /// The calls that the server has served; `None` if no generated case has to know.
     pub(crate) history: Option<History>,
-    /// Whether generated calls may change the server's data.
-    writes: AtomicBool,
-    /// The server's identity from the first session.
-    identity: OnceCell<ServerIdentity>,
-    emitter: Emitter,
+    pub(crate) emitter: Emitter,
     pub(crate) tamper: Option<Tamper>,
     pub(crate) stop: Stop,
-    /// Whether sessions keep all of their frames.
+    /// True if sessions keep all of their frames.
     pub(crate) keeps_frames: bool,
     machine_paths: MachinePaths,
     /// The environment of this process.
     pub(crate) environment: Arc<BTreeMap<String, String>>,
-    /// Whether a recording takes the place of the server.
+    /// True if a recording takes the place of the server.
     pub(crate) is_replayed: bool,
 }
 
-#[derive(Default)]
-pub(crate) struct SharedSession {
-    pub(crate) session: Option<Arc<OpenSession>>,
-    known: Option<Revision>,
-    /// Set where the session may not be opened again, with the reason.
-    closed: Option<Finding>,
-}
-
-/// A session after the suite's setup.
-pub(crate) struct OpenSession {
-    pub(crate) session: Session,
-    /// The target's names and what the suite's setup captured.
-    pub(crate) names: Names,
-}
-
-/// Why a case got no session.
-pub(crate) enum SessionError {
-    /// The case does not apply to the server.
-    NotApplicable(Reason),
-    /// The server could not be used.
-    Broken(Box<Finding>),
-    /// The run was stopped while the session was opened.
-    Interrupted,
-}
-
-impl SessionError {
-    /// Why, as a finding.
-    pub(crate) fn into_finding(self) -> Finding {
-        match self {
-            Self::Broken(found) => *found,
-            Self::NotApplicable(reason) => Finding::new("not-spoken", reason.to_string()),
-            Self::Interrupted => Finding::new("interrupted", Reason::Interrupted.to_string()),
-        }
-    }
-}
-
-impl TargetSessions {
+impl RunTarget {
     pub(crate) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
         let planned = &plan.suites[suite];
-        let mentioned = super::names::mentioned(plan, &options.environment);
-        let names = super::names::of_suite(&planned.suite, &mentioned);
+        let mentioned = names::mentioned_variables(plan, &options.environment);
+        let names = names::of_suite(&planned.suite, &mentioned);
         let written = &planned.suite.servers[&planned.lanes[index].server];
         let replay = options.replay.as_ref().map(|replay| replay.server(planned.lane_id(index)));
         let given = replay.or_else(|| options.in_process.get(&planned.lanes[index].server).cloned());
         let server = match (given, &names) {
             (Some(given), _) => Ok(Reachable::InProcess(given)),
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
-            (None, Err(Unfilled { span, reason })) => {
-                let found = finding::unfilled(reason);
-                Err(finding::at(found, &plan.sources, *span, finding::UNFILLED_HERE))
-            }
+            (None, Err(unfilled)) => Err(finding::at_template(unfilled, &plan.sources)),
         };
         let server = match &options.tamper {
-            Some(tamper) => server.map(|server| server.tampered(tamper, &planned.lane_id(index))),
+            Some(tamper) => server.map(|server| server.with_tamper(tamper, &planned.lane_id(index))),
             None => server,
         };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
@@ -132,13 +80,10 @@ impl TargetSessions {
             names,
             server,
             catalog: OnceCell::new(),
-            shared: Mutex::default(),
-            pool: ServerPool::new(options.parallel_of(&planned.suite)),
-            reusable: ReusableSessions::default(),
+            identity: OnceCell::new(),
+            writes: AtomicBool::new(false),
             scan_results: ScanResults::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
-            writes: AtomicBool::new(false),
-            identity: OnceCell::new(),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
@@ -150,13 +95,38 @@ impl TargetSessions {
     }
 
     /// Another server of the suite, in the same revision if the run uses it there; `None` if the run does not use it.
-    pub(crate) fn beside_server(&self, server: &str, options: &Options) -> Option<Self> {
-        let lanes = &self.planned().lanes;
-        let of_server = |lane: &&usize| lanes[**lane].server == server;
-        let all: Vec<usize> = (0..lanes.len()).collect();
-        let same = all.iter().filter(of_server).find(|lane| lanes[**lane].protocol == lanes[self.index].protocol);
-        let index = same.or_else(|| all.iter().find(of_server))?;
-        Some(Self::new(&self.plan, self.suite, *index, options, &self.emitter))
+    pub(crate) fn other_server(&self, server: &str, options: &Options) -> Option<Self> {
+        let lanes = &self.suite_plan().lanes;
+        let of_server = |index: &usize| lanes[*index].server == server;
+        let same = (0..lanes.len()).filter(of_server).find(|index| lanes[*index].protocol == self.lane().protocol);
+        let index = same.or_else(|| (0..lanes.len()).find(of_server))?;
+        Some(Self::new(&self.plan, self.suite, index, options, &self.emitter))
+    }
+
+    pub(crate) fn suite_plan(&self) -> &SuitePlan {
+        &self.plan.suites[self.suite]
+    }
+
+    pub(crate) fn suite(&self) -> &Suite {
+        &self.suite_plan().suite
+    }
+
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.suite_plan().lanes[self.index]
+    }
+
+    /// The server as the suite describes it.
+    pub(crate) fn settings(&self) -> &Server {
+        &self.suite().servers[&self.lane().server]
+    }
+
+    /// `file@server/revision`.
+    pub(crate) fn id(&self) -> String {
+        self.suite_plan().lane_id(self.index)
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.emitter.recordings.redactor
     }
 
     /// The program that a connection to a fresh server starts.
@@ -166,34 +136,27 @@ impl TargetSessions {
 
     /// The time that the server has to start.
     pub(crate) fn start_timeout(&self) -> Duration {
-        self.planned().suite.options.start_timeout.unwrap_or(START_TIMEOUT)
+        self.suite().options.start_timeout.unwrap_or(START_TIMEOUT)
     }
 
-    pub(crate) fn emitter(&self) -> &Emitter {
-        &self.emitter
+    pub(crate) fn request_timeout(&self) -> Duration {
+        self.suite().options.request_timeout.unwrap_or(REQUEST_TIMEOUT)
     }
 
-    pub(crate) fn redactor(&self) -> &Redactor {
-        &self.emitter.recordings.redactor
+    /// Returns true if setup and teardown of the suite belong to every session rather than to the shared one.
+    pub(crate) fn sets_up_every_session(&self) -> bool {
+        self.suite().options.restart_policy == RestartPolicy::PerTest
     }
 
-    pub(crate) fn planned(&self) -> &SuitePlan {
-        &self.plan.suites[self.suite]
+    /// Returns true if a session that a check opens needs the suite's setup: it is the first with its server, or each
+    /// one does.
+    pub(crate) fn sets_up_checks(&self) -> bool {
+        self.sets_up_every_session() || self.server.as_ref().is_ok_and(|server| !server.is_shared())
     }
 
-    /// Whether generated calls may change the server's data: somebody allowed it.
+    /// Returns true if generated calls may change the server's data: somebody allowed it.
     pub(crate) fn may_write(&self) -> bool {
         self.writes.load(Ordering::Relaxed)
-    }
-
-    /// The revision that the first session spoke.
-    pub(crate) fn known_revision(&self) -> Option<Revision> {
-        self.identity.get().map(|identity| identity.revision)
-    }
-
-    /// A value without what is secret or belongs to this machine.
-    pub(crate) fn neutral(&self, value: Value) -> Value {
-        self.machine_paths.mask(self.emitter.recordings.redactor.value(value))
     }
 
     /// The server's identity from the first session.
@@ -201,23 +164,29 @@ impl TargetSessions {
         self.identity.get()
     }
 
-    /// The server's catalog; requested on first use.
-    pub(crate) async fn catalog(&self) -> Result<Arc<Catalog>, SessionError> {
-        if let Some(known) = self.catalog.get() {
-            return known.clone().map_err(|found| SessionError::Broken(Box::new(found)));
-        }
-        self.ready().await?;
-        match self.catalog.get() {
-            Some(Ok(catalog)) => Ok(Arc::clone(catalog)),
-            Some(Err(found)) => Err(SessionError::Broken(Box::new(found.clone()))),
-            None => Ok(Arc::default()),
+    /// The revision that the first session spoke.
+    pub(crate) fn known_revision(&self) -> Option<Revision> {
+        self.identity().map(|identity| identity.revision)
+    }
+
+    /// Remembers the identity of the server and reports that it is ready, once.
+    pub(crate) fn identify(&self, session: &Session) {
+        if self.identity.set(session.server.clone()).is_ok() {
+            self.emitter.event(Event::ServerReady(ServerReady {
+                file: self.suite().file.clone(),
+                server: self.lane().server.clone(),
+                transport: session.server.transport,
+                revision: session.server.revision.to_string(),
+                implementation: session.server.implementation.clone(),
+                ready_us: micros(session.server.ready),
+            }));
         }
     }
 
     /// The offer from which templates are expanded; the catalog is the one that was requested.
     pub(crate) fn offer<'a>(&'a self, catalog: &'a Catalog) -> Offer<'a> {
         static NOTHING: Value = Value::Null;
-        let identity = self.identity.get();
+        let identity = self.identity();
         Offer {
             catalog,
             capabilities: identity.map_or(&NOTHING, |identity| &identity.capabilities),
@@ -228,213 +197,87 @@ impl TargetSessions {
 
     /// The part of the server's offer that is known without a request.
     pub(crate) fn known_catalog(&self) -> Arc<Catalog> {
-        self.listed().unwrap_or_default()
+        self.listed_catalog().unwrap_or_default()
     }
 
     /// The server's catalog; `None` if it was not requested or could not be listed.
-    pub(crate) fn listed(&self) -> Option<Arc<Catalog>> {
+    pub(crate) fn listed_catalog(&self) -> Option<Arc<Catalog>> {
         self.catalog.get()?.clone().ok()
     }
 
     /// The sections that blocks write about the listed tools; empty if the list is not known.
     pub(crate) fn sections(&self) -> Vec<Section> {
-        let (planned, catalog) = (self.planned(), self.known_catalog());
+        let (planned, catalog) = (self.suite_plan(), self.known_catalog());
         let Some(revision) = self.known_revision() else { return Vec::new() };
         let listed = ListedTools {
             file: &planned.suite.file,
-            server: &planned.lanes[self.index].server,
+            server: &self.lane().server,
             revision: revision.as_str(),
             tools: &catalog.tools,
         };
         planned.blocks.iter().filter_map(|block| block.settings.section_of_tools(&listed)).collect()
     }
 
-    /// A node with the target's names filled in.
-    pub(crate) fn filled(&self, node: &Node) -> Option<Value> {
-        fill(node, self.names.as_ref().ok()?).ok().map(|filled| filled.to_json())
-    }
-
-    /// The target's names, with what the suite's setup captured in the shared session.
-    pub(crate) async fn known_names(&self) -> Names {
-        let shared = self.shared.lock().await.session.clone();
-        shared.map_or_else(|| self.names.clone().unwrap_or_default(), |shared| shared.names.clone())
-    }
-
-    /// Opens the first session, so that the catalog and the era are known before the first case.
-    async fn ready(&self) -> Result<(), SessionError> {
-        if !self.sets_up_every_session() {
-            return self.session().await.map(drop);
-        }
-        let mut shared = self.shared.lock().await;
-        if self.catalog.get().is_some() {
-            return Ok(());
-        }
-        // A server that hangs while it starts costs its time once, not once per case.
-        if let Some(reason) = &shared.closed {
-            return Err(without_setup(reason.clone()));
-        }
-        let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
-        self.close(&session).await;
-        Ok(())
-    }
-
-    /// The session that cases share; a dead one is replaced where the suite allows it.
-    pub(crate) async fn session(&self) -> Result<Arc<OpenSession>, SessionError> {
-        let mut shared = self.shared.lock().await;
-        if let Some(opened) = shared.session.as_ref().filter(|opened| opened.session.is_open()) {
-            return Ok(Arc::clone(opened));
-        }
-        if let Some(reason) = &shared.closed {
-            return Err(without_setup(reason.clone()));
-        }
-        if let Some(dead) = shared.session.take() {
-            Box::pin(self.close(&dead.session)).await;
-            if self.planned().suite.options.restart_policy == RestartPolicy::Never {
-                let reason = Finding::new(
-                    "server-ended",
-                    "the server ended earlier, and `restart_policy: never` does not start it again",
-                );
-                shared.closed = Some(reason.clone());
-                return Err(SessionError::Broken(Box::new(reason)));
-            }
-        }
-        let session = self.open_once(&mut shared, &self.planned().suite.answers).await?;
-        let opened = match self.set_up(session).await {
-            Ok(opened) => Arc::new(opened),
-            Err(found) => {
-                shared.closed = Some(found.clone());
-                return Err(without_setup(found));
-            }
-        };
-        shared.session = Some(Arc::clone(&opened));
-        Ok(opened)
-    }
-
-    /// A session for one case alone.
-    ///
-    /// Where every case has a fresh server, the suite's setup runs in it; elsewhere the setup ran once, in the shared
-    /// session, and what it captured is known.
-    pub(crate) async fn own_session(
-        self: &Arc<Self>,
-        case: &Case,
-        turn: SessionUse,
-        faults: Option<&Arc<FaultPlayer>>,
-    ) -> Result<OpenSession, SessionError> {
-        self.catalog().await.map(drop).or_else(|none| match none {
-            // A server whose list is broken may still serve calls.
-            SessionError::Broken(_) if self.catalog.get().is_some() => Ok(()),
-            SessionError::Broken(_) | SessionError::NotApplicable(_) | SessionError::Interrupted => Err(none),
-        })?;
-        let known = self.shared.lock().await.known;
-        let session = self.fresh_session(known, case, turn, faults).await?;
-        session.learn(&self.known_catalog());
-        if let Some(faults) = faults {
-            faults.learn(&self.known_catalog());
-        }
-        if case.session == SessionNeed::InTurn {
-            session.mark();
-        }
-        if self.sets_up_every_session() {
-            return self.set_up(session).await.map_err(without_setup);
-        }
-        Ok(OpenSession { session, names: self.known_names().await })
-    }
-
-    /// Whether setup and teardown of the suite belong to every session rather than to the shared one.
-    pub(crate) fn sets_up_every_session(&self) -> bool {
-        self.planned().suite.options.restart_policy == RestartPolicy::PerTest
-    }
-
-    /// Whether a session that a probe opens needs the suite's setup: it is the first with its server, or each one does.
-    pub(crate) fn sets_up_probes(&self) -> bool {
-        self.sets_up_every_session() || self.server.as_ref().is_ok_and(|server| !server.is_shared())
-    }
-
-    async fn open_once(&self, shared: &mut SharedSession, answers: &Answers) -> Result<Session, SessionError> {
-        let opened = self.open(shared.known, Opening::with(answers)).await;
-        let session = match opened {
-            Ok(session) => session,
-            Err(SessionError::Broken(found)) => {
-                shared.closed = Some((*found).clone());
-                return Err(SessionError::Broken(found));
-            }
-            Err(other) => return Err(other),
-        };
-        if shared.known.is_none() {
-            shared.known = Some(session.server.revision);
-            self.announce(&session);
-        }
-        let _ = self.identity.set(session.server.clone());
-        self.catalog.get_or_init(|| self.ask_for_catalog(&session)).await;
-        Ok(session)
-    }
-
-    async fn ask_for_catalog(&self, session: &Session) -> Result<Arc<Catalog>, Finding> {
-        let revision = session.server.revision.to_string();
-        // Work that is done once per server is kept out of the futures of cases, which are copied around.
-        match Box::pin(session.catalog()).await {
-            Ok(catalog) => {
-                let found = catalog.repeated().into_iter().map(finding::repeated).map(|found| self.at_server(found));
-                self.judged(&revision, found.collect());
-                self.announce_tools(&catalog, revision);
-                Ok(Arc::new(catalog))
-            }
-            Err(failure) => {
-                let broken = diagnosis::of_violations(&session.take_violations(""), &session.frames());
-                let found = conversation::joined(vec![Finding::from(&failure)], broken);
-                let found: Vec<Finding> = found.into_iter().map(|found| self.at_server(found)).collect();
-                self.judged(&revision, found.clone());
-                Err(found[0].clone())
-            }
-        }
-    }
-
-    /// Runs the setup of the suite in a session, and ends the session where it fails.
-    pub(crate) async fn set_up(&self, session: Session) -> Result<OpenSession, Finding> {
-        let names = self.names.clone().unwrap_or_default();
-        let suite = &self.planned().suite;
-        if suite.setup.is_empty() {
-            return Ok(OpenSession { session, names });
-        }
-        let speaker = CaseSpeaker { session: &session, owner: "", catalog: self.known_catalog() };
-        let mut conversation = Conversation::new(speaker, names, self);
-        let failed = Box::pin(conversation.all(Phase::SuiteSetup, &suite.setup)).await.err();
-        let names = conversation.learned();
-        drop(conversation);
-        match failed.and_then(|mut found| if found.is_empty() { None } else { Some(found.remove(0)) }) {
-            None => Ok(OpenSession { session, names }),
-            Some(found) => {
-                let what = if finding::is_not_allowed(&found) { "was not run" } else { "failed" };
-                let found = Finding { message: format!("the suite's setup {what}: {}", found.message), ..found };
-                self.close(&session).await;
-                Err(found)
-            }
-        }
-    }
-
-    /// Says which tools generated cases call although they may change data, before the first of them does.
-    fn announce_tools(&self, catalog: &Catalog, revision: String) {
-        let planned = self.planned();
-        let Some(ChosenTools { writing, left_alone, help }) = chosen_tools(planned, self.index, catalog) else {
+    /// Reports which tools generated cases call although they may change data, before the first of them does.
+    pub(crate) fn announce_tools(&self, catalog: &Catalog, revision: String) {
+        let Some(ChosenTools { writing, left_alone, help }) = chosen_tools(self.suite_plan(), self.index, catalog)
+        else {
             return;
         };
         if !writing.is_empty() {
             self.writes.store(true, Ordering::Relaxed);
             self.history.iter().for_each(History::expect_writes);
         }
-        let (file, server) = (planned.suite.file.clone(), planned.lanes[self.index].server.clone());
+        let (file, server) = (self.suite().file.clone(), self.lane().server.clone());
         self.emitter.event(Event::ToolsChosen(ToolsChosen { file, server, revision, writing, left_alone, help }));
     }
 
-    fn announce(&self, session: &Session) {
-        let planned = self.planned();
-        self.emitter.event(Event::ServerReady(ServerReady {
-            file: planned.suite.file.clone(),
-            server: planned.lanes[self.index].server.clone(),
-            transport: session.server.transport,
-            revision: session.server.revision.to_string(),
-            implementation: session.server.implementation.clone(),
-            ready_us: micros(session.server.ready),
+    /// A value without what is secret or belongs to this machine.
+    pub(crate) fn neutral(&self, value: Value) -> Value {
+        self.machine_paths.mask(self.redactor().value(value))
+    }
+
+    /// A node with the target's names filled in.
+    pub(crate) fn fill(&self, node: &Node) -> Option<Value> {
+        fill(node, self.names.as_ref().ok()?).ok().map(|filled| filled.to_json())
+    }
+
+    /// A finding that points at the server in the suite.
+    pub(crate) fn at_server(&self, found: Finding) -> Finding {
+        finding::at(found, &self.plan.sources, self.settings().span, "this server")
+    }
+
+    /// Reports what a server did wrong outside of any case, if it did.
+    pub(crate) fn report(&self, revision: &str, findings: impl IntoIterator<Item = Finding>) {
+        let findings: Vec<Finding> = findings.into_iter().map(|found| self.at_server(found)).collect();
+        if findings.is_empty() {
+            return;
+        }
+        let suite = self.suite();
+        self.emitter.event(Event::SessionJudged(SessionJudged {
+            file: suite.file.clone(),
+            suite: suite.name.value.clone(),
+            line: self.plan.sources.place(self.settings().span).1,
+            from_command_line: suite.asked.is_some(),
+            server: self.lane().server.clone(),
+            revision: revision.to_owned(),
+            findings: finding::without_quotes_of_flags(suite, findings),
         }));
+    }
+
+    /// The frames of a closed session, as they are handed on.
+    pub(crate) fn frames_of(&self, revision: String, case: Option<&Case>, closed: ClosedSession) -> SessionFrames {
+        SessionFrames {
+            file: self.suite().file.clone(),
+            server: self.lane().server.clone(),
+            lane: self.id(),
+            transport: closed.transport,
+            revision,
+            case: case.map(|case| case.id.clone()),
+            has_begun: true,
+            frames: closed.frames,
+            owners: closed.owners,
+            ending: closed.end,
+        }
     }
 }

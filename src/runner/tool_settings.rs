@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Options;
-use super::target::TargetSessions;
+use super::sessions::TargetSessions;
 use crate::plan::{self, Case, Plan, SuitePlan};
 use crate::wire::Catalog;
 
@@ -12,13 +12,13 @@ use crate::wire::Catalog;
 pub(crate) fn invalid_tool_settings(
     plan: &Plan,
     planned: &SuitePlan,
-    lanes: &[Arc<TargetSessions>],
+    targets: &[Arc<TargetSessions>],
     options: &Options,
 ) -> Vec<Arc<Case>> {
     if options.replay.is_some() || options.tamper.is_some() || options.stop.is_set() {
         return Vec::new();
     }
-    let catalogs: Option<Vec<Arc<Catalog>>> = lanes.iter().map(|target| target.listed()).collect();
-    let filled = |node: &_| lanes.first()?.filled(node);
+    let catalogs: Option<Vec<Arc<Catalog>>> = targets.iter().map(|sessions| sessions.target.listed_catalog()).collect();
+    let filled = |node: &_| targets.first()?.target.fill(node);
     catalogs.map_or_else(Vec::new, |catalogs| plan::invalid_tool_settings(plan, planned, &catalogs, &filled))
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::check::TargetServers;
+use super::opening::SessionError;
+use super::sessions::TargetSessions;
 use super::snapshot::Recordings;
-use super::target::{REQUEST_TIMEOUT, SessionError, TargetSessions};
 use super::{Emitter, Options, names};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext, Plan};
@@ -50,44 +51,44 @@ pub async fn visit_servers<V: Visitor>(
     let mut results = Vec::new();
     for suite in 0..plan.suites.len() {
         for index in 0..plan.suites[suite].lanes.len() {
-            let target = Arc::new(TargetSessions::new(&plan, suite, index, &options, &emitter));
+            let sessions = Arc::new(TargetSessions::new(&plan, suite, index, &options, &emitter));
             let result = tokio::select! {
-                result = visit(&target, &options, doing, visitor) => result,
-                () = options.stop.wait() => Err(interrupted()),
+                result = visit(&sessions, &options, doing, visitor) => result,
+                () = options.stop.wait() => Err(interruption()),
             };
-            target.finish().await;
+            sessions.finish().await;
             results.extend(result?);
         }
     }
     Ok(results)
 }
 
-fn interrupted() -> Finding {
+fn interruption() -> Finding {
     Finding::new("interrupted", "the run was interrupted")
 }
 
 /// A server in one revision; `None` where it does not speak that revision.
 async fn visit<V: Visitor>(
-    target: &Arc<TargetSessions>,
+    sessions: &Arc<TargetSessions>,
     options: &Options,
     doing: &(dyn Fn(String) + Sync),
     visitor: &V,
 ) -> Result<Option<V::Output>, Finding> {
-    let planned = target.planned();
-    doing(format!("listing what `{}` offers", planned.lanes[target.index].server));
-    let catalog = match target.catalog().await {
+    let target = sessions.target.as_ref();
+    doing(format!("listing what `{}` offers", target.lane().server));
+    let catalog = match sessions.shared.catalog(target).await {
         Ok(catalog) => catalog,
         Err(SessionError::NotApplicable(_)) => return Ok(None),
         Err(SessionError::Broken(found)) => return Err(*found),
-        Err(SessionError::Interrupted) => return Err(interrupted()),
+        Err(SessionError::Interrupted) => return Err(interruption()),
     };
-    let Some(case) = planned.cases.iter().find(|case| case.lane == target.index) else { return Ok(None) };
-    let servers = TargetServers::new(target, case, options);
-    let names = target.known_names().await;
+    let Some(case) = target.suite_plan().cases.iter().find(|case| case.lane == target.index) else { return Ok(None) };
+    let servers = TargetServers::new(sessions, case, options);
+    let names = sessions.shared.names(target).await;
     let context = CheckContext {
         owner: "",
-        suite: &planned.suite,
-        server_name: &planned.lanes[target.index].server,
+        suite: target.suite(),
+        server_name: &target.lane().server,
         catalog: &catalog,
         server: target.identity(),
         names: &names,
@@ -95,11 +96,11 @@ async fn visit<V: Visitor>(
         neutral: &|value| target.neutral(value),
         servers: &servers,
         steps: &servers,
-        request_timeout: planned.suite.options.request_timeout.unwrap_or(REQUEST_TIMEOUT),
+        request_timeout: target.request_timeout(),
         case_timeout: options.timeout,
         sources: &target.plan.sources,
         record: None,
         is_replayed: target.is_replayed,
     };
-    visitor.visit(ServerVisit { context, protocol: planned.lanes[target.index].protocol.as_str() }).await.map(Some)
+    visitor.visit(ServerVisit { context, protocol: target.lane().protocol.as_str() }).await.map(Some)
 }

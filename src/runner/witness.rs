@@ -1,9 +1,9 @@
 //! Valid calls that must be served before what comes after them says anything.
 
-use super::conversation::{Conversation, is_served};
+use super::conversation::{Conversation, is_success};
 use super::exchange::StepResponse;
 use super::history;
-use super::precondition;
+use super::precondition::{self, ValidCallRefusal};
 use crate::event::{CallPurpose, Finding, Phase, RefusedCall};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::suite::Step;
@@ -17,17 +17,6 @@ pub(crate) enum ValidCallError {
     Unanswered(Box<Finding>),
 }
 
-/// A valid call that was refused.
-pub(crate) struct ValidCallRefusal {
-    /// The exchange.
-    pub(crate) exchange: usize,
-    /// The tool, where it was a call of one.
-    pub(crate) tool: Option<String>,
-    pub(crate) call: RefusedCall,
-    /// The server's own words.
-    pub(crate) words: String,
-}
-
 impl Conversation<'_> {
     /// Runs calls that must be served before anything else counts, and returns the expectations that they violate;
     /// `Err` says which was not served.
@@ -36,16 +25,19 @@ impl Conversation<'_> {
         for step in steps {
             let phase = if step.expect.is_empty() { Phase::Precondition } else { Phase::Steps };
             let (mut index, mut result) = self.speak(phase, step).await;
-            if self.has_turned(index, &result) {
+            if self.is_refused_after_success(index, &result) {
                 let first = index;
                 (index, result) = self.speak(phase, step).await;
                 match &result {
-                    Ok(Some(heard)) if is_served(&heard.reply.message) => {
-                        self.warnings.push(precondition::unsteady(first));
+                    Ok(Some(heard)) if is_success(&heard.reply.message) => {
+                        self.warnings.push(precondition::unsteady_answer(first));
                     }
                     Ok(Some(heard)) => {
-                        let found =
-                            precondition::turned(&self.exchanges[first].title, &words_of(&heard.reply.message), first);
+                        let found = precondition::served_then_refused(
+                            &self.exchanges[first].title,
+                            &words_of(&heard.reply.message),
+                            first,
+                        );
                         return Err(ValidCallError::Unanswered(Box::new(found)));
                     }
                     Ok(None) | Err(_) => {}
@@ -56,7 +48,7 @@ impl Conversation<'_> {
                 Err(found) => {
                     return Err(ValidCallError::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
                 }
-                Ok(Some(heard)) if !is_served(&heard.reply.message) => {
+                Ok(Some(heard)) if !is_success(&heard.reply.message) => {
                     let purpose = if step.expect.is_empty() { CallPurpose::Precondition } else { CallPurpose::Check };
                     let answer = beginning(&self.exchanges[index].received);
                     let called = step.action.as_call().and_then(|(name, _)| name.text());
@@ -64,7 +56,9 @@ impl Conversation<'_> {
                     let call = RefusedCall { call: title, answer, help, purpose };
                     let words = words_of(&heard.reply.message);
                     if !step.expect.is_empty() && breaks_own_schema(&words).is_some() {
-                        return Err(ValidCallError::Unanswered(Box::new(precondition::own_schema(&words, index))));
+                        return Err(ValidCallError::Unanswered(Box::new(precondition::own_schema_violation(
+                            &words, index,
+                        ))));
                     }
                     let tool = called.map(str::to_owned);
                     return Err(ValidCallError::Refused(Box::new(ValidCallRefusal {
@@ -78,7 +72,7 @@ impl Conversation<'_> {
                 Ok(Some(heard)) if step.expect.is_empty() => {
                     let has_failed = admitted_failure(&heard.reply.message["result"]).is_some();
                     if let Some(history) = self.history.filter(|_| !has_failed) {
-                        history.served(&self.exchanges[index]);
+                        history.record(&self.exchanges[index]);
                     }
                     drop(self.capture(step, &heard));
                 }
@@ -89,12 +83,12 @@ impl Conversation<'_> {
         Ok(found)
     }
 
-    /// Whether a valid call was refused that was served before.
-    fn has_turned(&self, index: usize, result: &Result<Option<StepResponse>, Finding>) -> bool {
+    /// Returns true if a valid call was refused that was served before.
+    fn is_refused_after_success(&self, index: usize, result: &Result<Option<StepResponse>, Finding>) -> bool {
         let Ok(Some(heard)) = result else { return false };
         let message = &heard.reply.message;
         self.history.is_some_and(|history| {
-            !is_served(message) && history.has_served(&self.exchanges[index]) && !history::is_limit(&words_of(message))
+            !is_success(message) && history.has_served(&self.exchanges[index]) && !history::is_limit(&words_of(message))
         })
     }
 }

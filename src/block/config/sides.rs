@@ -216,6 +216,7 @@ fn unanswered(found: Finding) -> Stopped {
     match (found.step_problem.as_deref(), found.class) {
         (Some(StepProblem::ReadOnly), _) => Stopped::Skipped(Reason::ReadOnly(found.message)),
         (Some(StepProblem::Unfilled), _) => Stopped::Unavailable(Box::new(found)),
+        (Some(StepProblem::BrokenAnswer { .. }), _) => Stopped::Failed(vec![found]),
         (Some(_), _) | (None, Some(FailureClass::Timeout)) => Stopped::Inconclusive(found.message),
         (None, _) => Stopped::Failed(vec![found]),
     }

@@ -11,7 +11,7 @@ use super::envelope::{Envelope, envelopes};
 use super::forbidden::{self, Derived, Forbidden, derive};
 use super::{NegativeCheck, NegativePath, NegativeTest};
 use crate::event::Reason;
-use crate::plan::generated::{bare, built, text_node};
+use crate::plan::generated::{bare, expectation, text_node};
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
 use crate::plan::{Body, Case, Offer, Script, SessionNeed};
@@ -193,7 +193,11 @@ impl Deriver<'_> {
     }
 
     fn must_be_refused(&self, action: Action, binding: &Json) -> Step {
-        Step { expect: vec![built(&json!({"refused": binding}), self.span)], expects: true, ..bare(action, self.span) }
+        Step {
+            expect: vec![expectation(&json!({"refused": binding}), self.span)],
+            expects: true,
+            ..bare(action, self.span)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::cases::sign_of_life;
-use crate::plan::generated::{bare, built, text_node};
+use crate::plan::generated::{bare, expectation, text_node};
 use crate::source::Span;
 use crate::source::template::from_json;
 use crate::suite::{Action, Cuts, Payload, RawSend, Step, Wanted};
@@ -110,6 +110,6 @@ fn step(sent: MalformedMessage, span: Span) -> Step {
         answers: Wanted::Nothing,
         watch: WATCH,
     };
-    let expect = vec![built(&json!({"refused_or_ignored": sent.served}), span)];
+    let expect = vec![expectation(&json!({"refused_or_ignored": sent.served}), span)];
     Step { expect, expects: true, ..bare(Action::Send(Box::new(raw)), span) }
 }

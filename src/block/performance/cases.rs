@@ -6,8 +6,9 @@ use super::Load;
 use super::check::LoadCheck;
 use super::measurement::Measurements;
 use crate::plan::arguments::ConfigSource;
+use crate::plan::arguments::only_as_task;
 use crate::plan::planner::Planner;
-use crate::plan::witness::{arguments_for_call, only_as_task};
+use crate::plan::witness::arguments_for_call;
 use crate::plan::{Body, Case};
 use crate::wire::{Catalog, Tool};
 

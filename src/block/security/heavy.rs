@@ -88,7 +88,7 @@ pub(crate) fn heavy_arguments(schema: &Value, base: &Value, most_parameters: usi
         }
         for text in REPEATABLE.iter().filter(|_| is_checked_by_nested_quantifiers(parameter.schema())) {
             let kind = format!("a text of {REPEATED} times `{text}` that the schema's `pattern` matches only nearly");
-            add(kind, parameter.put(json!(format!("{}!", text.repeat(REPEATED)))), false);
+            add(kind, parameter.arguments_with(json!(format!("{}!", text.repeat(REPEATED)))), false);
         }
         for (kind, document) in documents(parameter) {
             add(kind, parameter.with(&json!(document)), true);

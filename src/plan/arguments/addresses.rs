@@ -66,7 +66,7 @@ const RESERVED_DOMAINS: [&str; 4] = ["invalid", "test", "example", "localhost"];
 /// Domains for examples, which resolve to a machine nevertheless.
 const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 
-/// Whether an argument of that name takes host names.
+/// Returns true if an argument of that name takes host names.
 pub(crate) fn is_host(name: &str) -> bool {
     words(name).iter().any(|word| HOST_WORDS.contains(&word.as_str()))
 }
@@ -107,7 +107,7 @@ fn unroutable_ip(text: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Whether the address is one of this machine, or reserved for documentation.
+/// Returns true if the address is one of this machine, or reserved for documentation.
 fn is_local_or_reserved(machine: IpAddr) -> bool {
     let is_documented = matches!(machine, IpAddr::V6(v6) if v6.segments()[..2] == [0x2001, 0xdb8]);
     machine.is_loopback() || machine.is_unspecified() || is_documented

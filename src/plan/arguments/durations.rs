@@ -72,7 +72,7 @@ fn shorter_numbers(name: &str, number: f64) -> Vec<Value> {
     std::iter::once(first).chain(others).map(Value::from).collect()
 }
 
-/// Whether a text is a duration of more than a second, as `30s`, `5m` and `PT1H` are.
+/// Returns true if a text is a duration of more than a second, as `30s`, `5m` and `PT1H` are.
 fn is_long(text: &str) -> bool {
     let standard = text.strip_prefix('P').is_some_and(|rest| {
         rest.contains(|c: char| c.is_ascii_digit())

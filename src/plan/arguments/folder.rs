@@ -30,7 +30,7 @@ pub fn server_folder(suite: &Suite, server: &str) -> Option<String> {
     spoken.iter().rev().map(|word| value(word)).find(|word| is_folder(word)).map(ToOwned::to_owned)
 }
 
-/// Whether an argument of that name takes paths.
+/// Returns true if an argument of that name takes paths.
 pub(crate) fn is_path(name: &str) -> bool {
     words(name).iter().any(|word| PATHS.contains(&word.as_str()))
 }

@@ -24,7 +24,7 @@ pub enum NotCallable {
     NothingFits(String),
 }
 
-/// Where the user configures which tools are called, and with what; messages name the place.
+/// The place at which the user configures which tools are called, and with what; messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigSource {
     /// In a suite.
@@ -72,6 +72,11 @@ impl ConfigSource {
     }
 }
 
+/// Why a tool is not called that is served as a task only.
+pub(crate) fn only_as_task(tool: &Tool) -> String {
+    format!("`{}` is served as a task only, and generated calls are no tasks", tool.name)
+}
+
 impl NotCallable {
     /// The reason to skip a case that would call the tool.
     pub fn skip_reason(&self, tool: &str, config_source: ConfigSource) -> Reason {
@@ -107,7 +112,8 @@ impl NotCallable {
     }
 }
 
-/// Valid arguments of a tool of a server: those that the suite gives, unfilled, or else small ones that its schema takes.
+/// Valid arguments of a tool of a server: those that the suite gives, unfilled, or else small ones that its schema
+/// takes.
 ///
 /// # Errors
 ///

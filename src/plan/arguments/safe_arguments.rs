@@ -203,7 +203,7 @@ fn apply_replacements(value: Value, replacements: Vec<Replacement>, is_kept: imp
     let mut whole = value.clone();
     for replacement in &replacements {
         if let Some(best) = replacement.candidates.first() {
-            put(&mut whole, &replacement.at, best.clone());
+            put_at(&mut whole, &replacement.at, best.clone());
         }
     }
     if is_kept(&whole) {
@@ -213,7 +213,7 @@ fn apply_replacements(value: Value, replacements: Vec<Replacement>, is_kept: imp
     for Replacement { at, candidates } in replacements {
         let mut tries = candidates.into_iter().map(|new| {
             let mut tried = kept.clone();
-            put(&mut tried, &at, new);
+            put_at(&mut tried, &at, new);
             tried
         });
         if let Some(tried) = tries.find(&is_kept) {
@@ -234,7 +234,7 @@ fn pointer_below(step: &str, at: &str) -> String {
     format!("/{}{at}", token(step))
 }
 
-fn put(value: &mut Value, at: &str, new: Value) {
+fn put_at(value: &mut Value, at: &str, new: Value) {
     let Some((parent, step)) = at.rsplit_once('/') else { return };
     let place = match value.pointer_mut(parent) {
         Some(Value::Object(members)) => Some(members.entry(name_of(step)).or_insert(Value::Null)),

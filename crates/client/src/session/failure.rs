@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::state::{Arrival, SessionState};
 use crate::source::{duration_text, shorten, visible_line};
 use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
-use crate::wire::{ReadLimit, Revision};
+use crate::wire::{ProtocolViolation, ReadLimit, Revision};
 
 /// How many lines of standard error are shown.
 pub(crate) const STDERR_LINES: usize = 12;
@@ -70,6 +70,8 @@ pub struct CallFailure {
     pub method: String,
     /// The frame of the request.
     pub frame: Option<u32>,
+    /// The broken rule of the message that came instead of an answer.
+    pub violation: Option<Box<ProtocolViolation>>,
     /// The last lines of standard error.
     pub stderr: Vec<String>,
     /// Stray output that came instead of an answer.
@@ -202,6 +204,7 @@ impl SessionState {
             reason,
             method: method.to_owned(),
             frame,
+            violation: None,
             stderr: self.transcript.stderr_tail(STDERR_LINES),
             stray: self.stray_output(),
             alive: self.ended.is_none(),
@@ -215,13 +218,19 @@ impl SessionState {
 
     /// The failure of a request for which no usable answer arrived.
     pub(crate) fn failure_of(&self, arrived: Arrival, method: &str, frame: u32) -> CallFailure {
+        let violation = match &arrived {
+            Arrival::Garbled(Some(violation)) => Some(Box::new(violation.clone())),
+            Arrival::Garbled(None) | Arrival::Answer { .. } | Arrival::Beyond(_) | Arrival::Failed(_) => None,
+        };
         let reason = match arrived {
             Arrival::Failed(failure) => FailureReason::Http(failure),
             Arrival::Beyond(beyond) => FailureReason::NotRead(beyond),
-            Arrival::Garbled(reason) => FailureReason::Protocol(reason),
+            Arrival::Garbled(violation) => {
+                FailureReason::Protocol(violation.map(|violation| violation.message).unwrap_or_default())
+            }
             Arrival::Answer { .. } => FailureReason::Protocol(String::new()),
         };
-        self.failure(reason, method, Some(frame))
+        CallFailure { violation, ..self.failure(reason, method, Some(frame)) }
     }
 
     pub(crate) fn ended_failure(&mut self, method: &str, frame: u32) -> CallFailure {

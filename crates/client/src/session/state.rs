@@ -48,8 +48,8 @@ pub(crate) enum Arrival {
         frame: u32,
         notifications: Vec<Arc<Value>>,
     },
-    /// Something came that can only be a broken answer to it.
-    Garbled(String),
+    /// Something came that can only be a broken answer to it, with the rule that it breaks.
+    Garbled(Option<ProtocolViolation>),
     /// An answer that is not read.
     Beyond(ReadLimit),
     /// The exchange over HTTP went wrong.
@@ -310,15 +310,15 @@ impl SessionState {
         let is_alone = self.waiting.len() == 1 && post.is_none();
         let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
         let waiting = self.forget(&asked.or_else(only)?)?;
-        let _ = waiting.reply.send(Arrival::Garbled(stray.message.clone()));
+        let _ = waiting.reply.send(Arrival::Garbled(Some(stray.clone())));
         Some(waiting.owner)
     }
 
     /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
     fn handle_unreadable(&mut self, seq: u32, bytes: &[u8], found: &[ProtocolViolation]) -> Option<String> {
         let waiting = self.forget(&id_of_unreadable(bytes)?)?;
-        let reason = || found.first().map_or_else(String::new, |violation| violation.message.clone());
-        let arrived = self.transcript.beyond(seq).map_or_else(|| Arrival::Garbled(reason()), Arrival::Beyond);
+        let garbled = || Arrival::Garbled(found.first().cloned());
+        let arrived = self.transcript.beyond(seq).map_or_else(garbled, Arrival::Beyond);
         // Whoever waited may have gone.
         let _ = waiting.reply.send(arrived);
         Some(waiting.owner)

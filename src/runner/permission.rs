@@ -1,23 +1,25 @@
-//! A run that only reads: what may change data is not sent, whoever wrote it.
+//! The requests that may not be sent: those that may change data in a run that only reads, and those that a property
+//! must not repeat.
 
 use serde_json::Value;
 
 use super::exchange::Intent;
-use super::rounds::MAY_DESTROY;
-use super::target::SessionError;
 use crate::event::{Finding, Reason, StepProblem};
 use crate::matching::unknown_tool;
 use crate::plan::arguments::{ConfigSource, NotCallable};
-use crate::plan::expects_success;
+use crate::plan::{Rounds, expects_success};
 use crate::suite::{Hazard, Step, Suite};
 use crate::wire::{Catalog, Tool};
+
+/// The finding about a call that is not made.
+const MAY_DESTROY: &str = "may-destroy";
 
 /// Decides which requests a run with `--read-only` sends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadOnlyFilter<'a> {
     pub suite: &'a Suite,
     pub catalog: &'a Catalog,
-    /// Whether mcprove made the case itself, so that it may call a name that the server does not list.
+    /// True if mcprove made the case itself, so that it may call a name that the server does not list.
     pub is_derived: bool,
 }
 
@@ -59,16 +61,35 @@ impl ReadOnlyFilter<'_> {
     }
 }
 
-/// The error of a case whose suite's setup went wrong: where a step was not allowed, the case does not apply.
-pub(crate) fn without_setup(found: Finding) -> SessionError {
-    match found.step_problem.as_deref() {
-        Some(StepProblem::ReadOnly) => SessionError::NotApplicable(Reason::ReadOnly(found.message)),
-        Some(StepProblem::ToolNotAllowed) => SessionError::NotApplicable(Reason::ToolNotAllowed(found.message)),
-        _ => SessionError::Broken(Box::new(found)),
-    }
+/// A request, unless it would call a tool that rounds must not call.
+pub(crate) fn permit_in_rounds(intent: Intent, rounds: Option<&Rounds>) -> Result<Intent, Finding> {
+    let Some(rounds) = rounds else { return Ok(intent) };
+    let refusal = match &intent {
+        Intent::Request { method, params } | Intent::Cancel { method, params, .. } if method == "tools/call" => {
+            params.as_ref().and_then(|params| rounds.refusal(params["name"].as_str()?))
+        }
+        Intent::Send(message) => call_within(&message.text(), rounds),
+        Intent::Http(request) => call_within(&request.text(), rounds),
+        Intent::Request { .. } | Intent::Cancel { .. } | Intent::List(_) | Intent::Notify { .. } | Intent::Wait(_) => {
+            None
+        }
+    };
+    refusal.map_or(Ok(intent), |reason| Err(not_allowed(&reason)))
 }
 
-/// Whether a call of that name changes nothing; servers may know a tool in another spelling as well.
+/// The finding about a call that a property must not make.
+fn not_allowed(reason: &Reason) -> Finding {
+    let problem = if let Reason::ReadOnly(_) = reason { StepProblem::ReadOnly } else { StepProblem::ToolNotAllowed };
+    Finding::new(MAY_DESTROY, reason.to_string()).with_problem(problem)
+}
+
+/// Why a raw message is not sent that looks like a call of such a tool.
+fn call_within(text: &str, rounds: &Rounds) -> Option<Reason> {
+    let named = rounds.forbidden.keys().find(|tool| text.contains(&format!("\"{tool}\"")))?;
+    rounds.refusal(named).filter(|_| text.contains("tools/call"))
+}
+
+/// Returns true if a call of that name changes nothing; servers may know a tool in another spelling as well.
 fn may_read(catalog: &Catalog, name: &str, is_derived: bool) -> bool {
     match catalog.tool(name) {
         Some(tool) => tool.only_reads(),

@@ -1,0 +1,95 @@
+//! Ends the sessions of a target; the reason decides who answers for the server's exit and for broken rules.
+
+use std::time::Duration;
+
+use super::SessionFrames;
+use super::target::RunTarget;
+use crate::diagnosis;
+use crate::event::Finding;
+use crate::plan::Case;
+use crate::session::{OwnedViolation, Session, UnreportedExit};
+use crate::transport::{Shutdown, ShutdownOrder};
+
+/// The time for which a shared server is watched after its last message, so that a crash right after it is seen.
+const SHARED_WATCH: Duration = Duration::from_millis(2);
+
+/// The same for a case's own server: its start took longer, and others run meanwhile.
+pub(crate) const OWN_WATCH: Duration = Duration::from_millis(20);
+
+/// The reason for which a session ends.
+#[derive(Clone, Copy)]
+pub(crate) enum EndReason<'a> {
+    /// Its cases are over: an exit or a violation that none of them reported is reported against the server.
+    CasesOver,
+    /// No case used it: an exit of its server has no meaning.
+    Unused,
+    /// The only case that used it is over, and reports exit and violations.
+    CaseOver(&'a Case),
+    /// The same, and the server is to be shut down in this way.
+    Shutdown(&'a Case, ShutdownOrder),
+    /// A case passed in a session that earlier cases had used, and the session cannot be used again.
+    ReusedAndPassed,
+    /// A case did not pass in such a session, and runs again: until then nothing is reported.
+    ReusedAndFailed,
+}
+
+/// The end of a session.
+pub(crate) struct EndedSession {
+    /// Violations that are left to the caller to report.
+    pub(crate) violations: Vec<OwnedViolation>,
+    /// The exit of the server that no failed request reported, left to the caller to report.
+    pub(crate) exit: Option<Finding>,
+    /// The end of a process of ours by an order.
+    pub(crate) shutdown: Option<Shutdown>,
+    /// The frames of a reused session, left to the caller to hand on.
+    pub(crate) frames: Option<SessionFrames>,
+}
+
+/// Ends a session and its server.
+pub(crate) async fn end(target: &RunTarget, session: &Session, reason: EndReason<'_>) -> EndedSession {
+    let revision = session.server.revision.to_string();
+    let (mut closed, shutdown) = match reason {
+        EndReason::Shutdown(_, order) => session.shut_down(order).await,
+        EndReason::CasesOver => (session.close(SHARED_WATCH).await, None),
+        EndReason::Unused => {
+            session.mark_exit_reported();
+            (session.close(SHARED_WATCH).await, None)
+        }
+        EndReason::CaseOver(_) | EndReason::ReusedAndPassed => (session.close(OWN_WATCH).await, None),
+        EndReason::ReusedAndFailed => {
+            // The exit is still to be reported, whichever request has seen it.
+            session.attribute_exit(false);
+            (session.close(OWN_WATCH).await, None)
+        }
+    };
+    target.scan_results.count(&closed.seen);
+    let violations = std::mem::take(&mut closed.violations);
+    let exit = closed.unreported_exit.take();
+    match reason {
+        EndReason::CasesOver | EndReason::Unused => {
+            let violations = target.scan_results.take_unclaimed(None, violations, &closed.frames);
+            let found = diagnosis::of_violations(&violations, &closed.frames);
+            target.report(&revision, exit.as_ref().map(Finding::from).into_iter().chain(found));
+            target.emitter.session(target.frames_of(revision, None, closed));
+            EndedSession { violations: Vec::new(), exit: None, shutdown, frames: None }
+        }
+        EndReason::CaseOver(case) | EndReason::Shutdown(case, _) => {
+            let violations = target.scan_results.take_unclaimed(Some(case), violations, &closed.frames);
+            // Only one case used this server, so naming the last one says nothing.
+            let exit = exit.map(|exit| Finding::from(&UnreportedExit { last_owner: None, ..exit }));
+            target.emitter.session(target.frames_of(revision, Some(case), closed));
+            EndedSession { violations, exit, shutdown, frames: None }
+        }
+        EndReason::ReusedAndPassed | EndReason::ReusedAndFailed => {
+            let frames = Some(target.frames_of(revision, None, closed));
+            EndedSession { violations, exit: exit.as_ref().map(Finding::from), shutdown, frames }
+        }
+    }
+}
+
+/// Reports the violations of a session so far, which belong to no case.
+pub(crate) fn report_violations(target: &RunTarget, session: &Session) {
+    let frames = session.frames();
+    let violations = target.scan_results.take_unclaimed(None, session.take_all_violations(), &frames);
+    target.report(&session.server.revision.to_string(), diagnosis::of_violations(&violations, &frames));
+}

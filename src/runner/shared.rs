@@ -1,0 +1,153 @@
+//! The session that the cases of a target share, and the catalog that its first session lists.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::ending::{EndReason, end, report_violations};
+use super::opening::{self, OpenSession, Opening, SessionError};
+use super::resolve::Starts;
+use super::suite_steps::{set_up, tear_down_and_report};
+use super::target::RunTarget;
+use super::{finding, pool, verdict};
+use crate::diagnosis;
+use crate::event::Finding;
+use crate::plan::Case;
+use crate::session::Session;
+use crate::source::template::Names;
+use crate::suite::RestartPolicy;
+use crate::wire::Catalog;
+
+/// The shared session of a target.
+#[derive(Default)]
+pub(crate) struct SharedServer(Mutex<SharedState>);
+
+#[derive(Default)]
+struct SharedState {
+    session: Option<Arc<OpenSession>>,
+    /// Set where the session may not be opened again, with the reason.
+    closed: Option<Finding>,
+}
+
+impl SharedServer {
+    /// The server's catalog; requested on first use.
+    pub(crate) async fn catalog(&self, target: &RunTarget) -> Result<Arc<Catalog>, SessionError> {
+        if target.catalog.get().is_none() {
+            self.list(target).await?;
+        }
+        let listed = target.catalog.get().cloned().unwrap_or_else(|| Ok(Arc::default()));
+        listed.map_err(SessionError::broken)
+    }
+
+    /// Opens the first session, so that the catalog and the era are known before the first case.
+    async fn list(&self, target: &RunTarget) -> Result<(), SessionError> {
+        if !target.sets_up_every_session() {
+            return self.session(target).await.map(drop);
+        }
+        let mut state = self.0.lock().await;
+        if target.catalog.get().is_some() {
+            return Ok(());
+        }
+        // A server that hangs while it starts costs its time once, not once per case.
+        if let Some(reason) = &state.closed {
+            return Err(SessionError::of_setup(reason.clone()));
+        }
+        let session = state.open(target).await?;
+        end(target, &session, EndReason::CasesOver).await;
+        Ok(())
+    }
+
+    /// The session that cases share; a dead one is replaced where the suite allows it.
+    pub(crate) async fn session(&self, target: &RunTarget) -> Result<Arc<OpenSession>, SessionError> {
+        let mut state = self.0.lock().await;
+        if let Some(opened) = state.session.as_ref().filter(|opened| opened.session.is_open()) {
+            return Ok(Arc::clone(opened));
+        }
+        if let Some(reason) = &state.closed {
+            return Err(SessionError::of_setup(reason.clone()));
+        }
+        if let Some(dead) = state.session.take() {
+            Box::pin(end(target, &dead.session, EndReason::CasesOver)).await;
+            if target.suite().options.restart_policy == RestartPolicy::Never {
+                let reason = "the server ended earlier, and `restart_policy: never` does not start it again";
+                let reason = Finding::new("server-ended", reason);
+                state.closed = Some(reason.clone());
+                return Err(SessionError::broken(reason));
+            }
+        }
+        let session = state.open(target).await?;
+        let opened = set_up(target, session).await.map_err(|found| {
+            state.closed = Some(found.clone());
+            SessionError::of_setup(found)
+        })?;
+        Ok(Arc::clone(state.session.insert(Arc::new(opened))))
+    }
+
+    /// The target's names, with what the suite's setup captured in the shared session.
+    pub(crate) async fn names(&self, target: &RunTarget) -> Names {
+        let shared = self.0.lock().await.session.clone();
+        shared.map_or_else(|| target.names.clone().unwrap_or_default(), |shared| shared.names.clone())
+    }
+
+    /// The session in which the server was asked what it offers, where no case has used it: as good as a fresh one, and
+    /// its server has started.
+    pub(crate) async fn take_untouched(&self, target: &RunTarget, case: &Case) -> Option<Session> {
+        let suite = target.suite();
+        let is_bare = suite.setup.is_empty() && suite.teardown.is_empty();
+        if target.starts() == Starts::Nothing || !is_bare || !pool::is_same(&suite.answers, &case.answers) {
+            return None;
+        }
+        let mut state = self.0.lock().await;
+        match Arc::try_unwrap(state.session.take()?) {
+            Ok(opened) if opened.session.is_untouched() => {
+                report_violations(target, &opened.session);
+                return Some(opened.session);
+            }
+            Ok(opened) => state.session = Some(Arc::new(opened)),
+            Err(used) => state.session = Some(used),
+        }
+        None
+    }
+
+    /// Runs the suite's teardown in the session and ends it.
+    pub(crate) async fn finish(&self, target: &RunTarget) {
+        let opened = self.0.lock().await.session.take();
+        if let Some(opened) = opened {
+            tear_down_and_report(target, &opened).await;
+            end(target, &opened.session, EndReason::CasesOver).await;
+        }
+    }
+}
+
+impl SharedState {
+    async fn open(&mut self, target: &RunTarget) -> Result<Session, SessionError> {
+        let opened = opening::open(target, Opening::with(&target.suite().answers)).await;
+        let session = opened.inspect_err(|error| {
+            if let SessionError::Broken(found) = error {
+                self.closed = Some((**found).clone());
+            }
+        })?;
+        target.identify(&session);
+        target.catalog.get_or_init(|| list_catalog(target, &session)).await;
+        Ok(session)
+    }
+}
+
+async fn list_catalog(target: &RunTarget, session: &Session) -> Result<Arc<Catalog>, Finding> {
+    let revision = session.server.revision.to_string();
+    // Work that is done once per server is kept out of the futures of cases, which are copied around.
+    match Box::pin(session.catalog()).await {
+        Ok(catalog) => {
+            target.report(&revision, catalog.repeated().into_iter().map(finding::of_repetition));
+            target.announce_tools(&catalog, revision);
+            Ok(Arc::new(catalog))
+        }
+        Err(failure) => {
+            let broken = diagnosis::of_violations(&session.take_violations(""), &session.frames());
+            let found = verdict::merge_violations(vec![Finding::from(&failure)], broken);
+            let first = target.at_server(found[0].clone());
+            target.report(&revision, found);
+            Err(first)
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The judgements about one case: which outcome counts, which finding explains which, and what a rule only advises.
+//!
+//! Everything here is a function of results and findings; nothing speaks to a server.
+
+use super::exchange::blank;
+use crate::diagnosis;
+use crate::event::{
+    CaseResult, CheckResult, FailureClass, Finding, Outcome, Phase, Reason, RequirementLevel, StepProblem,
+};
+use crate::plan::{Body, Case};
+use crate::session::OwnedViolation;
+use crate::suite::{Action, Level as RuleLevel, Step};
+use crate::wire::Frame;
+
+/// The result of steps of which one went wrong: a failure, unless no step could be judged.
+pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
+    let message_of = |problem: &StepProblem| {
+        let mut having = found.iter().filter(|found| found.step_problem.as_deref() == Some(problem));
+        having.next().map(|found| found.message.clone())
+    };
+    // A missing token or an unread answer says nothing about the server.
+    let errored = message_of(&StepProblem::NoToken).map(Reason::NoToken);
+    if let Some(reason) = errored.or_else(|| message_of(&StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
+        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
+    }
+    if message_of(&StepProblem::NoSessionId).is_some() {
+        return CheckResult::because(Outcome::Skipped, Reason::NoSessionId);
+    }
+    if let Some(skipped) = skipped_by(&found) {
+        return skipped;
+    }
+    if let Some(first) = found.first()
+        && found.iter().all(|found| found.step_problem.as_deref() == Some(&StepProblem::Unfilled))
+    {
+        // The suite or the environment is to blame.
+        let reason = Reason::Unfilled(first.message.clone());
+        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
+    }
+    match message_of(&StepProblem::NotCancelled) {
+        Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
+        None => CheckResult::found(Outcome::Failed, found),
+    }
+}
+
+/// The result where a step would have called a tool that must not be called, or needs what the server may leave out.
+pub(crate) fn skipped_by(found: &[Finding]) -> Option<CheckResult> {
+    found.iter().find_map(skip_reason_of).map(|reason| CheckResult::because(Outcome::Skipped, reason))
+}
+
+pub(crate) fn skip_reason_of(found: &Finding) -> Option<Reason> {
+    match found.step_problem.as_deref()? {
+        StepProblem::ReadOnly => Some(Reason::ReadOnly(found.message.clone())),
+        StepProblem::ToolNotAllowed => Some(Reason::ToolNotAllowed(found.message.clone())),
+        StepProblem::NotApplicable => Some(Reason::NotApplicable(found.message.clone())),
+        StepProblem::Unfilled
+        | StepProblem::MissingValue(_)
+        | StepProblem::NoToken
+        | StepProblem::AnswerNotRead
+        | StepProblem::NoSessionId
+        | StepProblem::NotCancelled
+        | StepProblem::BrokenAnswer { .. } => None,
+    }
+}
+
+pub(crate) fn add_violations(result: &mut CheckResult, found: &[OwnedViolation], frames: &[Frame]) {
+    if !found.is_empty() {
+        add_findings(result, diagnosis::of_violations(found, frames));
+    }
+}
+
+fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
+    if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
+        result.outcome = Outcome::Failed;
+        result.reason = None;
+    }
+    result.findings = merge_violations(std::mem::take(&mut result.findings), found);
+}
+
+/// Adds that the server ended by itself; a failure that only shows it is explained by it.
+pub(crate) fn add_exit(result: &mut CheckResult, exit: Option<Finding>) {
+    let Some(exit) = exit else { return };
+    let is_symptom = |found: &&mut Finding| {
+        let class = found.class;
+        matches!(class, Some(FailureClass::Timeout | FailureClass::ConnectionLost | FailureClass::ConnectionRefused))
+    };
+    match result.findings.iter_mut().find(is_symptom) {
+        Some(symptom) => {
+            let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
+            let more = exit.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
+            symptom.evidence.extend(more);
+        }
+        None => add_findings(result, vec![exit]),
+    }
+}
+
+/// Findings, and the violations behind them: the finding about an answer that a violation took the place of gets the
+/// code and the evidence of the violation.
+pub(crate) fn merge_violations(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
+    for violation in violations {
+        let is_same = |found: &&mut Finding| match found.step_problem.as_deref() {
+            Some(StepProblem::BrokenAnswer { code, frame }) => {
+                violation.code == *code && violation.frame == Some(*frame)
+            }
+            _ => false,
+        };
+        match found.iter_mut().find(is_same) {
+            Some(found) => {
+                found.code = violation.code;
+                found.frame = violation.frame;
+                found.evidence.retain(|(_, text)| *text != violation.message);
+                found.evidence.extend(violation.evidence);
+            }
+            None => found.push(violation),
+        }
+    }
+    found
+}
+
+/// The result of a case: breaking a rule that only advises is a warning.
+pub(crate) fn downgrade_should(case: &Case, attempted: CheckResult) -> CheckResult {
+    let is_advice = case.rule.as_ref().is_some_and(|rule| rule.level == RuleLevel::Should);
+    if is_advice && attempted.outcome == Outcome::Failed { downgrade(attempted, SentForm::of(case)) } else { attempted }
+}
+
+/// The form of what a case sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SentForm {
+    Requests,
+    /// Bytes that may be no message at all.
+    Raw,
+}
+
+impl SentForm {
+    fn of(case: &Case) -> Self {
+        let Body::Script(script) = &case.body else { return Self::Requests };
+        let is_raw = |step: &Step| matches!(step.action, Action::Send(_) | Action::Http(_));
+        if script.steps.iter().any(is_raw) { Self::Raw } else { Self::Requests }
+    }
+}
+
+/// The failure of an advice as a warning; a server that ends on an ordinary request has failed all the same.
+fn downgrade(mut failed: CheckResult, sent: SentForm) -> CheckResult {
+    let is_binding = |found: &Finding| sent == SentForm::Requests && found.class == Some(FailureClass::ProcessExited);
+    if !failed.findings.iter().any(is_binding) {
+        failed.outcome = Outcome::Warned;
+    }
+    let advice = failed.findings.iter_mut().filter(|found| !is_binding(found));
+    advice.for_each(|found| found.level = RequirementLevel::Should);
+    failed
+}
+
+/// Marks the failures of a case that is known to fail, and fails it where it passes after all.
+pub(crate) fn apply_known_failures(case: &Case, mut result: CaseResult) -> CaseResult {
+    let Some(reason) = &case.known else { return result };
+    match result.outcome {
+        Outcome::Failed => result.findings.iter_mut().for_each(|found| found.baseline_reason = Some(reason.clone())),
+        Outcome::Passed => {
+            let rule = case.rule.as_ref().map(|rule| rule.id.clone()).unwrap_or_default();
+            let message = format!("`{rule}` is in the baseline, and it holds after all");
+            let help = format!("remove `{rule}` from `baseline:`, so that it is looked after from now on");
+            result.outcome = Outcome::Failed;
+            result.findings.push(Finding { help: Some(help), ..Finding::new("unexpected-pass", message) });
+        }
+        Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => {}
+    }
+    result
+}
+
+/// The rank of an outcome among repetitions, of which the worst is reported.
+pub(crate) fn badness(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Passed | Outcome::Skipped => 0,
+        Outcome::Warned => 1,
+        Outcome::Inconclusive => 2,
+        Outcome::Errored => 3,
+        Outcome::Failed => 4,
+    }
+}
+
+/// Returns true if the steps after a restart run: the part before it passed, with or without warnings, or could not be
+/// judged.
+pub(crate) fn continues_after_restart(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive)
+}
+
+/// The result of a script that a restart divided.
+pub(crate) fn join_parts(earlier: Option<CheckResult>, mut later: CheckResult) -> CheckResult {
+    let Some(mut earlier) = earlier else { return later };
+    let offset = earlier.exchanges.len() + 1;
+    for found in &mut later.findings {
+        found.exchange = found.exchange.map(|index| index + offset);
+    }
+    earlier.exchanges.push(blank(Phase::Steps, "restart".to_owned()));
+    earlier.exchanges.append(&mut later.exchanges);
+    later.exchanges = earlier.exchanges;
+    if later.outcome == Outcome::Passed || (later.outcome, earlier.outcome) == (Outcome::Warned, Outcome::Inconclusive)
+    {
+        later.outcome = earlier.outcome;
+    }
+    if matches!(later.outcome, Outcome::Passed | Outcome::Warned) || later.outcome == earlier.outcome {
+        later.reason = later.reason.or(earlier.reason);
+    }
+    later.duration += earlier.duration;
+    later.findings.append(&mut earlier.findings);
+    // Frames are numbered per session; those of the last one are the ones to look at.
+    later
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(class: FailureClass) -> Finding {
+        Finding::failure(class, "it went wrong")
+    }
+
+    #[test]
+    fn findings_decide_the_outcome() {
+        use Outcome::{Errored, Failed, Inconclusive, Skipped};
+        let problem = |problem: StepProblem| Finding::new("x", "x").with_problem(problem);
+        let rows = [
+            (vec![Finding::new("equals", "x")], Failed),
+            (vec![Finding::new("equals", "x"), problem(StepProblem::Unfilled)], Failed),
+            (vec![problem(StepProblem::Unfilled)], Errored),
+            (vec![problem(StepProblem::NoToken), problem(StepProblem::ReadOnly)], Errored),
+            (vec![problem(StepProblem::AnswerNotRead)], Errored),
+            (vec![problem(StepProblem::NoSessionId)], Skipped),
+            (vec![Finding::new("equals", "x"), problem(StepProblem::ReadOnly)], Skipped),
+            (vec![problem(StepProblem::NotApplicable)], Skipped),
+            (vec![problem(StepProblem::NotCancelled)], Inconclusive),
+        ];
+        for (found, outcome) in rows {
+            assert_eq!(of_findings(found.clone()).outcome, outcome, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn exits_explain_their_symptoms() {
+        use FailureClass::{ConnectionLost, HttpStatus, ProcessExited, Timeout};
+        let exit = || failure(ProcessExited).with_evidence("exit", "signal 11");
+        let rows = [
+            (Outcome::Passed, None, vec![ProcessExited]),
+            (Outcome::Warned, None, vec![ProcessExited]),
+            (Outcome::Failed, Some(Timeout), vec![Timeout]),
+            (Outcome::Failed, Some(ConnectionLost), vec![ConnectionLost]),
+            (Outcome::Failed, Some(HttpStatus), vec![HttpStatus, ProcessExited]),
+        ];
+        for (outcome, class, expected) in rows {
+            let mut result = CheckResult::found(outcome, class.map(failure).into_iter().collect());
+            add_exit(&mut result, Some(exit()));
+            let classes: Vec<_> = result.findings.iter().filter_map(|found| found.class).collect();
+            assert_eq!((result.outcome, classes), (Outcome::Failed, expected), "{outcome:?} {class:?}");
+            assert!(result.findings.iter().any(|found| !found.evidence.is_empty()));
+        }
+    }
+
+    #[test]
+    fn advice_is_a_warning_unless_a_request_ends_the_server() {
+        use FailureClass::{ProcessExited, Timeout};
+        let rows = [
+            (Timeout, SentForm::Requests, Outcome::Warned, RequirementLevel::Should),
+            (ProcessExited, SentForm::Requests, Outcome::Failed, RequirementLevel::Must),
+            (ProcessExited, SentForm::Raw, Outcome::Warned, RequirementLevel::Should),
+        ];
+        for (class, sent, outcome, level) in rows {
+            let result = downgrade(CheckResult::found(Outcome::Failed, vec![failure(class)]), sent);
+            assert_eq!((result.outcome, result.findings[0].level), (outcome, level), "{class:?} {sent:?}");
+        }
+    }
+
+    #[test]
+    fn parts_around_a_restart() {
+        use Outcome::{Failed, Inconclusive, Passed, Warned};
+        let rows = [
+            (Passed, Passed, Passed),
+            (Warned, Passed, Warned),
+            (Inconclusive, Passed, Inconclusive),
+            (Inconclusive, Warned, Inconclusive),
+            (Passed, Failed, Failed),
+        ];
+        for (earlier, later, expected) in rows {
+            let joined = join_parts(Some(CheckResult::new(earlier)), CheckResult::new(later));
+            assert_eq!((joined.outcome, joined.exchanges.len()), (expected, 1), "{earlier:?} {later:?}");
+        }
+    }
+}
