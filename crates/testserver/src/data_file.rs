@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::settings::DamagedData;
 use super::store::User;
-use crate::files::{Access, Folder};
+use mcprove_files::{Access, Folder};
 
 /// Where the users are kept.
 #[derive(Clone, Debug)]
