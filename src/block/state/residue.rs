@@ -398,6 +398,6 @@ mod tests {
         check(&["set"], &[], false, Outcome::Passed, "refused calls left nothing behind: `set`\"");
         check(&["set"], &["too soon"], false, Outcome::Passed, "`set`; not judged: `add` (too soon)");
         check(&[], &["too soon"], false, Outcome::Skipped, "no refused call could be judged: `add` (too soon)");
-        check(&["set"], &[], true, Outcome::Inconclusive, "the time of 60 s ended");
+        check(&["set"], &[], true, Outcome::Inconclusive, "the time of 1 min 0 s ended");
     }
 }

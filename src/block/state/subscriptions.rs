@@ -534,7 +534,11 @@ mod tests {
         for (seen, outcome, says) in [
             (subscribed(), Outcome::Passed, "to no other session, and none after its end"),
             (SeenUpdates { unsubscribed: call(), ..SeenUpdates::default() }, Outcome::Passed, "sent no update"),
-            (SeenUpdates { is_out_of_time: true, ..subscribed() }, Outcome::Inconclusive, "the time of 60 s ended"),
+            (
+                SeenUpdates { is_out_of_time: true, ..subscribed() },
+                Outcome::Inconclusive,
+                "the time of 1 min 0 s ended",
+            ),
             (SeenUpdates::default(), Outcome::Inconclusive, "lists no resource"),
             (silent(), Outcome::Skipped, "no call of `add` changes a resource"),
             (SeenUpdates { failure: late(), ..silent() }, Outcome::Inconclusive, "that is listed: no answer"),

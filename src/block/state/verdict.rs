@@ -212,7 +212,7 @@ mod tests {
         let word = |word: &str| Some(word.to_owned());
         for (seen, outcome, says) in [
             (visible(), Outcome::Passed, "read back where they were written, and nowhere else: texts of `add`"),
-            (Seen { is_out_of_time: true, ..visible() }, Outcome::Inconclusive, "the time of 60 s ended"),
+            (Seen { is_out_of_time: true, ..visible() }, Outcome::Inconclusive, "the time of 1 min 0 s ended"),
             (Seen { silent: vec!["add".to_owned()], ..hidden() }, Outcome::Inconclusive, "no answer came in time"),
             (Seen { failure: word("bad JSON"), ..hidden() }, Outcome::Inconclusive, "could be read back: bad JSON"),
             (seen(Vec::new(), &[]), Outcome::Skipped, "no tool takes a text"),
