@@ -255,7 +255,7 @@ fn layer_of(module: &str) -> Option<usize> {
 }
 
 fn used_modules(text: &str) -> BTreeSet<String> {
-    static USED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bcrate::(\w+)").unwrap());
+    static USED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?:^|[^$\w])crate::(\w+)").unwrap());
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     code.flat_map(|line| USED.captures_iter(line).map(|found| found[1].to_owned())).collect()
 }

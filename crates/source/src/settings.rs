@@ -232,9 +232,9 @@ macro_rules! choice {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grammar::check;
+    use super::super::{SourceFile, Sources, parse};
     use super::*;
-    use crate::grammar::check;
-    use crate::{SourceFile, Sources, parse};
 
     choice! {
         /// A check.

@@ -342,7 +342,7 @@ fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn Block
 }
 
 fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvider> {
-    let price = node.get("price").and_then(Price::read);
+    let price = Price::beside(node);
     if let Some(written) = node.get("scripted") {
         let provider = read_policy(written, reader);
         return provider.map(|provider| NamedProvider { model: None, provider, price }).into_iter().collect();

@@ -1,7 +1,8 @@
 //! `price:`, what the tokens of a model cost; the suite says it, since prices change.
 
 use super::provider::Tokens;
-use crate::source::settings;
+use crate::source::settings::Setting;
+use crate::source::{Node, settings};
 
 /// So many tokens have a price.
 const TOKENS: f64 = 1_000_000.0;
@@ -11,7 +12,7 @@ const FIGURES: i32 = 3;
 
 settings! {
     /// What a million tokens cost, in any money.
-    #[derive(Copy, PartialEq)]
+    #[derive(Copy, PartialEq, Default)]
     pub(crate) struct Price as "a price" {
         /// A million tokens that the model reads.
         input: f64 => required(),
@@ -21,6 +22,11 @@ settings! {
 }
 
 impl Price {
+    /// The price under the key of a provider or a model; a part that is missing was reported.
+    pub(crate) fn beside(node: &Node) -> Option<Self> {
+        node.get("price").map(|price| Self::read(price).unwrap_or_default())
+    }
+
     /// What so many tokens cost.
     #[expect(clippy::cast_precision_loss, reason = "a cost is shown with three figures")]
     pub(crate) fn of(self, tokens: Tokens) -> f64 {

@@ -198,7 +198,7 @@ impl ApiProvider {
         let named = written.filter(|written| written.text().is_some()).into_iter().chain(several);
         let models = named.filter_map(|named| {
             let model = named.text().or_else(|| named.get("name")?.text())?;
-            Some(PricedModel { api: of_model(model.to_owned()), price: named.get("price").and_then(Price::read) })
+            Some(PricedModel { api: of_model(model.to_owned()), price: Price::beside(named) })
         });
         models.collect()
     }
