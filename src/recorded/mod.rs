@@ -48,7 +48,7 @@ pub fn inside(file: &Path, suite: &Path) -> io::Result<PathBuf> {
     let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(suite);
     let real = fs::canonicalize(existing).map_err(|_| outside("it is a link to nothing"))?;
     let below = real.strip_prefix(&root).map_err(|_| outside("a link leads out of the folder of its suite"))?;
-    Ok(below.join(file.strip_prefix(existing).unwrap_or(Path::new(""))))
+    Ok(below.join(file.strip_prefix(existing).unwrap_or(file)))
 }
 
 /// A refusal to leave a folder.

@@ -20,7 +20,7 @@ fn suite(scene: &Scene, pattern: &str) {
     let suite = format!(
         "suite: Swapped\nserver: {{ command: [python3, ../../servers/swapping.py, ../victim, '{pattern}'] }}\ntests:\n\
          - name: reads\n    call: read_note\n    args: {{ path: today.md }}\n    expect: [{{ is_error: true }}]\n\
-         - name: ends\n    call: read_note\n    args: {{ path: crash }}\n"
+         - name: ends\n    call: read_note\n    args: {{ path: crash }}\n    expect: [{{ is_error: false }}]\n"
     );
     scene.write("suite.yml", &suite.replace("\n- ", "\n  - "));
 }
@@ -71,6 +71,7 @@ fn only_their_owner_reads_findings() {
 fn a_report_that_cannot_be_written_whole_leaves_the_old_one() {
     let scene = Scene::copied("cases/security-probes", "links-torn");
     suite(&scene, "nothing");
+    fs::create_dir(scene.folder.join("out")).unwrap();
     scene.write("out/report.json", "old");
     let seen = scene.line("sh -c 'ulimit -f 1; exec \"$MCPROVE\" run suite.yml --report json=out/report.json'");
     assert!(seen.stderr.contains("failed to write `out/report.json`"), "{}", seen.text());

@@ -38,10 +38,10 @@ impl FolderPlace {
 
     /// A folder in this one, which is never reached through a link.
     #[must_use]
-    pub fn below(&self, name: &str) -> Self {
+    pub fn below(&self, name: impl AsRef<OsStr>) -> Self {
         let mut place = self.clone();
-        place.path.push(name);
-        place.below.push(name.into());
+        place.path.push(name.as_ref());
+        place.below.push(name.as_ref().to_owned());
         place
     }
 

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Access, FilePlace, Folder, FolderPlace, Kind};
+use super::{Access, FilePlace, Folder, FolderPlace, Kind};
 
 /// A folder that is gone after the test, with a folder `own` and a folder `victim`, which holds a file.
 struct Scratch(PathBuf);

@@ -213,7 +213,7 @@ impl FileChange {
             let (suite, below) = suites.place_of(file)?;
             let (folder, name) = (below.parent().unwrap_or(Path::new("")), below.file_name().unwrap_or_default());
             if let Self::Write(change) = self {
-                let folder = folder.iter().fold(suite.clone(), |place, part| place.below(&part.to_string_lossy()));
+                let folder = folder.iter().fold(suite.clone(), |place, part| place.below(part));
                 return folder.create(Access::Shared)?.replace(name, change.wanted.as_bytes(), Access::Shared);
             }
             let suite = suite.open()?;
