@@ -204,7 +204,7 @@ mod tests {
                 assert_eq!(canaries.calls_in(text), calls, "{text}");
             }
             assert_eq!(canaries.counted_in(&repeated)[&18], 2);
-            assert_eq!(canaries.find(&one.to_uppercase()), [one.clone()]);
+            assert_eq!(canaries.find(&one.to_uppercase()), [one.as_str()]);
             assert_eq!(one.len(), canaries.length());
             assert!(canaries.is_in(&repeated) && !canaries.is_in(&stranger.of(18)));
         }

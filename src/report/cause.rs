@@ -73,14 +73,14 @@ fn of_reason(result: &CaseResult) -> Cause {
 fn without_data(reason: &Reason) -> String {
     let is_data = |answer: &str| serde_json::from_str::<Value>(answer).is_ok() || answer.starts_with('{');
     let words = |answer: &str| if is_data(answer) { String::new() } else { answer.to_owned() };
-    match reason {
-        Reason::ValidCallRefused(call) => {
-            let call = RefusedCall { answer: words(&call.answer), ..call.clone() };
-            Reason::ValidCallRefused(call).to_string()
-        }
-        Reason::NothingServed(answer) => Reason::NothingServed(words(answer)).to_string(),
-        other => other.to_string(),
+    if let Reason::ValidCallRefused(call) = reason {
+        let call = RefusedCall { answer: words(&call.answer), ..call.clone() };
+        return Reason::ValidCallRefused(call).to_string();
     }
+    if let Reason::NothingServed(answer) = reason {
+        return Reason::NothingServed(words(answer)).to_string();
+    }
+    reason.to_string()
 }
 
 /// A finding says the same of every message, tool or argument: those of scans, of refusals that cases are

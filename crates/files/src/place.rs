@@ -198,7 +198,9 @@ fn find_folder(path: &Path) -> io::Result<FoundFolder> {
             Component::Normal(name) if !missing.is_empty() => missing.push(name.to_owned()),
             Component::CurDir => {}
             Component::Normal(name) if is_nothing(&nearest.join(name)) => missing.push(name.to_owned()),
-            other => nearest.push(other),
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir | Component::Normal(_) => {
+                nearest.push(part)
+            }
         }
     }
     Ok(FoundFolder { nearest: Folder::open(&nearest)?, missing })

@@ -351,24 +351,18 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
     report_repeated(node, found);
     let mut written = Vec::new();
     for (name, value) in node.entries() {
-        match object.all_keys().find(|key| key.name == name.value) {
-            Some(key) => {
-                visit(value, key.shape_in(node), Some(key), found);
-                written.push(Entry { key, name, value });
-            }
-            None => {
-                let nested = help_for_nested(name, value, node, object);
-                found.push(
-                    Diagnostic::error(
-                        "unknown-key",
-                        format!("{} has no key `{}`", object.noun(), name.value),
-                        name.span,
-                    )
+        let Some(key) = object.all_keys().find(|key| key.name == name.value) else {
+            let nested = help_for_nested(name, value, node, object);
+            let message = format!("{} has no key `{}`", object.noun(), name.value);
+            found.push(
+                Diagnostic::error("unknown-key", message, name.span)
                     .of_kind(MistakeKind::UnknownKey(meant(&name.value, object).filter(|_| nested.is_none())))
                     .with_help(nested.or_else(|| meant_help(&name.value, object))),
-                );
-            }
-        }
+            );
+            continue;
+        };
+        visit(value, key.shape_in(node), Some(key), found);
+        written.push(Entry { key, name, value });
     }
     let missing = object.all_keys().filter(|key| key.need == Need::Required && node.get(key.name).is_none());
     for key in missing.filter(|key| !is_misspelt(key, node, object)) {

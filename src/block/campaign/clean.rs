@@ -146,8 +146,8 @@ mod tests {
             let text = format!("{first:?} {second:?} {nature:?}");
             let end = learn(first, second, nature).err().map(CheckEnd::into_result);
             assert_eq!(end.as_ref().map(|end| end.outcome), expected.map(|(outcome, _)| outcome), "{text}");
-            let (reason, says) = (format!("{:?}", end.map(|end| end.reason)), expected.map_or("", |(_, says)| says));
-            assert!(reason.contains(says), "{text}: {reason}");
+            let (reason, part) = (format!("{:?}", end.map(|end| end.reason)), expected.map_or("", |(_, part)| part));
+            assert!(reason.contains(part), "{text}: {reason}");
         }
     }
 

@@ -146,7 +146,7 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
         },
     };
     let exchanges = shown.into_iter().map(|shown| shown.exchange).collect();
-    CheckResult { exchanges, frames, protocol_revision, ..result }
+    CheckResult { exchanges, protocol_revision, frames, ..result }
 }
 
 /// The lengths of the lists in an answer, by place.

@@ -139,13 +139,11 @@ impl<'a> ProbedTool<'a> {
     }
 
     fn lost(&self, failure: &CallFailure) -> HeavyReply {
-        match failure.reason {
-            FailureReason::Timeout(_) => HeavyReply::Silence,
-            _ if goes_on(&failure.reason, self.session.session().is_open()) => {
-                HeavyReply::Answer(AnswerSize::default())
-            }
-            _ => HeavyReply::Exit,
+        if matches!(failure.reason, FailureReason::Timeout(_)) {
+            return HeavyReply::Silence;
         }
+        let is_open = self.session.session().is_open();
+        if goes_on(&failure.reason, is_open) { HeavyReply::Answer(AnswerSize::default()) } else { HeavyReply::Exit }
     }
 
     /// Calls the tool with valid arguments, which become those of later calls if they are served.

@@ -292,14 +292,13 @@ fn judge(
     is_promised: impl Fn(IsolationKind) -> bool,
 ) -> CheckResult {
     match (seen, exit) {
-        (Err(end @ CheckEnd::Unavailable(_)), _) => end.into_result(),
         (Ok(StreamReplay::Foreign(replay)), _) => {
             let is_certain = is_confirmed && is_promised(replay.place.isolation);
             let found = CheckEnd::failed(finding(&replay, is_certain, is_confirmed)).into_result();
             CheckResult { exchanges: vec![replay.stream.exchange, replay.exchange], ..found }
         }
+        (Err(end @ CheckEnd::Unavailable(_)), _) | (Err(end), None) => end.into_result(),
         (Ok(_) | Err(_), Some(exit)) => CheckEnd::failed(exit).into_result(),
-        (Err(end), None) => end.into_result(),
         (Ok(StreamReplay::Own(title)), None) => {
             let note = format!("the stream of `{title}` was resumed in its own session, and nowhere else");
             CheckResult::because(Outcome::Passed, Reason::Measured(note))

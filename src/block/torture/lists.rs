@@ -39,7 +39,7 @@ impl Check for ListsCheck {
                 Err(end) => return end.into_result(),
             };
             let walks = ListWalks { context: &context, settings: &self.settings, clients: &clients };
-            let result = walks.judge().await.unwrap_or_else(|halt| halt.into_result());
+            let result = walks.judge().await.unwrap_or_else(CheckEnd::into_result);
             clients.close(result).await
         })
     }

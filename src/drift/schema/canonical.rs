@@ -128,7 +128,7 @@ impl<'a> Normalizer<'a> {
                     spelt.insert(key.to_owned(), Value::Object(named.collect()));
                 }
                 KeywordValue::Annotation | KeywordValue::Plain => {
-                    drop(spelt.insert(key.clone(), normalize_numbers(value)))
+                    drop(spelt.insert(key.clone(), normalize_numbers(value)));
                 }
             }
         }

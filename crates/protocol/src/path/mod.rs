@@ -65,6 +65,7 @@ impl DottedPath {
     }
 
     /// The path with one more step.
+    #[must_use]
     pub fn then(&self, step: PathStep) -> Self {
         Self { steps: self.steps.iter().cloned().chain([step]).collect() }
     }

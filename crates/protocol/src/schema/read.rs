@@ -60,7 +60,7 @@ impl SchemaReader<'_> {
                 self.schemas.replace(id, rules);
             }
             Some(Value::Bool(false)) => {
-                self.schemas.replace(id, SchemaRules { at, never: true, ..SchemaRules::default() })
+                self.schemas.replace(id, SchemaRules { at, never: true, ..SchemaRules::default() });
             }
             Some(Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => {}
         }

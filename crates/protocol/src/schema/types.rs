@@ -75,14 +75,17 @@ impl TypeSet {
         }
     }
 
+    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
+    #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
+    #[must_use]
     pub fn but(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

@@ -90,7 +90,7 @@ impl BoundServer {
         let server = add_layers(router(Arc::new(Server::new(self.conduct))));
         let serving = axum::serve(self.listener, server);
         tokio::select! {
-            served = serving.into_future() => served.map_err(ServeError::Accept),
+            end = serving.into_future() => end.map_err(ServeError::Accept),
             () = fault.crashed() => Err(ServeError::FellOver),
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! The clock is paused: what takes seconds on the server takes none here. `http`, `http_abuse`, `authorization` and
 //! `tasks_http` use sockets, so theirs runs.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
 
 mod authorization;
 mod catalog;
