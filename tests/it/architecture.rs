@@ -206,14 +206,14 @@ fn every_code_of_a_finding_is_in_a_table() {
     assert!(unknown.is_empty(), "write a row in src/event/codes.md for {unknown:?}");
 }
 
-/// The faulty servers of `demo` write where an attack sends them, which is their fault.
+/// The faulty servers of `testserver` write where an attack sends them, which is their fault.
 #[test]
 fn only_one_crate_changes_the_disk() {
     let changes = Regex::new(
         r"\bfs::(write|create_dir|create_dir_all|rename|remove_\w+|copy|hard_link|set_permissions|symlink)\b|\bFile::(create|create_new|options)\b|\bsymlink\(|\bfs::OpenOptions\b|\bfs::\{[^}]*OpenOptions",
     );
     let changes = changes.unwrap();
-    let is_ours = |path: &Path| path.starts_with("crates/files") || path.starts_with("src/demo/faulty");
+    let is_ours = |path: &Path| path.starts_with("crates/files") || path.starts_with("crates/testserver/src/faulty");
     let broken: Vec<String> = sources()
         .filter(|(path, text)| !is_ours(path) && !is_test(path) && changes.is_match(product_code(text)))
         .map(|(path, _)| path.display().to_string())

@@ -21,13 +21,16 @@ use crate::source::{legible_json, shorten, visible, visible_line};
 /// The number of characters of a request that are shown.
 const SHOWN: usize = 160;
 
+/// The folder for state, unless another one is named.
+const USUAL_STATE: &str = ".mcprove";
+
 /// Lists, replays, minimises and compares the findings that runs have kept.
 #[derive(Debug, Args)]
 pub(crate) struct FindingsArgs {
     #[command(subcommand)]
     action: FindingsAction,
     /// The folder for state in which findings are kept.
-    #[arg(long, global = true, value_name = "FOLDER", default_value = ".mcprove")]
+    #[arg(long, global = true, value_name = "FOLDER", default_value = USUAL_STATE)]
     state_dir: FolderPlace,
 }
 
@@ -123,7 +126,9 @@ struct DiffArgs {
 }
 
 pub(crate) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, Exit> {
-    let state = &args.state_dir;
+    // The usual folder is no choice of the user's, and a server may have left a link in its place.
+    let usual = FolderPlace::resolve(Path::new("")).below(USUAL_STATE);
+    let state = if *args.state_dir == *usual { &usual } else { &args.state_dir };
     let replay = |playing| FindingReplay { state, playing, console };
     match &args.action {
         FindingsAction::List { json } => list(state, *json, console),
@@ -313,7 +318,7 @@ fn indent(text: &str) -> String {
 
 /// The flag that names a folder for state, where it is not the usual one.
 pub(crate) fn state_flag(state: &Path) -> String {
-    if state == Path::new(".mcprove") {
+    if state == Path::new(USUAL_STATE) {
         return String::new();
     }
     format!(" --state-dir {}", shell_words::quote(&state.display().to_string()))
