@@ -1,7 +1,7 @@
 //! The ground of every check: what it takes to ask a server something and to say what followed.
 //!
 //! A block says what to send and how to judge the answers; sessions, limits, canaries, arguments, the state that a server
-//! shows, and the results are here. Nothing here knows a kind of block. Start reading in [`CheckSession`]; [`StepRun`] does
+//! shows, and the results are here. Nothing here knows a kind of block. Start reading in `CheckSession`; `StepRun` does
 //! steps of the suite instead of requests.
 
 pub(crate) mod answer_data;

@@ -1,6 +1,6 @@
 //! The demo server of `mcprove-testserver`, and the faults around it.
 //!
-//! [`faulty`] are its twins with one fault each, [`reference`] the servers on which a rule can be seen to hold or to be
+//! [`faulty`] are its twins with one fault each, [`mod@reference`] the servers on which a rule can be seen to hold or to be
 //! broken, and `edge` a relay that stands around the server, in the same process. Faults inside the server are the
 //! server's own; those at its edge are written in the language of `fault`, of which the server knows nothing.
 

@@ -1,6 +1,6 @@
 //! Settings that are their own grammar: one declaration is a struct, its table of keys and its reader.
 //!
-//! No key can be forgotten, since [`settings!`](crate::settings) makes the table from the fields.
+//! No key can be forgotten, since [`settings!`](macro@crate::settings) makes the table from the fields.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
