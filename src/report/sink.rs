@@ -74,7 +74,8 @@ impl EventLog {
     ///
     /// Fails where the system refuses.
     pub fn create(place: &FilePlace) -> Result<Self, SinkError> {
-        let file = if is_output(place) { Ok(None) } else { place.create().map(Some) };
+        let file =
+            if is_output(place) { Ok(None) } else { place.create_folder().and_then(|()| place.create()).map(Some) };
         let file = file.map_err(|reason| SinkError { path: place.to_path_buf(), reason })?;
         Ok(Self { path: place.to_path_buf(), file })
     }

@@ -12,6 +12,8 @@ use crate::harness::Scene;
 const RUN: &str = "run suite.yml --report junit=out/report.xml --report json=out/report.json --report ndjson=out/events.ndjson \
                    --transcript frames --write-baseline out/known.yml --record out/recording.ndjson";
 
+const PLAN: &str = "faults:\n  - { name: broken, type: failure, tools: [read_note] }\n";
+
 /// What the server replaces at its first call.
 const PATTERNS: [&str; 8] =
     ["out", "out/*", "frames", "frames/*", ".mcprove", ".mcprove/*", ".mcprove/findings", ".mcprove/findings/*"];
@@ -81,12 +83,12 @@ fn a_report_that_cannot_be_written_whole_leaves_the_old_one() {
 #[test]
 fn the_events_of_a_relay_do_not_overwrite_its_plan() {
     let scene = Scene::copied("cases/security-probes", "links-plan");
-    scene.write("plan.yml", "faults: []\n");
+    scene.write("plan.yml", PLAN);
     let server = "python3 ../../servers/swapping.py victim nothing";
     let seen = scene.run(&format!("relay stdio --plan plan.yml --events ./plan.yml -- {server}"));
     assert_eq!(seen.status, 2, "{}", seen.text());
     assert!(seen.stderr.contains("is an input of this run and would be overwritten"), "{}", seen.text());
-    assert_eq!(fs::read_to_string(scene.folder.join("plan.yml")).unwrap(), "faults: []\n");
+    assert_eq!(fs::read_to_string(scene.folder.join("plan.yml")).unwrap(), PLAN);
 }
 
 #[test]

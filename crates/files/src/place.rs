@@ -137,15 +137,27 @@ impl FilePlace {
         }
     }
 
-    /// Empties the file, and opens it for writing; its folder is made.
+    /// Makes the folder of the file.
     ///
     /// # Errors
     ///
     /// Fails where the system refuses.
+    pub fn create_folder(&self) -> io::Result<()> {
+        match self.target.as_ref().as_ref().map_err(copy)? {
+            WriteTarget::Open(_) => Ok(()),
+            WriteTarget::Named { folder, .. } => folder.create(Access::Shared).map(drop),
+        }
+    }
+
+    /// Empties the file, and opens it for writing.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses, and where its folder is missing.
     pub fn create(&self) -> io::Result<File> {
         let (folder, name, before) = match self.target.as_ref().as_ref().map_err(copy)? {
             WriteTarget::Open(file) => return file.try_clone(),
-            WriteTarget::Named { folder, name, before } => (folder.create(Access::Shared)?, name, before),
+            WriteTarget::Named { folder, name, before } => (folder.open()?, name, before),
         };
         match before {
             Some(before) if !before.is_plain => folder.open_device(name, before.identity),
