@@ -506,7 +506,7 @@ fn a_recording_kills_no_mutant() {
     let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
     let text = report.to_string();
     assert!(!text.contains("recording-differs") && !seen.text().contains("recording-differs"), "{}", seen.text());
-    assert!(text.contains("the recorded model was told something else"), "{}", seen.text());
+    assert!(text.contains("the model's input differs from the recording"), "{}", seen.text());
     assert!(text.contains("the tool `"), "{}", seen.text());
 }
 
