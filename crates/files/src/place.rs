@@ -211,7 +211,7 @@ fn find_folder(path: &Path) -> io::Result<FoundFolder> {
             Component::CurDir => {}
             Component::Normal(name) if is_nothing(&nearest.join(name)) => missing.push(name.to_owned()),
             Component::Prefix(_) | Component::RootDir | Component::ParentDir | Component::Normal(_) => {
-                nearest.push(part)
+                nearest.push(part);
             }
         }
     }
