@@ -14,9 +14,9 @@ pub mod carrier;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod chaos;
-#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod check;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
