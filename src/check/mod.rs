@@ -12,7 +12,6 @@ pub(crate) mod latency;
 mod limits;
 mod log;
 pub(crate) mod raw_http;
-#[expect(dead_code, reason = "blocks move here one after another")]
 mod session;
 pub(crate) mod shown_state;
 mod step_run;

@@ -10,7 +10,7 @@ use super::end::goes_on;
 use super::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
-use crate::session::{AwaitedAnswers, CallFailure, RawMessage, RawReply, Session, SessionReply, SessionRequest};
+use crate::session::{AwaitedAnswers, CallFailure, RawMessage, Session, SessionReply, SessionRequest};
 use crate::wire::{Era, ListKind};
 
 /// A session with a fresh server, or another one with the same server, and the check to which it belongs.
@@ -157,20 +157,10 @@ impl SessionCaller {
         self.send(request).await.map_err(|failure| self.end_of(failure))
     }
 
-    pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<SessionReply, CheckEnd> {
-        self.request(CheckRequest::call(tool, arguments)).await
-    }
-
     /// Makes a request; `None` if its answer cannot be read and the server goes on.
     pub(crate) async fn try_request(&self, request: CheckRequest<'_>) -> Result<Option<SessionReply>, CheckEnd> {
         self.limits.spend(1)?;
         self.or_go_on(self.send(request).await)
-    }
-
-    /// Sends bytes as they are, and waits for what is awaited; `None` as in [`Self::try_request`].
-    pub(crate) async fn try_send_raw(&self, message: RawMessage<'_>) -> Result<Option<RawReply>, CheckEnd> {
-        self.limits.spend(1)?;
-        self.or_go_on(self.session.send_raw(message).await)
     }
 
     /// A message of one line that is answered by a response with this id.
@@ -210,13 +200,6 @@ impl SessionCaller {
     /// Makes the request that any server of its era answers.
     pub(crate) async fn ping(&self, timeout: Duration) -> Result<SessionReply, CheckEnd> {
         self.request(CheckRequest::new(self.sign_of_life(), Value::Null).within(timeout)).await
-    }
-
-    /// Walks a list to its end.
-    pub(crate) async fn list(&self, kind: ListKind) -> Result<SessionReply, CheckEnd> {
-        self.limits.spend(1)?;
-        let listed = tokio::time::timeout(self.limits.left(), self.session.list(&self.owner, kind)).await;
-        listed.map_err(|_| self.limits.out_of_time())?.map_err(|failure| self.end_of(failure))
     }
 
     /// The server says in its handshake that it has such a list.
