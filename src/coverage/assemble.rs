@@ -12,7 +12,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) level: Level,
     pub(crate) planned: &'a Planned,
-    /// Claims of probes and variants, which count like planned ones.
+    /// Claimed probes count like planned ones; claimed variants are only named.
     pub(crate) claims: &'a Claims,
     /// A variant counts where it can occur.
     pub(crate) counts: &'a dyn Fn(&str) -> bool,

@@ -1,8 +1,8 @@
 //! The share of the registry that a plan, a run or a proof covers; arithmetic only.
 //!
 //! [`declared`] scores what is [`Planned`], [`exercised`] what was [`JudgedVariants`], [`proven`] what was [`Proved`], and
-//! [`meets`] compares a score with a threshold. [`Claims`] are facts of no kind: [`with_claims`] shows what they would
-//! add, and no threshold counts them.
+//! [`meets`] compares a score with a threshold. [`Claims`] are facts of no kind: [`with_claims`] counts the probes among
+//! them, and says how much of the figure they are.
 //! Knows nothing about suites or sessions: whoever calls says in plain words what was planned and what ran.
 
 mod assemble;
@@ -37,9 +37,9 @@ pub struct Planned {
 /// Claims that something is checked, without anything that shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
-    /// The probes that `--probe` says run elsewhere.
+    /// The probes that `--probe` says run elsewhere; they count.
     pub probes: BTreeSet<String>,
-    /// The variants that hand-written tests name in `judges:`.
+    /// The variants that hand-written tests name in `judges:`; they are shown, and do not count.
     pub variants: BTreeSet<String>,
 }
 
@@ -65,7 +65,7 @@ pub fn declared(registry: &Registry, planned: &Planned) -> Score {
     of_plan(registry, planned, &Claims::default())
 }
 
-/// The same with claims counted and named, and beside them the figures without.
+/// The same with claimed probes counted, and beside them the figures without; claimed variants are only named.
 pub fn with_claims(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
     let facts = declared(registry, planned);
     let claims = claims.beyond(planned);
@@ -73,7 +73,7 @@ pub fn with_claims(registry: &Registry, planned: &Planned, claims: &Claims) -> S
         return facts;
     }
     let mut score = of_plan(registry, planned, &claims);
-    score.without_claims = Some(facts.figures_for_threshold());
+    score.without_claims = (!claims.probes.is_empty()).then(|| facts.figures());
     let leaves = |score: Score| score.families.into_iter().flat_map(|family| family.by_leaf);
     let by_leaf = score.families.iter_mut().flat_map(|family| &mut family.by_leaf);
     for (leaf, fact) in by_leaf.zip(leaves(facts)) {
@@ -88,7 +88,7 @@ fn of_plan(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
         level: Level::Declared,
         planned,
         claims,
-        counts: &|variant| planned.variants.contains(variant) || claims.variants.contains(variant),
+        counts: &|variant| planned.variants.contains(variant),
         evidence: &|_| Vec::new(),
         is_decidable: &|_| true,
     })

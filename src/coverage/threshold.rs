@@ -1,21 +1,19 @@
 //! The thresholds of a score.
 
 use crate::event::{Figure, Gate};
-use crate::taxonomy::score::{Figures, Score};
+use crate::taxonomy::score::Score;
 
 /// Sums of thirds and sevenths miss whole numbers by less than this.
 const ROUNDING: f64 = 1e-9;
 
-/// The plain figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
+/// The plain figure reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets(score: &Score, threshold: f64) -> bool {
-    let gated = score.figures_for_threshold();
-    reaches(gated, gated.percent, threshold)
+    reaches(score, score.percent, threshold)
 }
 
-/// The weighted figure without claims reaches a threshold; a score over nothing reaches none, not even 0.
+/// The weighted figure reaches a threshold; a score over nothing reaches none, not even 0.
 pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
-    let gated = score.figures_for_threshold();
-    reaches(gated, gated.weighted, threshold)
+    reaches(score, score.weighted, threshold)
 }
 
 /// The thresholds for the plain and the weighted figure of a score, and whether they are met.
@@ -39,6 +37,6 @@ pub fn parse_threshold(text: &str) -> Result<f64, String> {
     }
 }
 
-fn reaches(gated: Figures, figure: f64, threshold: f64) -> bool {
-    gated.counts.of > 0 && figure + ROUNDING >= threshold
+fn reaches(score: &Score, figure: f64, threshold: f64) -> bool {
+    score.tally().of > 0 && figure + ROUNDING >= threshold
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::event::{Figure, Gate, SuiteScore};
 use crate::source::{Color, Style, visible_line};
 use crate::taxonomy::probe;
-use crate::taxonomy::score::{FamilyScore, Figures, LeafScore, Level, Score, Status};
+use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
 
 use super::terminal;
 
@@ -35,13 +35,14 @@ pub struct SuiteDeclaration {
     pub gates: Vec<Gate>,
 }
 
-/// `fault-coverage` as text: the suites if there are several, families, the figure, what is missing, what was claimed.
+/// `fault-coverage` as text: first the table that mcptest publishes for its command of this name, the suites if there are
+/// several, then what is ours: the weighted figure, what is missing, what was claimed.
 /// A figure that misses its gate is not rounded up to it.
 pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
     let FaultCoverage { total, gates, suites } = coverage;
-    let mut text = taxonomy_line(total);
+    let mut text = String::from("Runtime fault family coverage\n");
     for SuiteDeclaration { file, declared, gates } in suites {
-        let figure = declared_figure(declared, missed(gates, Figure::Plain));
+        let figure = exercised_figure(declared, missed(gates, Figure::Plain));
         let _ = write!(text, "\n{}: {figure}", visible_line(file));
         text += &thresholds(gates, Figure::Plain);
         text += &thresholds(gates, Figure::Weighted);
@@ -54,10 +55,14 @@ pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
     text.push_str(&families_table(total, style));
     let (plain, weighted) = (missed(gates, Figure::Plain), missed(gates, Figure::Weighted));
     let (counted, of) = (total.covered.counted, families(total.covered.of));
-    let _ = writeln!(text, "\n{}; {counted} of {of} fully declared", declared_figure(total, plain));
-    let (all, facts) = with_unclaimed(total, |figures| figures.weighted, weighted);
-    let facts = facts.map(|facts| format!(", {facts} without claims")).unwrap_or_default();
-    let _ = writeln!(text, "{all} weighted by how often families fail in practice{facts}");
+    let _ = writeln!(text, "\n{}; {counted} of {of} fully covered", exercised_figure(total, plain));
+    let figure = percent(total.weighted, weighted);
+    let _ = writeln!(
+        text,
+        "\n{figure} weighted by how often families fail in practice, {}",
+        taxonomy_line(total).trim_end()
+    );
+    text.push_str("declared by what the suites plan; `mcprove run --coverage` shows what a run exercises\n");
     text.push_str(&missing(total));
     text.push_str(&conditional(total));
     text.push_str(&claims(total, style));
@@ -80,25 +85,9 @@ fn taxonomy_line(score: &Score) -> String {
     format!("taxonomy {}\n", visible_line(&score.taxonomy.to_string()))
 }
 
-/// `38% of applicable faults declared, 31% without what `--probe` claims`.
-fn declared_figure(score: &Score, missed: Option<f64>) -> String {
-    let (all, facts) = with_unclaimed(score, |figures| figures.percent, missed);
-    let by = match (score.claimed.is_empty(), score.claimed_variants.is_empty()) {
-        (false, true) => "what `--probe` claims",
-        (true, false) => "what `judges` claims",
-        _ => "what `--probe` and `judges` claim",
-    };
-    let facts = facts.map(|facts| format!(", {facts} without {by}")).unwrap_or_default();
-    format!("{all} of applicable faults declared{facts}")
-}
-
-/// A figure with claims, and the one without, if there are claims; only the latter can miss a threshold then.
-fn with_unclaimed(score: &Score, figure: fn(&Figures) -> f64, missed: Option<f64>) -> (String, Option<String>) {
-    let all = Figures { percent: score.percent, weighted: score.weighted, counts: score.tally() };
-    match &score.without_claims {
-        None => (percent(figure(&all), missed), None),
-        Some(facts) => (percent(figure(&all), None), Some(percent(figure(facts), missed))),
-    }
+/// `38% of applicable faults exercised`, the published words for what a suite declares.
+fn exercised_figure(score: &Score, missed: Option<f64>) -> String {
+    format!("{} of applicable faults exercised", percent(score.percent, missed))
 }
 
 /// The subject of a score.
@@ -234,23 +223,26 @@ fn conditional(score: &Score) -> String {
     text
 }
 
+/// The share of the figure that is only claimed, and the claims that do not count.
 fn claims(score: &Score, style: &Style) -> String {
-    let probes = score.claimed.iter().map(|token| format!("`--probe {token}`"));
-    let variants = Some(&score.claimed_variants).filter(|variants| !variants.is_empty());
-    let variants = variants.map(|variants| format!("`judges` ({})", variants.join(", ")));
-    let claims: Vec<String> = probes.chain(variants).collect();
-    if claims.is_empty() {
-        return String::new();
+    let mut text = String::new();
+    let wrapped = |told: &str| format!("\n{}\n", terminal::wrap(told, style.width).join("\n"));
+    if let Some(facts) = &score.without_claims {
+        let probes: Vec<String> = score.claimed.iter().map(|token| format!("`--probe {token}`")).collect();
+        let only: Vec<&str> = score.applicable_leaves().filter(|one| one.only_claimed).map(|one| &*one.id).collect();
+        let (plain, weighted) = (percent(facts.percent, None), percent(facts.weighted, None));
+        let counts =
+            if only.is_empty() { "no fault counts for that alone" } else { "these faults count for that alone" };
+        let claimed = format!("claimed with {}, not planned by a suite: {counts}", probes.join(", "));
+        text += &wrapped(&format!("{claimed}; without it {plain}, weighted {weighted} (`--no-claims`)"));
+        only.iter().for_each(|leaf| {
+            let _ = writeln!(text, "  {leaf}");
+        });
     }
-    let sentence = |end: &str| {
-        let told = format!("claimed with {}, not planned; {end}", claims.join(", "));
-        format!("\n{}\n", terminal::wrap(&told, style.width).join("\n"))
-    };
-    let only: Vec<&str> = score.applicable_leaves().filter(|one| one.only_claimed).map(|one| &*one.id).collect();
-    if only.is_empty() {
-        return sentence("no leaf counts for that alone");
+    if !score.claimed_variants.is_empty() {
+        text += &wrapped(&format!("claimed with `judges`, and not counted: {}", score.claimed_variants.join(", ")));
     }
-    format!("{}  {}\n", sentence("counted for that alone:"), only.join("\n  "))
+    text
 }
 
 fn heading(level: Level) -> String {

@@ -25,10 +25,10 @@ pub struct Score {
     pub covered: Tally,
     /// The probes that were claimed to have run elsewhere, rather than planned.
     pub claimed: Vec<String>,
-    /// The variants that tests claim to judge with `judges:`, although no expectation of theirs does.
+    /// The variants that tests claim to judge with `judges:`, although no expectation of theirs does; they do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claimed_variants: Vec<String>,
-    /// The figures that thresholds are compared with; absent if the score has no claims.
+    /// The figures without the claimed probes; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_claims: Option<Figures>,
     /// The families, in the order of the registry.
@@ -65,7 +65,7 @@ impl std::fmt::Display for Taxonomy {
     }
 }
 
-/// The figures of a score without what was only claimed.
+/// The figures of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// The share that counts, from 0 to 100, exact.
@@ -268,10 +268,9 @@ impl Score {
         }
     }
 
-    /// The figures without claims, which thresholds are compared with.
-    pub fn figures_for_threshold(&self) -> Figures {
-        let all = Figures { percent: self.percent, weighted: self.weighted, counts: self.tally() };
-        self.without_claims.unwrap_or(all)
+    /// The figures, which thresholds are compared with.
+    pub fn figures(&self) -> Figures {
+        Figures { percent: self.percent, weighted: self.weighted, counts: self.tally() }
     }
 
     /// The leaves of applicable families that could count, in order.

@@ -160,18 +160,18 @@ fn the_published_table() {
     let example = root().join("examples/negative-path.yml");
     let seen = scene.run(&format!("fault-coverage {} --probe fuzz", example.display()));
     let table = "\
-taxonomy 1.0.0
+Runtime fault family coverage
 
-partial    Protocol interaction  2/3 faults  [PROTO]
-covered    Tool execution        2/2 faults  [TOOL]
-partial    Data and schema       2/4 faults  [SCHEMA]
-uncovered  State and session     0/2 faults  [STATE]
-n/a        Model provider        0/2 faults  [PROVIDER]
-uncovered  Security              0/2 faults  [SECURITY]
-uncovered  Timeout and latency   0/2 faults  [TIMEOUT]
-uncovered  Configuration         0/1 faults  [CONFIG]
+partial    Protocol interaction        2/3 faults  [PROTO]
+covered    Tool invocation             2/2 faults  [TOOL]
+partial    Schema enforcement          2/4 faults  [SCHEMA]
+uncovered  State management            0/2 faults  [STATE]
+n/a        Model-provider integration  0/2 faults  [PROVIDER]
+uncovered  Security validation         0/2 faults  [SECURITY]
+uncovered  Timeout and cancellation    0/2 faults  [TIMEOUT]
+uncovered  Configuration not enforced  0/1 faults  [CONFIG]
 
-38% of applicable faults declared, 31% without what `--probe` claims; 1 of 7 families fully declared
+38% of applicable faults exercised; 1 of 7 families fully covered
 ";
     assert!(seen.stdout.starts_with(table), "{}", seen.text());
 }
