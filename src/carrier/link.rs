@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::encoder::{ReplyEncoder, RequestContext};
 use crate::fault::{
-    AnswerLoss, AnsweredRequest, Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest,
+    AnswerLoss, Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, MatchedRequest,
     PendingRequest, PendingRequests, ReplyContent, RequestHead, ServerReply, set_headers,
 };
 use crate::transport::relay::{Interceptor, Passed, intercept};
@@ -283,7 +283,7 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
         let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else { return pass(original) };
         if json.is_object() && json.get("method").is_none() {
             match self.pending.take_answered(json.get("id").filter(|id| !id.is_null())) {
-                AnsweredRequest::First(pending) => {
+                MatchedRequest::First(pending) => {
                     let mut original = original;
                     if json.get("id") != Some(&pending.id) {
                         json["id"] = pending.id.clone();
@@ -291,8 +291,8 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
                     }
                     return self.receive_answer(pending, json, http, original);
                 }
-                AnsweredRequest::Again => return Passed::default(),
-                AnsweredRequest::Unknown => {}
+                MatchedRequest::Again => return Passed::default(),
+                MatchedRequest::Unknown => {}
             }
         }
         if let RpcMessage::Response { id: Some(_) } = classify(&json) {

@@ -62,7 +62,7 @@ pub(crate) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> 
     let unreadable = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
     if place.is_file() {
         let text = read_text(place, WRITTEN).map_err(unreadable)?;
-        let found = exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()))?;
+        let found = read_exported(&text).map_err(|why| format!("`{}` cannot be read: {why}", place.display()))?;
         return Ok(found.into_iter().map(Ok).collect());
     }
     let inner = [place.join(FOLDER), place.join(".mcprove").join(FOLDER)].into_iter().find(|folder| folder.is_dir());
@@ -75,7 +75,7 @@ pub(crate) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> 
 }
 
 /// Every kept finding of a folder for state, as [`read`] reads them; none where nothing was ever kept.
-pub(crate) fn kept(state: &Path) -> Result<Vec<Result<Stored, String>>, String> {
+pub(crate) fn read_all(state: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let folder = state.join(FOLDER);
     if folder.is_dir() { read(&folder) } else { Ok(Vec::new()) }
 }
@@ -90,7 +90,7 @@ fn seen_from(base: &Path, folder: &Path) -> PathBuf {
     whole.strip_prefix(base).map(Path::to_owned).unwrap_or(whole)
 }
 
-fn exported(text: &str) -> Result<Vec<Stored>, String> {
+fn read_exported(text: &str) -> Result<Vec<Stored>, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let items = value.as_array().cloned().unwrap_or_else(|| vec![value]);
     items.iter().map(|item| Stored::parse(&item.to_string())).collect()

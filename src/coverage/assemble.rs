@@ -8,7 +8,7 @@ use crate::taxonomy::{Family, Leaf, Need, Registry, Variant};
 use super::{Claims, Planned};
 
 /// One level of evidence.
-pub(crate) struct Setting<'a> {
+pub(crate) struct ScoreSettings<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) level: Level,
     pub(crate) planned: &'a Planned,
@@ -21,7 +21,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) is_decidable: &'a dyn Fn(&Variant) -> bool,
 }
 
-pub(crate) fn assemble(setting: &Setting<'_>) -> Score {
+pub(crate) fn assemble(setting: &ScoreSettings<'_>) -> Score {
     let families: Vec<FamilyScore> = setting.registry.families.iter().map(|family| setting.family(family)).collect();
     let applicable: Vec<&FamilyScore> = families.iter().filter(|one| one.status != Status::NotApplicable).collect();
     let measured: Vec<(f64, Tally)> =
@@ -44,7 +44,7 @@ pub(crate) fn assemble(setting: &Setting<'_>) -> Score {
     }
 }
 
-impl Setting<'_> {
+impl ScoreSettings<'_> {
     fn family(&self, family: &Family) -> FamilyScore {
         let by_leaf: Vec<LeafScore> = family.leaves.iter().map(|leaf| self.leaf(leaf)).collect();
         let possible: Vec<&LeafScore> = by_leaf.iter().filter(|leaf| leaf.applicable).collect();

@@ -19,7 +19,7 @@ use crate::taxonomy::score::{Evidence, Level, Score};
 pub use self::proved::{Proved, Standing};
 pub use self::threshold::{gates, meets, meets_weighted, parse_threshold};
 
-use self::assemble::{Setting, assemble};
+use self::assemble::{ScoreSettings, assemble};
 
 /// The part of a plan that coverage follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,13 +61,13 @@ pub struct JudgedVariants {
 }
 
 /// Scores a plan: a leaf counts when a probe of it is planned, or a planned case can judge a variant of it.
-pub fn declared(registry: &Registry, planned: &Planned) -> Score {
+pub fn score_declared(registry: &Registry, planned: &Planned) -> Score {
     of_plan(registry, planned, &Claims::default())
 }
 
 /// The same with claimed probes counted, and beside them the figures without; claimed variants are only named.
 pub fn with_claims(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
-    let facts = declared(registry, planned);
+    let facts = score_declared(registry, planned);
     let claims = claims.beyond(planned);
     if claims == Claims::default() {
         return facts;
@@ -83,7 +83,7 @@ pub fn with_claims(registry: &Registry, planned: &Planned, claims: &Claims) -> S
 }
 
 fn of_plan(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
-    assemble(&Setting {
+    assemble(&ScoreSettings {
         registry,
         level: Level::Declared,
         planned,
@@ -95,8 +95,8 @@ fn of_plan(registry: &Registry, planned: &Planned, claims: &Claims) -> Score {
 }
 
 /// Scores a run: a leaf counts when a variant of it was judged.
-pub fn exercised(registry: &Registry, planned: &Planned, judged: &JudgedVariants) -> Score {
-    assemble(&Setting {
+pub fn score_exercised(registry: &Registry, planned: &Planned, judged: &JudgedVariants) -> Score {
+    assemble(&ScoreSettings {
         registry,
         level: Level::Exercised,
         planned,
@@ -113,7 +113,7 @@ pub fn exercised(registry: &Registry, planned: &Planned, judged: &JudgedVariants
 /// proven and counts among those that could be.
 pub fn proven(registry: &Registry, planned: &Planned, proved: &Proved) -> Score {
     let standing = |variant: &str| proved.by_variant.get(variant);
-    assemble(&Setting {
+    assemble(&ScoreSettings {
         registry,
         level: Level::Proven,
         planned,

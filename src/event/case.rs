@@ -157,7 +157,7 @@ impl CaseResult {
     }
 
     /// Why it failed as was known; `None` for every other case.
-    pub fn known(&self) -> Option<&str> {
+    pub fn baseline_reason(&self) -> Option<&str> {
         self.findings.iter().find_map(|finding| finding.baseline_reason.as_deref()).filter(|_| self.is_known())
     }
 }

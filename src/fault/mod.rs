@@ -38,7 +38,7 @@ pub use self::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyC
 pub use self::grammar::{FAULT, MATCH, WHOLE};
 pub use self::live_request::LiveRequest;
 pub use self::parsed_message::{MessageKind, RequestHead};
-pub use self::pending::{AnsweredRequest, PendingRequest, PendingRequests};
+pub use self::pending::{MatchedRequest, PendingRequest, PendingRequests};
 pub use self::place::FaultPlace;
 pub use self::player::{FaultPlayer, LiveExchange};
 pub use self::player_memory::{PassedCall, Strike};

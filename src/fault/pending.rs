@@ -36,7 +36,7 @@ pub struct PendingRequest<E> {
 
 /// The request that an answer belongs to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum AnsweredRequest<E> {
+pub enum MatchedRequest<E> {
     /// It had no answer yet.
     First(E),
     /// It has its answer, and the server received it twice.
@@ -70,16 +70,16 @@ impl<E> PendingRequests<E> {
     }
 
     /// Takes the request of an answer with that id; those without an id are answered in their order.
-    pub fn take_answered(&mut self, id: Option<&Value>) -> AnsweredRequest<E> {
+    pub fn take_answered(&mut self, id: Option<&Value>) -> MatchedRequest<E> {
         if let Some(exchange) = self.take(|request| request.id.as_ref() == id) {
-            return AnsweredRequest::First(exchange);
+            return MatchedRequest::First(exchange);
         }
         match self.repeated.iter().position(|repeated| Some(repeated) == id) {
             Some(at) => {
                 self.repeated.remove(at);
-                AnsweredRequest::Again
+                MatchedRequest::Again
             }
-            None => AnsweredRequest::Unknown,
+            None => MatchedRequest::Unknown,
         }
     }
 
@@ -99,16 +99,16 @@ impl<E> PendingRequests<E> {
 
     /// The request that a message of the server names, by its token of progress or its subscription.
     pub fn during(&self, sent: &Value, is_possible: impl Fn(&E) -> bool) -> Option<&E> {
-        self.named(sent, is_possible).map(|at| &self.waiting[at].exchange)
+        self.find_waiting(sent, is_possible).map(|at| &self.waiting[at].exchange)
     }
 
     /// The same; the last request if the message names none.
     pub fn during_or_last(&mut self, sent: &Value) -> Option<&mut E> {
-        let at = self.named(sent, |_| true).or(self.waiting.len().checked_sub(1))?;
+        let at = self.find_waiting(sent, |_| true).or(self.waiting.len().checked_sub(1))?;
         self.waiting.get_mut(at).map(|request| &mut request.exchange)
     }
 
-    fn named(&self, sent: &Value, is_possible: impl Fn(&E) -> bool) -> Option<usize> {
+    fn find_waiting(&self, sent: &Value, is_possible: impl Fn(&E) -> bool) -> Option<usize> {
         let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
         self.waiting.iter().position(|request| {
             let has_token = token.is_some() && request.progress_token.as_ref() == token;
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn answers_belong_to_requests() {
-        use AnsweredRequest::{Again, First, Unknown};
+        use MatchedRequest::{Again, First, Unknown};
         let twice = Some(Arrival::Twice);
         for (requests, answers) in [
             (vec![(json!(1), None), (json!(2), None)], vec![(json!(2), First(1)), (json!(1), First(0))]),

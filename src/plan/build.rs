@@ -58,7 +58,7 @@ pub struct Declaration {
 }
 
 /// The declaration of cases; those that cannot run declare nothing.
-pub fn declared<'a>(cases: impl Iterator<Item = &'a Case>) -> Declaration {
+pub fn collect_declaration<'a>(cases: impl Iterator<Item = &'a Case>) -> Declaration {
     let mut declared = Declaration::default();
     for case in cases.filter(|case| can_run(&case.body)) {
         declared.probes.extend(case.probes.iter().cloned());

@@ -31,7 +31,7 @@ mod valid;
 pub(crate) mod witness;
 
 pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
-pub use self::build::{Declaration, build, declared};
+pub use self::build::{Declaration, build, collect_declaration};
 pub use self::case::{Body, Case, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
 pub use self::check::{
     BoxFuture, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer, ServerChoice,

@@ -12,7 +12,7 @@ use super::property::prepare;
 use crate::event::Reason;
 use crate::source::template::{Names, fill_text, holds, text_of};
 use crate::source::{Span, did_you_mean};
-use crate::suite::{Carrier, Need, Row, Test};
+use crate::suite::{Carrier, Row, Test, TestNeed};
 use crate::transport::TransportKind;
 
 /// The cases of a test of a suite's own that says something only of some servers.
@@ -23,10 +23,10 @@ pub(crate) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) ->
 
 /// The cases of a test with needs; `names` are what the server offers.
 pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>, offer: &Offer<'_>) -> Vec<Case> {
-    let over = test.rule.as_ref().and_then(|rule| rule.over).map(Need::Over);
+    let over = test.rule.as_ref().and_then(|rule| rule.over).map(TestNeed::Over);
     let needs = || over.iter().chain(&test.needs);
     // The value of an expression may differ from row to row.
-    let of_all = |need: &&Need| test.rows.is_empty() || !matches!(need, Need::Assert { .. });
+    let of_all = |need: &&TestNeed| test.rows.is_empty() || !matches!(need, TestNeed::Assert { .. });
     let lacking = needs().filter(of_all).find_map(|need| unmet(need, names, offer, test.span));
     let of_row = |row: &Row| {
         let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
@@ -54,12 +54,12 @@ fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
 }
 
 /// The body of a case whose need is not met; the place is that of the test.
-fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Body> {
+fn unmet(need: &TestNeed, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Body> {
     let reason = match need {
-        Need::Hint(hint) if names["hints"].get(hint).is_none() => {
+        TestNeed::Hint(hint) if names["hints"].get(hint).is_none() => {
             format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`")
         }
-        Need::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
+        TestNeed::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
             if offer.catalog.tools.is_empty() {
                 let reason = format!("it needs the hint `{hint}`, and the server lists no tools");
                 return Some(Body::Skipped(Reason::NotApplicable(reason)));
@@ -70,11 +70,11 @@ fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Bo
             let help = did_you_mean(name, offered.iter().copied());
             return Some(Body::Failed(Mistake { code: "unknown-tool", message, help, span }));
         }
-        Need::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
-        Need::NoCapability(path) if offer.declares(path) => {
+        TestNeed::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
+        TestNeed::NoCapability(path) if offer.declares(path) => {
             format!("it applies to servers that do not declare `{path}`, and this one does")
         }
-        Need::Over(carrier) if offer.transport.map_or(Carrier::Stdio, Carrier::of) != *carrier => {
+        TestNeed::Over(carrier) if offer.transport.map_or(Carrier::Stdio, Carrier::of) != *carrier => {
             let word = match carrier {
                 Carrier::Http => "HTTP",
                 Carrier::Stdio => "stdio",
@@ -84,7 +84,7 @@ fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Bo
                 offer.transport.map_or("", TransportKind::as_str)
             )
         }
-        Need::Assert { expression, reason } => match holds(&expression.value, names) {
+        TestNeed::Assert { expression, reason } => match holds(&expression.value, names) {
             Ok(true) => return None,
             Ok(false) => fill_text(reason, names).map_or_else(|_| reason.clone(), |filled| text_of(&filled)),
             Err(reason) => {
@@ -93,7 +93,7 @@ fn unmet(need: &Need, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Bo
                 return Some(Body::Failed(mistake));
             }
         },
-        Need::Hint(_) | Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) => return None,
+        TestNeed::Hint(_) | TestNeed::Capability(_) | TestNeed::NoCapability(_) | TestNeed::Over(_) => return None,
     };
     Some(Body::Skipped(Reason::NotApplicable(reason)))
 }

@@ -38,7 +38,7 @@ use self::selection::MutantSelection;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
 use crate::event::{Event, MutantResult, Outcome, Proof, ProvenSuite};
-use crate::plan::{Case, Declaration, Plan, SuitePlan, declared};
+use crate::plan::{Case, Declaration, Plan, SuitePlan, collect_declaration};
 use crate::redact::Redactor;
 use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
@@ -188,7 +188,7 @@ fn by_suite<'a>(
 fn plan_for_coverage(plan: &Plan, targets: &[&RecordedTarget<'_>]) -> Planned {
     let is_of =
         |planned: &SuitePlan, case: &Case| targets.iter().any(|target| target.name == planned.lane_id(case.lane));
-    let Declaration { probes, variants, .. } = declared(only(plan, &is_of).cases());
+    let Declaration { probes, variants, .. } = collect_declaration(only(plan, &is_of).cases());
     let agents = probes.contains("agent");
     let settings = targets
         .iter()

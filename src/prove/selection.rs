@@ -5,7 +5,7 @@ use super::live::LaunchCommands;
 use super::mutation_runner::{MutantJob, OperatorTrial, can_occur};
 use super::placement::RecordedTarget;
 use crate::event::{FaultAtSubject, LeftOut, Verdict};
-use crate::plan::{Plan, declared};
+use crate::plan::{Plan, collect_declaration};
 use crate::taxonomy::{Mutant, Tier, Variant};
 
 /// The mutants that are tried, and what is left out.
@@ -22,7 +22,7 @@ impl<'a> MutantSelection<'a> {
         targets: &[RecordedTarget<'_>],
         launch_commands: &LaunchCommands,
     ) -> Self {
-        let has_agents = declared(plan.cases()).probes.contains("agent");
+        let has_agents = collect_declaration(plan.cases()).probes.contains("agent");
         let mut selection = Self::default();
         for family in &settings.registry.families {
             for (leaf, variant) in

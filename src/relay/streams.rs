@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
 use crate::fault::{
-    AnsweredRequest, Arrival, ChangedMessage, HeardMessage, LiveRequest, MessageKind, PendingRequest, PendingRequests,
+    Arrival, ChangedMessage, HeardMessage, LiveRequest, MatchedRequest, MessageKind, PendingRequest, PendingRequests,
     ReplyContent, ServerEnd, ServerReply,
 };
 use crate::transport::Transfer;
@@ -289,9 +289,9 @@ impl StreamRelay {
         }
         let answered = self.pending.lock().take_answered(message.get("id").filter(|id| !id.is_null()));
         match answered {
-            AnsweredRequest::First(exchange) => Some(self.relay.answer(&exchange, Some(of(message)))),
-            AnsweredRequest::Again => Some(ChangedMessage { is_changed: true, ..ChangedMessage::default() }),
-            AnsweredRequest::Unknown => None,
+            MatchedRequest::First(exchange) => Some(self.relay.answer(&exchange, Some(of(message)))),
+            MatchedRequest::Again => Some(ChangedMessage { is_changed: true, ..ChangedMessage::default() }),
+            MatchedRequest::Unknown => None,
         }
     }
 

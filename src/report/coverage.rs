@@ -42,7 +42,7 @@ pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
     let FaultCoverage { total, gates, suites } = coverage;
     let mut text = String::from("Runtime fault family coverage\n");
     for SuiteDeclaration { file, declared, gates } in suites {
-        let figure = exercised_figure(declared, missed(gates, Figure::Plain));
+        let figure = exercised_figure(declared, missed_threshold(gates, Figure::Plain));
         let _ = write!(text, "\n{}: {figure}", visible_line(file));
         text += &thresholds(gates, Figure::Plain);
         text += &thresholds(gates, Figure::Weighted);
@@ -53,7 +53,7 @@ pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
         let _ = write!(text, "\n\ntotal of {} suites, which no threshold is about:\n\n", suites.len());
     }
     text.push_str(&families_table(total, style));
-    let (plain, weighted) = (missed(gates, Figure::Plain), missed(gates, Figure::Weighted));
+    let (plain, weighted) = (missed_threshold(gates, Figure::Plain), missed_threshold(gates, Figure::Weighted));
     let (counted, of) = (total.covered.counted, families(total.covered.of));
     let _ = writeln!(text, "\n{}; {counted} of {of} fully covered", exercised_figure(total, plain));
     let figure = percent(total.weighted, weighted);
@@ -72,7 +72,7 @@ pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
 fn families_table(score: &Score, style: &Style) -> String {
     let name_width = score.families.iter().map(|family| terminal::columns(&family.name)).max().unwrap_or(0);
     let row = |family: &FamilyScore| {
-        let status = painted(family.status, format!("{:<9}", family.status.word()), style);
+        let status = paint_status(family.status, format!("{:<9}", family.status.word()), style);
         let name = visible_line(&family.name);
         let gap = " ".repeat(name_width.saturating_sub(terminal::columns(&name)));
         format!("{status}  {name}{gap}  {} faults  [{}]\n", family.leaves, family.id)
@@ -112,7 +112,7 @@ pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     }
     let name = name_width(declared);
     let is_wide =
-        scores.len() > 2 && name + 5 + rows[0].iter().map(|cell| shown(cell) + 3).sum::<usize>() > style.width;
+        scores.len() > 2 && name + 5 + rows[0].iter().map(|cell| visible_width(cell) + 3).sum::<usize>() > style.width;
     let mut note = "";
     if is_wide {
         rows.iter_mut().flatten().for_each(|cell| *cell = cell.replace(" (variants)", "").replace("  (", " ("));
@@ -128,11 +128,11 @@ pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
 pub fn suite_scores(suites: &[SuiteScore], style: &Style) -> String {
     let line = |suite: &SuiteScore| {
         let (scores, gates) = (suite.levels(), &suite.gates);
-        let plain = figures(&scores, " of ", |score| score.percent, missed(gates, Figure::Plain));
+        let plain = figures(&scores, " of ", |score| score.percent, missed_threshold(gates, Figure::Plain));
         let mut told = format!("{}: {plain}{}", visible_line(&suite.name()), thresholds(gates, Figure::Plain));
         let weighted = gates.iter().any(|gate| gate.figure == Figure::Weighted);
         if let Some(last) = scores.last().filter(|_| weighted) {
-            let figure = percent(last.weighted, missed(gates, Figure::Weighted));
+            let figure = percent(last.weighted, missed_threshold(gates, Figure::Weighted));
             let _ = write!(told, "; weighted {figure}{}", thresholds(gates, Figure::Weighted));
         }
         format!("  {}\n", terminal::wrap(&told, style.width.saturating_sub(4)).join("\n    "))
@@ -167,9 +167,9 @@ pub fn figures_line(scores: &[&Score], scope: Scope, style: &Style) -> String {
 
 fn sentences(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     let [.., last] = *scores else { return String::new() };
-    let plain = figures(scores, " of ", |score| score.percent, missed(gates, Figure::Plain));
+    let plain = figures(scores, " of ", |score| score.percent, missed_threshold(gates, Figure::Plain));
     let (counted, of) = (last.covered.counted, families(last.covered.of));
-    let weighted = figures(scores, "", |score| score.weighted, missed(gates, Figure::Weighted));
+    let weighted = figures(scores, "", |score| score.weighted, missed_threshold(gates, Figure::Weighted));
     let lines = [
         (format!("{plain}; {counted} of {of} fully {}", last.level.word()), Figure::Plain),
         (format!("weighted by how often families fail: {weighted}"), Figure::Weighted),
@@ -267,16 +267,16 @@ fn row(name: &str, cells: &[String], widths: &[usize]) -> String {
     let mut text = format!("{name}   ");
     for (cell, width) in cells.iter().zip(widths) {
         text.push_str(cell);
-        text.push_str(&" ".repeat(width.saturating_sub(shown(cell))));
+        text.push_str(&" ".repeat(width.saturating_sub(visible_width(cell))));
     }
     format!("{}\n", text.trim_end())
 }
 
 fn column_width(rows: &[Vec<String>], at: usize) -> usize {
-    rows.iter().filter_map(|cells| cells.get(at)).map(|cell| shown(cell)).max().unwrap_or(0) + 3
+    rows.iter().filter_map(|cells| cells.get(at)).map(|cell| visible_width(cell)).max().unwrap_or(0) + 3
 }
 
-fn shown(cell: &str) -> usize {
+fn visible_width(cell: &str) -> usize {
     anstream::adapter::strip_str(cell).to_string().chars().count()
 }
 
@@ -287,16 +287,16 @@ fn name_width(score: &Score) -> usize {
 
 fn cell(family: &FamilyScore, level: Level, style: &Style) -> String {
     if family.status == Status::NotApplicable {
-        return painted(family.status, family.status.word().to_owned(), style);
+        return paint_status(family.status, family.status.word().to_owned(), style);
     }
     let variants = match level {
         Level::Declared => String::new(),
         Level::Exercised | Level::Proven => format!("  ({})", family.variants),
     };
-    painted(family.status, family.leaves.to_string(), style) + &variants
+    paint_status(family.status, family.leaves.to_string(), style) + &variants
 }
 
-fn painted(status: Status, text: String, style: &Style) -> String {
+fn paint_status(status: Status, text: String, style: &Style) -> String {
     let paint = match status {
         Status::Covered => Paint::new().fg_color(Some(AnsiColor::Green.into())),
         Status::Partial => Paint::new().fg_color(Some(AnsiColor::Yellow.into())),
@@ -311,7 +311,7 @@ fn painted(status: Status, text: String, style: &Style) -> String {
 }
 
 /// The threshold of a figure, where it was missed.
-pub(crate) fn missed(gates: &[Gate], figure: Figure) -> Option<f64> {
+pub(crate) fn missed_threshold(gates: &[Gate], figure: Figure) -> Option<f64> {
     gates.iter().find(|gate| gate.figure == figure && !gate.met).map(|gate| gate.threshold)
 }
 
@@ -330,7 +330,7 @@ fn families(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::coverage::{Claims, JudgedVariants, Planned, declared, exercised, with_claims};
+    use crate::coverage::{Claims, JudgedVariants, Planned, score_declared, score_exercised, with_claims};
     use crate::taxonomy::Registry;
     use crate::taxonomy::score::Evidence;
 
@@ -377,7 +377,7 @@ mod tests {
     fn everything_covered() {
         let probes = Registry::builtin().probes().map(str::to_owned).collect();
         let planned = Planned { probes, agents: true, ..Planned::default() };
-        insta::assert_snapshot!(shown(declared(Registry::builtin(), &planned)));
+        insta::assert_snapshot!(shown(score_declared(Registry::builtin(), &planned)));
     }
 
     #[test]
@@ -389,13 +389,13 @@ mod tests {
     fn levels_side_by_side() {
         let registry = Registry::builtin();
         let planned = Planned { settings: [("stdio".to_owned(), "2025-11-25".to_owned())].into(), ..example() };
-        let plan = declared(registry, &planned);
-        let run = exercised(
+        let plan = score_declared(registry, &planned);
+        let run = score_exercised(
             registry,
             &planned,
             &judged(&["TOOL-UNKNOWN-ACCEPTED", "TOOL-ERROR-AS-SUCCESS", "SCHEMA-INPUT-NOT-VALIDATED"]),
         );
-        let mut proof = exercised(registry, &planned, &judged(&["TOOL-UNKNOWN-ACCEPTED"]));
+        let mut proof = score_exercised(registry, &planned, &judged(&["TOOL-UNKNOWN-ACCEPTED"]));
         proof.level = Level::Proven;
         insta::assert_snapshot!(levels(&[&plan, &run, &proof], &[], &Style::PLAIN));
         let painted = levels(&[&plan, &run, &proof], &[], &Style { color: Color::Always, ..Style::PLAIN });

@@ -130,12 +130,12 @@ impl Report {
     }
 
     /// The facts known before the first case.
-    pub fn started(&self) -> Option<&RunStarted> {
+    pub fn run_started(&self) -> Option<&RunStarted> {
         self.events.iter().find_map(|event| if let Event::RunStarted(started) = event { Some(started) } else { None })
     }
 
     /// The end of the run; `None` while it lasts, and if its recording breaks off.
-    pub fn finished(&self) -> Option<&RunFinished> {
+    pub fn run_finished(&self) -> Option<&RunFinished> {
         self.events
             .iter()
             .rev()
@@ -144,7 +144,7 @@ impl Report {
 
     /// From the first to the last event.
     pub fn duration(&self) -> Option<Duration> {
-        self.finished().map(|finished| Duration::from_micros(finished.duration_us))
+        self.run_finished().map(|finished| Duration::from_micros(finished.duration_us))
     }
 
     /// The cases in declared order: by file, line and id, whatever the order in which they finished.
@@ -196,7 +196,7 @@ impl Report {
     /// The suites in the order of the command line; cases of files that it does not name follow, by name.
     pub(crate) fn suites(&self) -> Vec<SuiteReport<'_>> {
         let mut suites: Vec<SuiteReport<'_>> = Vec::new();
-        for info in self.started().iter().flat_map(|started| &started.suites) {
+        for info in self.run_started().iter().flat_map(|started| &started.suites) {
             find_or_add(&mut suites, &info.file, &info.name);
         }
         let named = suites.len();
@@ -217,7 +217,7 @@ impl Report {
         }
         suites[named..].sort_by_key(|suite| suite.file);
         for suite in &mut suites {
-            suite.cases.sort_by(|a, b| declared(&a.case, &b.case));
+            suite.cases.sort_by(|a, b| declaration_order(&a.case, &b.case));
         }
         suites
     }
@@ -231,7 +231,7 @@ fn find_or_add<'s, 'a>(suites: &'s mut Vec<SuiteReport<'a>>, file: &'a str, name
     &mut suites[at]
 }
 
-fn declared(a: &CaseInfo, b: &CaseInfo) -> Ordering {
+fn declaration_order(a: &CaseInfo, b: &CaseInfo) -> Ordering {
     a.line.cmp(&b.line).then_with(|| a.position.cmp(&b.position)).then_with(|| a.id.cmp(&b.id))
 }
 

@@ -59,18 +59,18 @@ fn annotations(report: &Report, cases: Vec<(&CaseResult, bool)>, level: &str) ->
 
 /// A notice for each of the worst survivors at the suite that does not notice them, and the figures.
 fn proof(report: &Report) -> String {
-    let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return String::new() };
+    let Some(proof) = report.run_finished().and_then(|run| run.proof.as_deref()) else { return String::new() };
     let survivors = proven::survivors(proof);
     let mut text = format!("::notice title=mcprove::{}\n", data(&proven::sentence(proof)));
     for mutant in survivors.iter().take(SURVIVORS) {
         let file = wording::suite_of(report, mutant).map(|file| format!("file={},line=1,", property(file)));
         let title = property(&terminal::crop(&format!("{} survived", mutant.id), 160));
-        let _ = writeln!(text, "::notice {}title={title}::{}", file.unwrap_or_default(), data(&survived(mutant)));
+        let _ = writeln!(text, "::notice {}title={title}::{}", file.unwrap_or_default(), data(&survivor_text(mutant)));
     }
     text
 }
 
-fn survived(mutant: &MutantResult) -> String {
+fn survivor_text(mutant: &MutantResult) -> String {
     let could = limit::cut_to(proven::could(mutant), 400);
     let mut text = format!("{}: {could}, and no test would notice", mutant.variant);
     if let Some(missing) = mutant.missing.first() {
@@ -90,7 +90,7 @@ fn annotation(report: &Report, case: &CaseResult, name: &str, level: &str, more:
         properties.extend(place.end_column.map(|column| format!("endColumn={column}")));
     }
     properties.push(format!("title={}", property(&terminal::crop(name, 160))));
-    format!("::{level} {}::{}\n", properties.join(","), data(&(told(case) + &more_with_this_cause(more))))
+    format!("::{level} {}::{}\n", properties.join(","), data(&(case_text(case) + &more_with_this_cause(more))))
 }
 
 fn more_with_this_cause(more: usize) -> String {
@@ -102,7 +102,7 @@ fn more_with_this_cause(more: usize) -> String {
 }
 
 /// The failure on a few lines.
-fn told(case: &CaseResult) -> String {
+fn case_text(case: &CaseResult) -> String {
     if case.is_flaky() {
         let earlier = case.earlier.first().map(|attempt| wording::message(&attempt.findings, None));
         return format!("flaky: passed on attempt {}; before: {}", case.earlier.len() + 1, earlier.unwrap_or_default());
@@ -151,16 +151,16 @@ fn notice(known: usize) -> String {
 /// The text of a command.
 fn data(text: &str) -> String {
     let text = limit::cut_to(text, TEXT);
-    source::visible(&defused(&text)).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    source::visible(&without_commands(&text)).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// The value of a property of a command.
 fn property(text: &str) -> String {
     let text = source::visible_line(text);
-    defused(&text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
+    without_commands(&text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }
 
 /// Without the old spelling of commands, which runners obey in the middle of a line as well.
-fn defused(text: &str) -> Cow<'_, str> {
+fn without_commands(text: &str) -> Cow<'_, str> {
     if text.contains("##[") { Cow::Owned(text.replace("##[", "## [")) } else { Cow::Borrowed(text) }
 }

@@ -86,7 +86,7 @@ struct SuiteDocument<'a> {
 }
 
 fn document(report: &Report) -> ReportDocument<'_> {
-    let (started, finished) = (report.started(), report.finished());
+    let (started, finished) = (report.run_started(), report.run_finished());
     ReportDocument {
         format: VERSION,
         program: started.map_or("", |run| run.program.as_str()),

@@ -73,18 +73,18 @@ impl Live {
         }
         match event {
             Event::RunStarted(started) => self.bar.set_length(started.planned as u64),
-            Event::CaseStarted(started) => self.started(started),
-            Event::CaseFinished(result) => self.finished(result),
+            Event::CaseStarted(started) => self.on_started(started),
+            Event::CaseFinished(result) => self.on_finished(result),
             Event::SessionJudged(judged) if !judged.findings.is_empty() => self.print(&protocol_case(judged)),
             Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) | Event::RunFinished(_) => {}
         }
     }
 
     /// Takes in that blocks became that many more cases.
-    pub fn planned(&self, more: usize) {
+    pub fn on_planned(&self, more: usize) {
         self.bar.inc_length(more as u64);
         if let Some(log) = &self.log {
-            log.planned(more);
+            log.on_planned(more);
         }
     }
 
@@ -96,9 +96,9 @@ impl Live {
         }
         let Some(log) = &self.log else { return };
         match event {
-            Event::CaseStarted(started) => log.started(started),
-            Event::CaseFinished(result) => log.finished(result),
-            Event::SessionJudged(judged) if !judged.findings.is_empty() => log.judged(&protocol_case(judged)),
+            Event::CaseStarted(started) => log.on_started(started),
+            Event::CaseFinished(result) => log.on_finished(result),
+            Event::SessionJudged(judged) if !judged.findings.is_empty() => log.on_judged(&protocol_case(judged)),
             Event::RunFinished(_) => self.log = None,
             Event::RunStarted(_) | Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) => {}
         }
@@ -124,14 +124,14 @@ impl Live {
         }
     }
 
-    fn started(&mut self, started: &CaseStarted) {
+    fn on_started(&mut self, started: &CaseStarted) {
         if !self.running.iter().any(|running| running.id == started.id) {
             self.running.push(started.clone());
         }
         self.tell_running();
     }
 
-    fn finished(&mut self, result: &CaseResult) {
+    fn on_finished(&mut self, result: &CaseResult) {
         self.running.retain(|running| running.id != result.case.id);
         // Verdicts on the suite itself are no planned cases.
         if self.bar.length().is_some_and(|length| self.bar.position() >= length) {

@@ -88,22 +88,22 @@ impl Progress {
     }
 
     /// More cases are known.
-    pub(crate) fn planned(&self, more: usize) {
+    pub(crate) fn on_planned(&self, more: usize) {
         self.with(|state| state.total += more);
     }
 
     /// A case begins.
-    pub(crate) fn started(&self, started: &CaseStarted) {
-        self.with(|state| state.started(started));
+    pub(crate) fn on_started(&self, started: &CaseStarted) {
+        self.with(|state| state.on_started(started));
     }
 
     /// A case is decided.
-    pub(crate) fn finished(&self, result: &CaseResult) {
-        self.with(|state| state.finished(result));
+    pub(crate) fn on_finished(&self, result: &CaseResult) {
+        self.with(|state| state.on_finished(result));
     }
 
     /// A server broke the protocol outside of cases.
-    pub(crate) fn judged(&self, result: &CaseResult) {
+    pub(crate) fn on_judged(&self, result: &CaseResult) {
         self.with(|state| state.tell(result));
     }
 
@@ -118,14 +118,14 @@ impl ProgressState {
         Self { style, total, totals, running, suite, groups: Groups::default(), news: String::new() }
     }
 
-    fn started(&mut self, started: &CaseStarted) {
+    fn on_started(&mut self, started: &CaseStarted) {
         self.end_suite_unless(&started.file);
         if !self.running.iter().any(|running| running.id == started.id) {
             self.running.push(started.clone());
         }
     }
 
-    fn finished(&mut self, result: &CaseResult) {
+    fn on_finished(&mut self, result: &CaseResult) {
         self.running.retain(|running| running.id != result.case.id);
         let file = &result.case.file;
         self.end_suite_unless(file);
@@ -147,7 +147,7 @@ impl ProgressState {
             return;
         }
         let place = wording::line(&result.case).map(|place| format!("{place} ")).unwrap_or_default();
-        let said = terminal::said(result).unwrap_or_default();
+        let said = terminal::summarize(result).unwrap_or_default();
         self.say(&format!("{} {place}{}: {said}", terminal::mark(result).0, wording::name(&result.case, false)));
     }
 
@@ -198,13 +198,13 @@ mod tests {
         assert_eq!(text, "… 5 s: waiting for the server to start and to list what it offers\n");
         state.total = 2;
         let (file, name) = ("a.yml".to_owned(), "slow[n=1]".to_owned());
-        state.started(&CaseStarted { id: "a.yml::slow[n=1]@server/auto".to_owned(), file, name, attempt: 1 });
+        state.on_started(&CaseStarted { id: "a.yml::slow[n=1]@server/auto".to_owned(), file, name, attempt: 1 });
         assert_eq!(state.take_text(Duration::from_secs(5)), "… 5 s: 0 of 2 cases done; running: slow[n=1]\n");
         let broken = failed(passed(3, "broken", None), vec![Finding::new("equals", "::error:: differs")]);
-        state.finished(&broken);
+        state.on_finished(&broken);
         let mut same = broken.clone();
         (same.case.file, same.case.id) = ("other.yml".to_owned(), "other".to_owned());
-        state.finished(&same);
+        state.on_finished(&same);
         state.running.clear();
         let text = state.take_text(Duration::from_secs(10));
         insta::assert_snapshot!(text, @r"

@@ -99,7 +99,7 @@ impl MutantCounts {
     }
 
     /// In words, with what killed them.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let by = match *self {
             Self { killed_by_scans: 0, .. } => String::new(),
             Self { killed_by_expectations: suite, killed_by_scans: scans, .. } => {
@@ -111,7 +111,7 @@ impl MutantCounts {
             (self.impossible, ", # where the fault cannot occur"),
             (self.live_only, ", # for the real server only"),
         ];
-        format!("{} killed{by}, {}{}", self.killed(), self.alive(), counted(&aside))
+        format!("{} killed{by}, {}{}", self.killed(), self.alive(), join_counts(&aside))
     }
 
     /// In words, those only that say something about the suite.
@@ -125,7 +125,7 @@ impl MutantCounts {
             (self.not_called, ", # not called"),
             (self.unreached, ", # never reached"),
         ];
-        format!("{} survived{}", self.survived, counted(&open))
+        format!("{} survived{}", self.survived, join_counts(&open))
     }
 
     fn of_verdict(&mut self, verdict: Verdict, by: By) -> &mut usize {
@@ -152,7 +152,7 @@ pub(crate) fn live(mutants: &[MutantResult]) -> Option<String> {
 }
 
 /// The words for what there is, the number in place of `#`.
-fn counted(parts: &[(usize, &str)]) -> String {
+fn join_counts(parts: &[(usize, &str)]) -> String {
     let told = parts.iter().filter(|(count, _)| *count > 0);
     told.map(|(count, word)| word.replace('#', &count.to_string())).collect()
 }
@@ -259,7 +259,7 @@ pub(crate) fn could(mutant: &MutantResult) -> &str {
 /// The figures in one sentence: `64% of variants proven (18/28); mutants: 3 killed, 1 survived`.
 pub(crate) fn sentence(proof: &Proof) -> String {
     let (score, totals) = (&proof.proven, MutantCounts::of(&proof.mutants));
-    let missed = coverage::missed(&proof.gates, Figure::Plain);
+    let missed = coverage::missed_threshold(&proof.gates, Figure::Plain);
     let percent = coverage::percent(score.percent, missed);
     format!("{percent} of variants proven ({}); mutants: {}", score.variants, totals.brief())
 }
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!((totals.killed_by_expectations, totals.killed_by_scans, totals.redundant), (1, 1, 1));
         let told = "2 killed (1 by the suite's expectations, 1 by the scans that every run makes), 0 survived, \
                     1 redundant";
-        assert_eq!(totals.told(), told);
+        assert_eq!(totals.to_text(), told);
     }
 
     #[test]

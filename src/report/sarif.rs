@@ -40,19 +40,19 @@ fn document(report: &Report) -> Value {
             results.extend(of_case(report, case, &mut rules, &mut fingerprints));
         }
     }
-    if let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) {
+    if let Some(proof) = report.run_finished().and_then(|run| run.proof.as_deref()) {
         results.extend(proven::survivors(proof).into_iter().map(|mutant| survivor(report, mutant, &mut rules)));
     }
-    let program = report.started().map_or("mcprove", |run| run.program.as_str());
+    let program = report.run_started().map_or("mcprove", |run| run.program.as_str());
     let version = program.strip_prefix("mcprove ").unwrap_or(program);
-    let taxonomy = report.finished().and_then(|run| run.coverage.as_ref()).map(|found| &found.declared.taxonomy);
+    let taxonomy = report.run_finished().and_then(|run| run.coverage.as_ref()).map(|found| &found.declared.taxonomy);
     let left_out = worst(&mut results);
-    let successful = report.finished().is_some_and(|run| !run.interrupted) && report.totals().errored == 0;
+    let successful = report.run_finished().is_some_and(|run| !run.interrupted) && report.totals().errored == 0;
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
-            "tool": {"driver": {"name": "mcprove", "version": version, "rules": rules.listed()}},
+            "tool": {"driver": {"name": "mcprove", "version": version, "rules": rules.to_json()}},
             "invocations": [invocation(successful, left_out)],
             "columnKind": "unicodeCodePoints",
             "properties": {"taxonomy": taxonomy},
@@ -195,7 +195,7 @@ fn location(place: &SourceLocation<'_>, id: &str, name: &str) -> Value {
 }
 
 fn artifact(file: &str) -> Value {
-    let path = encoded(file.strip_prefix("./").unwrap_or(file));
+    let path = percent_encode(file.strip_prefix("./").unwrap_or(file));
     if path.starts_with('/') {
         return json!({"uri": format!("file://{path}")});
     }
@@ -203,7 +203,7 @@ fn artifact(file: &str) -> Value {
 }
 
 /// A path as part of a URI.
-fn encoded(path: &str) -> String {
+fn percent_encode(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.bytes() {
         match byte {
@@ -288,7 +288,7 @@ impl SarifRules {
         })
     }
 
-    fn listed(&self) -> Vec<Value> {
+    fn to_json(&self) -> Vec<Value> {
         let rule = |ReportedRule { id, help, link, weight }: &ReportedRule| {
             let text = json!({"text": help});
             let mut rule = json!({"id": id, "shortDescription": text, "fullDescription": text, "help": text});

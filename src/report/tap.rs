@@ -31,7 +31,7 @@ fn render(report: &Report) -> String {
         }
     }
     let plan = if number == 0 { "1..0 # SKIP no case ran".to_owned() } else { format!("1..{number}") };
-    let ending = match report.finished() {
+    let ending = match report.run_finished() {
         None => "Bail out! the recording ends before the run does\n",
         Some(run) if run.interrupted => "Bail out! the run was interrupted\n",
         Some(_) => "",
@@ -41,22 +41,22 @@ fn render(report: &Report) -> String {
 
 /// A comment for each suite on each server, since a figure is no test.
 fn coverage(report: &Report) -> String {
-    let Some(coverage) = report.finished().and_then(|run| run.coverage.as_ref()) else { return String::new() };
+    let Some(coverage) = report.run_finished().and_then(|run| run.coverage.as_ref()) else { return String::new() };
     let (declared, exercised) = (&coverage.declared, &coverage.exercised);
     let line = |what: &str, declared: &Score, exercised: &Score| {
         let (declared, exercised) = (percent(declared.percent, None), percent(exercised.percent, None));
-        format!("# {}\n", escaped(&format!("{what}: {declared} of faults declared, {exercised} exercised")))
+        format!("# {}\n", escape(&format!("{what}: {declared} of faults declared, {exercised} exercised")))
     };
     let of_suites = coverage.suites.iter().map(|suite| line(&suite.name(), &suite.declared, &suite.exercised));
     let total = if coverage.suites.is_empty() { "coverage" } else { "total of all suites and servers" };
-    let taxonomy = format!("# taxonomy {}\n", escaped(&declared.taxonomy.to_string()));
+    let taxonomy = format!("# taxonomy {}\n", escape(&declared.taxonomy.to_string()));
     of_suites.chain([line(total, declared, exercised), taxonomy]).collect()
 }
 
 /// A comment, since a mutant is no test.
 fn proof(report: &Report) -> String {
-    let proof = report.finished().and_then(|run| run.proof.as_deref());
-    proof.map(|proof| format!("# {}\n", escaped(&proven::sentence(proof)))).unwrap_or_default()
+    let proof = report.run_finished().and_then(|run| run.proof.as_deref());
+    proof.map(|proof| format!("# {}\n", escape(&proven::sentence(proof)))).unwrap_or_default()
 }
 
 fn test_point(number: usize, case: &CaseResult, name: &str) -> String {
@@ -64,19 +64,19 @@ fn test_point(number: usize, case: &CaseResult, name: &str) -> String {
         Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => "ok",
         Outcome::Failed | Outcome::Errored => "not ok",
     };
-    let name = escaped(&format!("{}: {name}", case.case.file));
+    let name = escape(&format!("{}: {name}", case.case.file));
     format!("{verdict} {number} - {name}{}\n{}", directive(case), diagnostics(case))
 }
 
 fn directive(case: &CaseResult) -> String {
-    if let Some(reason) = case.known() {
-        return format!(" # TODO known failure: {}", escaped(reason));
+    if let Some(reason) = case.baseline_reason() {
+        return format!(" # TODO known failure: {}", escape(reason));
     }
     let reason = wording::message(&case.findings, case.reason.as_ref());
     match case.outcome {
-        Outcome::Skipped => format!(" # SKIP {}", escaped(&reason)),
+        Outcome::Skipped => format!(" # SKIP {}", escape(&reason)),
         // A case that was not judged must not count as passed.
-        Outcome::Inconclusive => format!(" # SKIP inconclusive: {}", escaped(&reason)),
+        Outcome::Inconclusive => format!(" # SKIP inconclusive: {}", escape(&reason)),
         Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Errored => String::new(),
     }
 }
@@ -108,7 +108,7 @@ fn diagnostics(case: &CaseResult) -> String {
         ("details", told),
     ] {
         if !value.is_empty() {
-            let _ = writeln!(text, "  {key}: {}", quoted(&value));
+            let _ = writeln!(text, "  {key}: {}", quote(&value));
         }
     }
     if !info.from_command_line {
@@ -119,12 +119,12 @@ fn diagnostics(case: &CaseResult) -> String {
 }
 
 /// A text as JSON, which is YAML as well; no log takes it for a command.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     json_text::write(&visible(text), Layout::Line)
 }
 
 /// A description, in which `#` would begin a directive.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     visible_line(&limit::cut_to(text, 512)).replace('\\', "\\\\").replace('#', "\\#")
 }
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn no_log_takes_a_text_for_a_command() {
-        assert_eq!(quoted("##[error]x"), r###""##\u005berror]x""###);
-        assert_eq!(escaped("##[group]\n::error::y"), r"\#\#[group]\\u{a}::error::y");
+        assert_eq!(quote("##[error]x"), r###""##\u005berror]x""###);
+        assert_eq!(escape("##[group]\n::error::y"), r"\#\#[group]\\u{a}::error::y");
     }
 }

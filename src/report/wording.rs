@@ -68,7 +68,7 @@ pub(crate) fn place<'a>(
         return SourceLocation { file: &info.file, line: info.line, column: Some(info.column), end_column: None };
     }
     let suites =
-        || report.started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_written(report, &suite.file));
+        || report.run_started().into_iter().flat_map(|run| &run.suites).filter(|suite| is_written(report, &suite.file));
     let named = suites().find(|suite| suite.name == info.suite).or_else(|| suites().next());
     SourceLocation { file: named.map_or("", |suite| &suite.file), line: 1, column: None, end_column: None }
 }
@@ -76,7 +76,7 @@ pub(crate) fn place<'a>(
 /// The suite that does not notice a mutant: the one that has to grow, or the only one.
 pub(crate) fn suite_of<'a>(report: &'a Report, mutant: &'a MutantResult) -> Option<&'a str> {
     let named = mutant.missing.iter().map(|missing| missing.file.as_str());
-    let suites = report.started().into_iter().flat_map(|run| &run.suites).map(|suite| suite.file.as_str());
+    let suites = report.run_started().into_iter().flat_map(|run| &run.suites).map(|suite| suite.file.as_str());
     named.chain(suites).find(|file| is_written(report, file))
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn line(info: &CaseInfo) -> Option<String> {
 
 /// A suite is a file that somebody wrote.
 pub(crate) fn is_written(report: &Report, file: &str) -> bool {
-    let mut suites = report.started().into_iter().flat_map(|run| &run.suites);
+    let mut suites = report.run_started().into_iter().flat_map(|run| &run.suites);
     is_file(file) && !suites.any(|suite| suite.file == file && suite.from_command_line)
 }
 

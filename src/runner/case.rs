@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::case_result::{of_check, to_attempt};
 use super::conversation::Conversation;
-use super::ending::{EndReason, EndedSession, OWN_WATCH, end};
+use super::ending::{EndedSession, OWN_WATCH, SessionEndReason, end};
 use super::exchange::CaseSpeaker;
-use super::opening::{OpenSession, Opening, SessionError, open_beside};
+use super::opening::{OpenSession, SessionError, SessionOpening, open_beside};
 use super::options::Stop;
 use super::pool::SessionUse;
 use super::precondition::{precondition_failed, valid_call_refused};
@@ -261,7 +261,7 @@ impl CaseRun<'_> {
         let is_reusable = has_passed && case.session == SessionNeed::InTurn && self.may_reuse();
         let mut exit = None;
         if let Some(opened) = if is_reusable { self.leave(opened, &mut found).await } else { Some(opened) } {
-            let ended = end(target, &opened.session, EndReason::CaseOver(case)).await;
+            let ended = end(target, &opened.session, SessionEndReason::CaseOver(case)).await;
             found.extend(ended.violations);
             exit = ended.exit;
         }
@@ -332,7 +332,7 @@ impl CaseRun<'_> {
             self.sessions.reusable.give(opened);
             return Ok(result);
         }
-        let reason = if has_passed { EndReason::ReusedAndPassed } else { EndReason::ReusedAndFailed };
+        let reason = if has_passed { SessionEndReason::ReusedAndPassed } else { SessionEndReason::ReusedAndFailed };
         let mut ended = end(self.target, &opened.session, reason).await;
         let is_clean = has_passed && ended.exit.is_none() && ended.violations.is_empty();
         if is_clean || self.limits.stop.is_set() {
@@ -346,14 +346,14 @@ impl CaseRun<'_> {
     async fn run_beside_free_session(&self, host: OpenSession) -> Result<CheckResult, Box<EndedSession>> {
         let (target, case) = (self.target, self.case);
         let names = case.all_names();
-        let Ok(session) = open_beside(target, &host.session, Opening::of_case(case, &names)).await else {
-            return Err(Box::new(end(target, &host.session, EndReason::ReusedAndFailed).await));
+        let Ok(session) = open_beside(target, &host.session, SessionOpening::of_case(case, &names)).await else {
+            return Err(Box::new(end(target, &host.session, SessionEndReason::ReusedAndFailed).await));
         };
         let guest = OpenSession { session, names: host.names.clone() };
         let result = self.run_script(&guest).await;
         sleep(OWN_WATCH).await;
         let (found, _) = guest.session.settle(OWN_WATCH).await;
-        let mut ended = end(target, &guest.session, EndReason::ReusedAndPassed).await;
+        let mut ended = end(target, &guest.session, SessionEndReason::ReusedAndPassed).await;
         let is_clean = found.is_empty() && ended.violations.is_empty() && host.session.is_open();
         if result.outcome == Outcome::Passed && is_clean {
             let frames = ended.frames.take().into_iter();
@@ -361,7 +361,7 @@ impl CaseRun<'_> {
             self.sessions.reusable.give(host);
             return Ok(result);
         }
-        let mut ended = end(target, &host.session, EndReason::ReusedAndFailed).await;
+        let mut ended = end(target, &host.session, SessionEndReason::ReusedAndFailed).await;
         if self.limits.stop.is_set() {
             ended.frames.take().into_iter().for_each(|frames| target.emitter.session(frames));
             return Ok(result);

@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::plan::{Case, Plan, SuitePlan};
 use crate::source::{Span, duration_text};
-use crate::suite::{Level, Rule};
+use crate::suite::{Rule, RuleLevel};
 
 /// The variant that the comparison of isolated runs judges: a case that depends on another gets what belongs to it.
 const ISOLATION_JUDGES: &str = "STATE-CROSS-SESSION-LEAK";
@@ -157,7 +157,7 @@ fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
 fn rule_info(rule: &Rule) -> RuleInfo {
     RuleInfo {
         id: rule.id.clone(),
-        level: if rule.level == Level::Must { RequirementLevel::Must } else { RequirementLevel::Should },
+        level: if rule.level == RuleLevel::Must { RequirementLevel::Must } else { RequirementLevel::Should },
         section: rule.section.clone(),
         link: rule.link(),
         revision: rule.revisions.last().map(|newest| newest.as_str().to_owned()).unwrap_or_default(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::conversation::Conversation;
-use super::ending::{EndReason, end};
+use super::ending::{SessionEndReason, end};
 use super::exchange::CaseSpeaker;
 use super::opening::{OpenSession, open_requested};
 use super::sessions::TargetSessions;
@@ -119,8 +119,8 @@ impl<'a> TargetServers<'a> {
     async fn close(&self, session: &Session, way: CloseServer) -> ClosedServer {
         let target = self.target();
         let reason = match way {
-            CloseServer::Shutdown(order) => EndReason::Shutdown(self.case, order),
-            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => EndReason::CaseOver(self.case),
+            CloseServer::Shutdown(order) => SessionEndReason::Shutdown(self.case, order),
+            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => SessionEndReason::CaseOver(self.case),
         };
         if matches!(way, CloseServer::AfterTeardown) && target.sets_up_checks() {
             // The server ends with it; generated calls may have taken away what it looks for.

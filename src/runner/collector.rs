@@ -40,7 +40,7 @@ impl RunCollector<'_> {
                 self.count(&event);
                 self.event(event);
             }
-            RunMessage::Planned(more) => self.observer.planned(more),
+            RunMessage::Planned(more) => self.observer.on_planned(more),
             RunMessage::Session(frames) => {
                 self.judge.session(&frames);
                 self.observer.session(&frames, &self.recordings.redactor);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{SessionFrames, Thresholds};
 use crate::coverage::{self, JudgedVariants, Planned};
 use crate::event::{CaseInfo, CaseResult, Coverage, ServerReady, SuiteScore};
-use crate::plan::{Declaration, Plan, SuitePlan, declared};
+use crate::plan::{Declaration, Plan, SuitePlan, collect_declaration};
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Evidence;
 use crate::wire::{Direction, Scanner};
@@ -36,7 +36,7 @@ struct CoverageFacts {
 impl CoverageCollector {
     pub(crate) fn new(plan: &Plan) -> Self {
         let targets = plan.suites.iter().flat_map(|planned| targets(planned, plan.selection.is_everything()));
-        Self { total: CoverageFacts::of(declared(plan.cases())), targets: targets.collect() }
+        Self { total: CoverageFacts::of(collect_declaration(plan.cases())), targets: targets.collect() }
     }
 
     pub(crate) fn ready(&mut self, ready: &ServerReady) {
@@ -103,7 +103,7 @@ fn targets(planned: &SuitePlan, is_everything: bool) -> Vec<ScoredTarget> {
     let target = |server: &&str| {
         let cases = || planned.cases.iter().filter(|case| planned.lanes[case.lane].server == **server);
         let is_scored = is_everything || cases().next().is_some();
-        let facts = CoverageFacts::of(declared(cases().map(AsRef::as_ref)));
+        let facts = CoverageFacts::of(collect_declaration(cases().map(AsRef::as_ref)));
         is_scored.then(|| ScoredTarget { file: planned.suite.file.clone(), server: (*server).to_owned(), facts })
     };
     servers.iter().filter_map(target).collect()
@@ -140,8 +140,8 @@ impl CoverageFacts {
 
     fn score(&self, registry: &Registry) -> Coverage {
         Coverage {
-            declared: coverage::declared(registry, &self.planned),
-            exercised: coverage::exercised(registry, &self.planned, &self.judged),
+            declared: coverage::score_declared(registry, &self.planned),
+            exercised: coverage::score_exercised(registry, &self.planned, &self.judged),
             gates: Vec::new(),
             claimed: self.claimed.clone(),
             suites: Vec::new(),

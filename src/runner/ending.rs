@@ -18,7 +18,7 @@ pub(crate) const OWN_WATCH: Duration = Duration::from_millis(20);
 
 /// The reason for which a session ends.
 #[derive(Clone, Copy)]
-pub(crate) enum EndReason<'a> {
+pub(crate) enum SessionEndReason<'a> {
     /// Its cases are over: an exit or a violation that none of them reported is reported against the server.
     CasesOver,
     /// No case used it: an exit of its server has no meaning.
@@ -46,17 +46,17 @@ pub(crate) struct EndedSession {
 }
 
 /// Ends a session and its server.
-pub(crate) async fn end(target: &RunTarget, session: &Session, reason: EndReason<'_>) -> EndedSession {
+pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEndReason<'_>) -> EndedSession {
     let revision = session.server.revision.to_string();
     let (mut closed, shutdown) = match reason {
-        EndReason::Shutdown(_, order) => session.shut_down(order).await,
-        EndReason::CasesOver => (session.close(SHARED_WATCH).await, None),
-        EndReason::Unused => {
+        SessionEndReason::Shutdown(_, order) => session.shut_down(order).await,
+        SessionEndReason::CasesOver => (session.close(SHARED_WATCH).await, None),
+        SessionEndReason::Unused => {
             session.mark_exit_reported();
             (session.close(SHARED_WATCH).await, None)
         }
-        EndReason::CaseOver(_) | EndReason::ReusedAndPassed => (session.close(OWN_WATCH).await, None),
-        EndReason::ReusedAndFailed => {
+        SessionEndReason::CaseOver(_) | SessionEndReason::ReusedAndPassed => (session.close(OWN_WATCH).await, None),
+        SessionEndReason::ReusedAndFailed => {
             // The exit is still to be reported, whichever request has seen it.
             session.attribute_exit(false);
             (session.close(OWN_WATCH).await, None)
@@ -66,21 +66,21 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: EndReason
     let violations = std::mem::take(&mut closed.violations);
     let exit = closed.unreported_exit.take();
     match reason {
-        EndReason::CasesOver | EndReason::Unused => {
+        SessionEndReason::CasesOver | SessionEndReason::Unused => {
             let violations = target.scan_results.take_unclaimed(None, violations, &closed.frames);
             let found = diagnosis::of_violations(&violations, &closed.frames);
             target.report(&revision, exit.as_ref().map(Finding::from).into_iter().chain(found));
             target.emitter.session(target.frames_of(revision, None, closed));
             EndedSession { violations: Vec::new(), exit: None, shutdown, frames: None }
         }
-        EndReason::CaseOver(case) | EndReason::Shutdown(case, _) => {
+        SessionEndReason::CaseOver(case) | SessionEndReason::Shutdown(case, _) => {
             let violations = target.scan_results.take_unclaimed(Some(case), violations, &closed.frames);
             // Only one case used this server, so naming the last one says nothing.
             let exit = exit.map(|exit| Finding::from(&UnreportedExit { last_owner: None, ..exit }));
             target.emitter.session(target.frames_of(revision, Some(case), closed));
             EndedSession { violations, exit, shutdown, frames: None }
         }
-        EndReason::ReusedAndPassed | EndReason::ReusedAndFailed => {
+        SessionEndReason::ReusedAndPassed | SessionEndReason::ReusedAndFailed => {
             let frames = Some(target.frames_of(revision, None, closed));
             EndedSession { violations, exit: exit.as_ref().map(Finding::from), shutdown, frames }
         }

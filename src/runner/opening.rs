@@ -64,7 +64,7 @@ impl SessionError {
 
 /// The settings of a new session.
 #[derive(Clone, Copy)]
-pub(crate) struct Opening<'a> {
+pub(crate) struct SessionOpening<'a> {
     /// The client's answers to requests of the server.
     pub(crate) answers: &'a Answers,
     pub(crate) handshake: Handshake,
@@ -76,7 +76,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) may_end: bool,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> SessionOpening<'a> {
     /// With a handshake, and without names of its own.
     pub(crate) fn with(answers: &'a Answers) -> Self {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
@@ -90,7 +90,7 @@ impl<'a> Opening<'a> {
 }
 
 /// Opens a session with a fresh server.
-pub(crate) async fn open(target: &RunTarget, how: Opening<'_>) -> Result<Session, SessionError> {
+pub(crate) async fn open(target: &RunTarget, how: SessionOpening<'_>) -> Result<Session, SessionError> {
     open_at(target, target.server.clone(), target.known_revision(), how).await
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn open(target: &RunTarget, how: Opening<'_>) -> Result<Session
 pub(crate) async fn open_beside(
     target: &RunTarget,
     session: &Session,
-    how: Opening<'_>,
+    how: SessionOpening<'_>,
 ) -> Result<Session, SessionError> {
     let address = session.endpoint().map(|endpoint| endpoint.address().clone());
     let server = address.map_or_else(|| target.server.clone(), |address| Ok(Reachable::Http(address)));
@@ -117,7 +117,7 @@ pub(crate) async fn open_requested(
     if let Some(faults) = request.faults {
         faults.learn(&catalog);
     }
-    let how = Opening { faults: request.faults, ..Opening::with(answers) };
+    let how = SessionOpening { faults: request.faults, ..SessionOpening::with(answers) };
     let opened = match request.server {
         ServerChoice::Fresh => open(target, how).await,
         ServerChoice::Configured(added) => open_configured(target, added, how).await,
@@ -143,13 +143,17 @@ fn address_of_user(target: &RunTarget, session: &Session, user: &str) -> Result<
 }
 
 /// Opens a session with a server that is started with more settings. A recorded session had them when it was recorded.
-async fn open_configured(target: &RunTarget, added: &AddedSettings, how: Opening<'_>) -> Result<Session, SessionError> {
+async fn open_configured(
+    target: &RunTarget,
+    added: &AddedSettings,
+    how: SessionOpening<'_>,
+) -> Result<Session, SessionError> {
     if target.is_replayed && added.must_not_start {
         let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
         return Err(SessionError::broken(found));
     }
     let server = if target.is_replayed { target.server.clone() } else { server_with(target, added) };
-    open_at(target, server, target.known_revision(), Opening { may_end: added.must_not_start, ..how }).await
+    open_at(target, server, target.known_revision(), SessionOpening { may_end: added.must_not_start, ..how }).await
 }
 
 fn server_with(target: &RunTarget, added: &AddedSettings) -> Result<Reachable, Finding> {
@@ -169,7 +173,7 @@ async fn open_at(
     target: &RunTarget,
     server: Result<Reachable, Finding>,
     known: Option<Revision>,
-    Opening { answers, handshake, names: own, faults, may_end }: Opening<'_>,
+    SessionOpening { answers, handshake, names: own, faults, may_end }: SessionOpening<'_>,
 ) -> Result<Session, SessionError> {
     let broken = |found: Finding| SessionError::broken(target.at_server(found));
     let unfilled = |unfilled: Unfilled| broken(finding::at_template(&unfilled, &target.plan.sources));

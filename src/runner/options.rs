@@ -260,7 +260,7 @@ pub trait Observer {
     fn event(&mut self, event: &Event);
 
     /// Blocks and loops became that many more cases than were planned at first.
-    fn planned(&mut self, _more: usize) {}
+    fn on_planned(&mut self, _more: usize) {}
 
     /// The frames of a session that ended, secrets included: whoever writes them down takes them out with `redactor`.
     fn session(&mut self, frames: &SessionFrames, redactor: &Redactor);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::ending::{EndReason, end};
-use super::opening::{self, Opening, SessionError};
+use super::ending::{SessionEndReason, end};
+use super::opening::{self, SessionError, SessionOpening};
 use super::target::RunTarget;
 use crate::plan::{Body, Case};
 use crate::session::Session;
@@ -72,9 +72,9 @@ impl ServerPool {
         }
         let waiting = self.next(turn, || {
             let target = Arc::clone(target);
-            StartingServer(tokio::spawn(
-                async move { opening::open(&target, Opening::with(&target.suite().answers)).await },
-            ))
+            StartingServer(tokio::spawn(async move {
+                opening::open(&target, SessionOpening::with(&target.suite().answers)).await
+            }))
         });
         let Some(mut waiting) = waiting else { return Ok(None) };
         let Ok(opened) = (&mut waiting.0).await else { return Ok(None) };
@@ -83,7 +83,7 @@ impl ServerPool {
             return Ok(Some(session));
         }
         // It ended while nobody spoke to it; a server that is started now may live long enough.
-        end(target, &session, EndReason::Unused).await;
+        end(target, &session, SessionEndReason::Unused).await;
         Ok(None)
     }
 
@@ -112,7 +112,7 @@ impl ServerPool {
             let target = Arc::clone(target);
             ending.spawn(async move {
                 if let Ok(Ok(session)) = (&mut unused.0).await {
-                    end(&target, &session, EndReason::Unused).await;
+                    end(&target, &session, SessionEndReason::Unused).await;
                 }
             });
         }

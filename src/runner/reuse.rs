@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::ending::{EndReason, end};
+use super::ending::{SessionEndReason, end};
 use super::opening::OpenSession;
 use super::resolve::Starts;
 use super::target::RunTarget;
@@ -65,7 +65,7 @@ impl ReusableSessions {
             };
             match taken {
                 Some(LeasedSession { opened: Some(dead), .. }) if !dead.session.is_open() => {
-                    end(target, &dead.session, EndReason::CasesOver).await;
+                    end(target, &dead.session, SessionEndReason::CasesOver).await;
                 }
                 Some(leased) => return leased,
                 // The next look shows which of both happened.
@@ -83,7 +83,7 @@ impl ReusableSessions {
     pub(crate) async fn finish(&self, target: &RunTarget) {
         let free = std::mem::take(&mut self.state.lock().free);
         for opened in free {
-            end(target, &opened.session, EndReason::CasesOver).await;
+            end(target, &opened.session, SessionEndReason::CasesOver).await;
         }
     }
 }

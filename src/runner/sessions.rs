@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::opening::{self, OpenSession, Opening, SessionError};
+use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::pool::{ServerPool, SessionUse};
 use super::reuse::ReusableSessions;
 use super::shared::SharedServer;
@@ -78,7 +78,7 @@ impl TargetSessions {
         {
             return Ok(session);
         }
-        opening::open(&self.target, Opening { faults, ..Opening::of_case(case, &case.all_names()) }).await
+        opening::open(&self.target, SessionOpening { faults, ..SessionOpening::of_case(case, &case.all_names()) }).await
     }
 
     /// Ends every session; the suite's teardown runs in the shared one.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use super::ending::{EndReason, end, report_violations};
-use super::opening::{self, OpenSession, Opening, SessionError};
+use super::ending::{SessionEndReason, end, report_violations};
+use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::resolve::Starts;
 use super::suite_steps::{set_up, tear_down_and_report};
 use super::target::RunTarget;
@@ -53,7 +53,7 @@ impl SharedServer {
             return Err(SessionError::of_setup(reason.clone()));
         }
         let session = state.open(target).await?;
-        end(target, &session, EndReason::CasesOver).await;
+        end(target, &session, SessionEndReason::CasesOver).await;
         Ok(())
     }
 
@@ -67,7 +67,7 @@ impl SharedServer {
             return Err(SessionError::of_setup(reason.clone()));
         }
         if let Some(dead) = state.session.take() {
-            Box::pin(end(target, &dead.session, EndReason::CasesOver)).await;
+            Box::pin(end(target, &dead.session, SessionEndReason::CasesOver)).await;
             if target.suite().options.restart_policy == RestartPolicy::Never {
                 let reason = "the server ended earlier, and `restart_policy: never` does not start it again";
                 let reason = Finding::new("server-ended", reason);
@@ -114,14 +114,14 @@ impl SharedServer {
         let opened = self.0.lock().await.session.take();
         if let Some(opened) = opened {
             tear_down_and_report(target, &opened).await;
-            end(target, &opened.session, EndReason::CasesOver).await;
+            end(target, &opened.session, SessionEndReason::CasesOver).await;
         }
     }
 }
 
 impl SharedState {
     async fn open(&mut self, target: &RunTarget) -> Result<Session, SessionError> {
-        let opened = opening::open(target, Opening::with(&target.suite().answers)).await;
+        let opened = opening::open(target, SessionOpening::with(&target.suite().answers)).await;
         let session = opened.inspect_err(|error| {
             if let SessionError::Broken(found) = error {
                 self.closed = Some((**found).clone());

@@ -1,7 +1,7 @@
 //! The setup and the teardown of a suite, in a session of one of its targets.
 
 use super::conversation::Conversation;
-use super::ending::{EndReason, end};
+use super::ending::{SessionEndReason, end};
 use super::exchange::CaseSpeaker;
 use super::opening::OpenSession;
 use super::target::{CASE_TIMEOUT, RunTarget};
@@ -27,7 +27,7 @@ pub(crate) async fn set_up(target: &RunTarget, session: Session) -> Result<OpenS
         return Ok(OpenSession { session, names });
     };
     let what = if finding::is_not_allowed(&found) { "was not run" } else { "failed" };
-    end(target, &session, EndReason::CasesOver).await;
+    end(target, &session, SessionEndReason::CasesOver).await;
     Err(Finding { message: format!("the suite's setup {what}: {}", found.message), ..found })
 }
 

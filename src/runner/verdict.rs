@@ -9,7 +9,7 @@ use crate::event::{
 };
 use crate::plan::{Body, Case};
 use crate::session::OwnedViolation;
-use crate::suite::{Action, Level as RuleLevel, Step};
+use crate::suite::{Action, RuleLevel, Step};
 use crate::wire::Frame;
 
 /// The result of steps of which one went wrong: a failure, unless no step could be judged.

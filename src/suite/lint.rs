@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{Block, SuiteSettings};
 use super::generating;
-use super::model::{Action, Capture, Need, Payload, Server, Step, Suite, Target, Test, Wanted};
+use super::model::{Action, Capture, Payload, Server, Step, Suite, Target, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
@@ -249,7 +249,7 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
         known.extend(["offer", "hints"].map(str::to_owned));
     }
     for need in &test.needs {
-        if let Need::Assert { expression, .. } = need {
+        if let TestNeed::Assert { expression, .. } = need {
             let mut offered: BTreeSet<String> = ["offer", "hints"].map(str::to_owned).into();
             offered.extend(test.rows.iter().flat_map(|row| row.values.keys().cloned()));
             template::check_expression(&expression.value, expression.span, &offered, found);

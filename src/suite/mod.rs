@@ -29,8 +29,8 @@ pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unre
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
-    HttpCredentials, HttpFlavour, HttpUser, Level, Loop, MOST_PARALLEL, NamePattern, NamedTool, Need, Order, Payload,
-    Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RunOptions, Server, Step,
-    StepNeed, Suite, Target, Test, Then, ToolSelection, Wanted,
+    HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool, Order, Payload, Property,
+    Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RuleLevel, RunOptions, Server, Step,
+    StepNeed, Suite, Target, Test, TestNeed, Then, ToolSelection, Wanted,
 };
 pub use self::snapshot::{Per, Snapshot};

@@ -22,7 +22,7 @@ use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
 use mcprove::source::{Node, SourceFile, Sources, Style};
-use mcprove::suite::{Carrier, Files, Level, LoadedSuite, Rule, Test};
+use mcprove::suite::{Carrier, Files, LoadedSuite, Rule, RuleLevel, Test};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
 use serde_json::{Map, Value, json};
@@ -101,8 +101,8 @@ fn levels_are_those_of_the_sentences() {
     let is_wrong = |rule: &&Rule| {
         let has = |word: &str| rule.quote.split(|end: char| !end.is_alphanumeric()).any(|one| one == word);
         match rule.level {
-            Level::Must => !["MUST", "REQUIRED", "SHALL"].into_iter().any(has) && !rule.quote.ends_with(';'),
-            Level::Should => ["SHOULD", "RECOMMENDED", "should"].into_iter().any(has) == rule.advice.is_some(),
+            RuleLevel::Must => !["MUST", "REQUIRED", "SHALL"].into_iter().any(has) && !rule.quote.ends_with(';'),
+            RuleLevel::Should => ["SHOULD", "RECOMMENDED", "should"].into_iter().any(has) == rule.advice.is_some(),
         }
     };
     let rules = whole().iter().filter_map(|test| test.rule.as_deref());

@@ -38,7 +38,7 @@ pub struct Settings {
 
 /// Whom a token was issued to. Without tokens everybody is the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum User {
+pub(crate) enum TokenUser {
     /// The one with two tokens.
     #[default]
     First,
@@ -46,7 +46,7 @@ pub(crate) enum User {
     Second,
 }
 
-impl User {
+impl TokenUser {
     /// How the user is called.
     pub(crate) fn name(self) -> &'static str {
         match self {

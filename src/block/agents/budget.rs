@@ -21,10 +21,10 @@ pub(crate) static BUDGET: Object = Object {
     ]],
 };
 
-/// How much a run may take.
+/// The limits of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
-    /// Where it is written, if it is.
+    /// Its position in the suite, if the suite has one.
     pub(crate) span: Option<Span>,
     pub(crate) calls: usize,
     pub(crate) tokens: Option<u64>,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::host::HostFailure;
-use super::judge::{JudgedView, Judgement, Selection, share_text};
+use super::judge::{JudgedView, Judgement, SelectionCount, share_text};
 use super::log::{AgentLog, AgentRow};
 use super::picture;
 use super::price::cost_text;
@@ -78,32 +78,34 @@ impl AgentCheck {
         let view = JudgedView { context, equal: &self.agent.equal };
         let mut found: Vec<Finding> =
             self.ended_early(&run, context).into_iter().chain(self.of_servers(&run, context)).collect();
-        found.extend(self.agent.distractors.as_ref().and_then(|distractors| distractors.unoffered(&run, context)));
+        found.extend(
+            self.agent.distractors.as_ref().and_then(|distractors| distractors.unoffered_distractor(&run, context)),
+        );
         let is_known = |judgement: &&Arc<dyn Judgement>| !is_unknown(&run, context) || !judgement.is_about_model();
         let judgements = self.agent.judgements.iter().filter(is_known);
         found.extend(judgements.flat_map(|judgement| judgement.judge(&run, &view)));
         let unjudged = if is_unknown(&run, context) {
             Some(Reason::ModelDiverged)
         } else {
-            self.unjudged(&run).map(Reason::NotEvaluated)
+            self.reason_not_judged(&run).map(Reason::NotEvaluated)
         };
         JudgedRun { run, found, unjudged }
     }
 
     /// Why nothing can be said of a run: it called nothing, or nothing that a judgement is about.
-    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+    fn reason_not_judged(&self, run: &AgentRun) -> Option<String> {
         let number = run.number;
         if run.calls.is_empty() {
             return Some(format!("the agent called no tool in run {number}, so nothing can be said of it"));
         }
         // Calls of distractors are judged, too.
         let is_judged = |call: &AgentCall| {
-            call.reached().is_some() || self.agent.distractors.is_some() && call.target == CallTarget::Decoy
+            call.reached_tool().is_some() || self.agent.distractors.is_some() && call.target == CallTarget::Decoy
         };
         if !run.calls.iter().any(is_judged) {
             return Some(format!("no call of run {number} reached a server, so nothing can be said of it"));
         }
-        self.agent.judgements.iter().find_map(|judgement| judgement.unjudged(run))
+        self.agent.judgements.iter().find_map(|judgement| judgement.reason_not_judged(run))
     }
 
     /// The result where the model could not be asked: an error, since it says nothing about the servers.
@@ -172,9 +174,9 @@ impl AgentCheck {
         }
     }
 
-    /// What servers did that no fault explains: a call without an answer, and an end.
+    /// Findings about servers that no fault explains: a call without an answer, and an end.
     fn of_servers(&self, run: &AgentRun, context: &CheckContext<'_>) -> Vec<Finding> {
-        // What was recorded has the faults in it.
+        // A recording has the faults in it.
         if context.is_replayed && !self.agent.faults.is_empty() {
             return Vec::new();
         }
@@ -186,14 +188,14 @@ impl AgentCheck {
     }
 
     fn conclude(&self, mut runs: Vec<JudgedRun>, context: &CheckContext<'_>) -> CheckResult {
-        let mut selection = Selection::default();
+        let mut selection = SelectionCount::default();
         for judged in &runs {
             selection.add(&judged.run);
         }
         let passed = passed_runs(&runs);
-        let has_reached = runs.iter().flat_map(|judged| &judged.run.calls).any(|call| call.reached().is_some());
+        let has_reached = runs.iter().flat_map(|judged| &judged.run.calls).any(|call| call.reached_tool().is_some());
         let has_passed = self.agent.repeat.is_met(passed) && has_reached;
-        let distracted = self.distracted(selection, &runs, context);
+        let distracted = self.judge_selection(selection, &runs, context);
         let mut notes = self.notes(&runs, selection, context);
         let shown = runs.iter().position(|judged| !judged.found.is_empty());
         let shown = shown.or_else(|| runs.iter().position(|judged| judged.unjudged.is_some())).unwrap_or_default();
@@ -241,20 +243,25 @@ impl AgentCheck {
         result(outcome, reason, findings, judged.run)
     }
 
-    /// What a failure shows: how many runs passed, what was injected into the shown one, and pictures.
+    /// The evidence of a failure: the number of runs that passed, the faults injected into the shown one, and pictures.
     fn evidence(&self, runs: &[JudgedRun], shown: usize, passed: PassedRuns) -> Vec<(String, String)> {
         let powers = self.agent.repeat.estimates(passed).map(|power| format!("{} {}", power.name(), power.text()));
         let lines: Vec<String> = std::iter::once(passed.text()).chain(powers).collect();
         let several = (runs.len() > 1).then(|| ("runs".to_owned(), lines.join("\n")));
-        let injected = Some(runs[shown].run.injected()).filter(|injected| !injected.is_empty());
+        let injected = Some(runs[shown].run.injected_changes()).filter(|injected| !injected.is_empty());
         let injected = injected.map(|injected| ("injected".to_owned(), injected));
         let mut evidence = pictures(runs, shown);
         evidence.splice(1..1, injected.into_iter().chain(several));
         evidence
     }
 
-    /// Whether the model chose tools that it should have left alone.
-    fn distracted(&self, selection: Selection, runs: &[JudgedRun], context: &CheckContext<'_>) -> Option<Finding> {
+    /// Judges the model's choice among tools that it should have left alone.
+    fn judge_selection(
+        &self,
+        selection: SelectionCount,
+        runs: &[JudgedRun],
+        context: &CheckContext<'_>,
+    ) -> Option<Finding> {
         let distractors = self.agent.distractors.as_ref()?;
         let interval = selection.interval();
         // A run that was broken off would have gone on with other calls.
@@ -277,7 +284,7 @@ impl AgentCheck {
     }
 
     /// The figures of a case.
-    fn notes(&self, runs: &[JudgedRun], selection: Selection, context: &CheckContext<'_>) -> String {
+    fn notes(&self, runs: &[JudgedRun], selection: SelectionCount, context: &CheckContext<'_>) -> String {
         let view = JudgedView { context, equal: &self.agent.equal };
         let calls: Vec<usize> = runs.iter().map(|judged| judged.run.calls.len()).collect();
         let (least, most) = (calls.iter().min().copied().unwrap_or(0), calls.iter().max().copied().unwrap_or(0));
@@ -310,13 +317,13 @@ impl AgentCheck {
         notes.join(", ")
     }
 
-    /// What the most expensive run cost.
+    /// The cost of the most expensive run.
     fn highest_cost(&self, runs: &[JudgedRun]) -> Option<f64> {
         runs.iter().filter_map(|judged| self.agent.cost(judged.run.tokens)).reduce(f64::max)
     }
 }
 
-/// Whether nobody knows how a run would go on: a recorded server answers in another way than the one to which the model
+/// A recorded model cannot go on: a recorded server answers in another way than the one to which the model
 /// was recorded, as a mutant does in a proof. Any change would look like a failure of the agent.
 fn is_unknown(run: &AgentRun, context: &CheckContext<'_>) -> bool {
     context.is_replayed && matches!(run.end, AgentEnd::Diverged(_))

@@ -47,7 +47,7 @@ static DISTRACTOR: Object = Object {
 /// The tools that a model must leave alone.
 #[derive(Debug)]
 pub(crate) struct Distractors {
-    /// Where they are written.
+    /// Their position in the suite.
     pub(crate) span: Span,
     count: usize,
     written: Vec<OfferedTool>,
@@ -95,7 +95,7 @@ impl Distractors {
     }
 
     /// The first one that has the name of a tool of the servers, so that it is not offered.
-    pub(crate) fn unoffered(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
+    pub(crate) fn unoffered_distractor(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
         let is_listed = |name: &str| run.listed.iter().any(|listed| listed.tool.name == name);
         let same = self.written.iter().find(|tool| is_listed(&tool.name))?;
         let message = format!("the distractor `{}` is not offered, since a server has a tool of that name", same.name);

@@ -39,7 +39,7 @@ pub(crate) struct OfferedTool {
     pub(crate) origin: ToolOrigin,
 }
 
-/// Where an offered tool comes from.
+/// The origin of an offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToolOrigin {
     /// A server of the suite.
@@ -119,7 +119,7 @@ impl<'a> AgentHost<'a> {
                 }
             }
         }
-        host.tools = host.listed.iter().map(ListedTool::offered).collect();
+        host.tools = host.listed.iter().map(ListedTool::to_offered_tool).collect();
         host.clashes = resolve_clashes(&mut host.tools);
         Ok(host)
     }
@@ -148,7 +148,7 @@ impl<'a> AgentHost<'a> {
 }
 
 impl ListedTool {
-    fn offered(&self) -> OfferedTool {
+    fn to_offered_tool(&self) -> OfferedTool {
         let Self { server, tool } = self;
         OfferedTool {
             name: tool.name.clone(),
@@ -191,7 +191,7 @@ struct HostConnection<'a> {
     owner: String,
     session: Session,
     client: RunningService<RoleClient, ()>,
-    /// What the client wants to send.
+    /// Messages that the client wants to send.
     wanted: UnboundedReceiver<Value>,
     answers: UnboundedSender<ServerJsonRpcMessage>,
 }
@@ -295,7 +295,7 @@ impl<'a> HostConnection<'a> {
         match sent {
             Some(Sent::Answered(reply)) => {
                 let exchange = Some(exchange(&title, &reply));
-                HostCall { result: told(&reply.message), failure: None, exchange }
+                HostCall { result: readable_result(&reply.message), failure: None, exchange }
             }
             Some(Sent::Unreadable(reply, why)) => {
                 let exchange = Some(exchange(&title, &reply));
@@ -403,8 +403,8 @@ fn read_part<T: serde::de::DeserializeOwned>(part: &Value, name: &str) -> Result
     })
 }
 
-/// What a model reads of an answer: its texts, or what stands for them.
-fn told(message: &Arc<Value>) -> ToolResult {
+/// The part of an answer that a model reads: its texts, or what stands for them.
+fn readable_result(message: &Arc<Value>) -> ToolResult {
     let result = &message["result"];
     let is_error = message.get("error").is_some() || result["isError"] == true;
     let mut text = words_of(message);

@@ -1,4 +1,4 @@
-//! What the agents of a run did, and the section that tells it.
+//! The results of the agents of a run, and their section of the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -28,7 +28,7 @@ pub(crate) struct LooseCall {
     pub(crate) verdict: LooseVerdict,
 }
 
-/// What a server made of loose arguments.
+/// The server's reaction to loose arguments.
 #[derive(Debug)]
 pub(crate) enum LooseVerdict {
     /// It serves them alike, or says what is wrong.
@@ -54,7 +54,7 @@ pub(crate) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], su
     let mut made: Vec<(&str, &str, &Value)> = Vec::new();
     let mut again = Vec::new();
     for call in calls {
-        let Some((server, tool)) = call.reached().filter(|_| !call.result.is_error && !call.is_struck) else {
+        let Some((server, tool)) = call.reached_tool().filter(|_| !call.result.is_error && !call.is_struck) else {
             continue;
         };
         let Some(arguments) = call.arguments.as_object() else { continue };
@@ -68,7 +68,7 @@ pub(crate) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], su
         if suite.hazard(server, &listed.tool).is_some() {
             continue;
         }
-        // What the same call answers now, since other calls may have come between.
+        // The control: the same call once more, since other calls may have come between.
         let control = host.call(server, tool, arguments.clone()).await.result;
         for LooseForm { name, arguments, changed } in forms(arguments, listed.tool.input_schema()) {
             let answer = host.call(server, tool, arguments.clone()).await;
@@ -94,7 +94,7 @@ fn forms(arguments: &Map<String, Value>, schema: &Value) -> Vec<LooseForm> {
         let mut form = LooseForm { name, arguments: arguments.clone(), changed: Vec::new() };
         for (key, value) in &mut form.arguments {
             let declared = schema["properties"][key]["type"].as_str();
-            // Where the schema allows a text as well, it is another value.
+            // A text that the schema allows as well is another value.
             if !value.is_string() && declared.is_some_and(|declared| types.contains(&declared)) {
                 *value = value.to_string().into();
                 form.changed.push(key.clone());
@@ -118,7 +118,7 @@ fn forms(arguments: &Map<String, Value>, schema: &Value) -> Vec<LooseForm> {
     all.into_iter().filter(|form| !form.changed.is_empty()).collect()
 }
 
-/// Whether a refusal names an argument, or the type that it should have.
+/// A refusal explains itself if it names an argument, or the type that it should have.
 fn explains(text: &str, changed: &[String]) -> bool {
     const TYPES: [&str; 8] = ["number", "integer", "string", "boolean", "object", "array", "type", "expected"];
     let said = words(text);

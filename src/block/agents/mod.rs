@@ -172,9 +172,9 @@ struct Agent {
     skip: Option<String>,
     tags: Vec<String>,
     provider: Arc<dyn ModelProvider>,
-    /// Where its provider is written.
+    /// The position of its provider in the suite.
     provider_span: Span,
-    /// What its tokens cost, where the suite says it.
+    /// The price of its tokens, if the suite names one.
     price: Option<Price>,
     prompt: Node,
     system: Option<Node>,
@@ -187,14 +187,14 @@ struct Agent {
     equal: EqualTools,
     budget: Budget,
     repeat: Repeat,
-    /// Whether calls are made again with arguments as models write them.
+    /// Calls are made again with arguments as models write them.
     makes_loose_calls: bool,
-    /// Whether an order is planted in what tools answer.
+    /// An order is planted in the answers of tools.
     plants_order: bool,
 }
 
 impl Agent {
-    /// What so many tokens of its model cost, where the suite says it.
+    /// The cost of so many tokens of its model, if the suite names a price.
     fn cost(&self, tokens: Tokens) -> Option<f64> {
         self.price.map(|price| price.of(tokens))
     }
@@ -224,7 +224,7 @@ impl Agent {
         judged.chain(selects).chain(counts).map(str::to_owned).collect()
     }
 
-    /// Whether anything is wrong with a run.
+    /// A run has failed if any judgement finds something.
     fn has_failed(&self, run: &AgentRun, context: &CheckContext<'_>) -> bool {
         let view = JudgedView { context, equal: &self.equal };
         self.judgements.iter().any(|judgement| !judgement.judge(run, &view).is_empty())
@@ -266,7 +266,7 @@ fn keep_first_of_equal(found: &mut Vec<Diagnostic>, before: usize) {
     }
 }
 
-/// What answers as a model, and its name where an agent has several.
+/// A provider, and its model's name if the agent has several.
 struct NamedProvider {
     model: Option<String>,
     provider: Arc<dyn ModelProvider>,
@@ -406,7 +406,7 @@ fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn M
     Some(Arc::new(ScriptedPolicy::read(&moves, reader.found())))
 }
 
-/// Whether an agent comes from the same place of the suite as an earlier one of its name and model.
+/// An agent is the same as an earlier one if place, name and model are equal.
 fn is_same(earlier: &[Arc<Agent>], agent: &Agent) -> bool {
     earlier.iter().any(|earlier| earlier.span == agent.span && earlier.model == agent.model)
 }

@@ -3,13 +3,13 @@
 use super::run::{AgentCall, AgentEnd, AgentRun, CallTarget};
 use crate::source::{shorten, visible_line};
 
-/// How much of arguments and of answers is shown, in characters.
+/// The longest part of arguments and of answers that is printed, in characters.
 const SHOWN: usize = 60;
 
-/// How many calls a failure shows; a terminal has ten lines for it.
+/// The most calls in a failure; a terminal has ten lines for it.
 pub(crate) const FEW_CALLS: usize = 8;
 
-/// How many calls a report has.
+/// The most calls in a report.
 pub(crate) const MANY_CALLS: usize = 20;
 
 /// A line for each call, or for the first and the last of so many, and one for the end.

@@ -36,7 +36,6 @@ impl PlantedOrder {
         }
     }
 
-    /// Whether that tool has this name.
     pub(crate) fn is_about(name: &str) -> bool {
         name == TOOL
     }
@@ -54,12 +53,12 @@ impl PlantedOrder {
         text.push_str(&order);
     }
 
-    /// How often it was planted.
+    /// The number of times that it was planted.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether a text has its code.
+    /// A text has its code.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         text.contains(&self.code)
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::host::OfferedTool;
 use super::provider::{
-    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
+    Model, ModelArguments, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, Tokens, ToolResult, ToolUse,
 };
 use crate::event::Finding;
 use crate::matching::{Answer, EXPECTATION, Expectation, ValuePath};
@@ -89,9 +89,9 @@ struct Move {
     kind: MoveKind,
     when: Vec<Expectation>,
     captures: Vec<(String, ValuePath)>,
-    /// How often a call that fails is made again.
+    /// The most repetitions of a call that fails.
     again: usize,
-    /// How often it is made.
+    /// The number of times that it is made.
     times: usize,
     /// The tokens that each turn takes; none are estimated.
     tokens: Option<Tokens>,
@@ -167,7 +167,7 @@ struct PolicyRun {
     moves: Arc<[Move]>,
     /// The move that is made next.
     at: usize,
-    /// How often the call of that move was made, and how often it has failed since.
+    /// The number of times that the call of that move was made, and that it has failed since.
     made: usize,
     failed: usize,
     names: Names,
@@ -234,15 +234,15 @@ impl PolicyRun {
         let turn = match &made.kind {
             MoveKind::Answer(text) => {
                 self.at = self.moves.len();
-                ModelTurn { text: text_of(&self.filled(text)?), ..ModelTurn::default() }
+                ModelTurn { text: text_of(&self.fill(text)?), ..ModelTurn::default() }
             }
-            MoveKind::Call { tool, args } => use_of(text_of(&self.filled(tool)?), self.arguments(args.as_ref())?),
+            MoveKind::Call { tool, args } => use_of(text_of(&self.fill(tool)?), self.arguments(args.as_ref())?),
             MoveKind::Pick { words, args } => {
                 let Some(tool) = best(told.tools, words) else { return Ok(None) };
                 use_of(tool.name.clone(), self.arguments(args.as_ref())?)
             }
             MoveKind::Obey => match last_result(told).and_then(|last| order_in(&last.text, told.tools)) {
-                Some((tool, arguments)) => use_of(tool, ToolArguments::Object(arguments)),
+                Some((tool, arguments)) => use_of(tool, ModelArguments::Object(arguments)),
                 None => return Ok(None),
             },
         };
@@ -250,12 +250,12 @@ impl PolicyRun {
         Ok(Some(ModelTurn { tokens: made.tokens, ..turn }))
     }
 
-    fn arguments(&self, args: Option<&Node>) -> Result<ToolArguments, Finding> {
-        let Some(args) = args else { return Ok(ToolArguments::Object(Map::new())) };
-        Ok(ToolArguments::of(&self.filled(args)?))
+    fn arguments(&self, args: Option<&Node>) -> Result<ModelArguments, Finding> {
+        let Some(args) = args else { return Ok(ModelArguments::Object(Map::new())) };
+        Ok(ModelArguments::of(&self.fill(args)?))
     }
 
-    fn filled(&self, node: &Node) -> Result<Value, Finding> {
+    fn fill(&self, node: &Node) -> Result<Value, Finding> {
         fill(node, &self.names).map(|filled| filled.to_json()).map_err(|unfilled| stuck(&unfilled.reason.to_string()))
     }
 }
@@ -277,7 +277,7 @@ fn last_result<'a>(told: &'a ModelInput<'_>) -> Option<&'a ToolResult> {
     told.past.last()?.results.last()
 }
 
-/// Whether all expectations of the last answer hold; without an answer none does.
+/// All expectations of the last answer must hold; without an answer none does.
 fn holds(when: &[Expectation], last: Option<&ToolResult>, names: &Names) -> bool {
     if when.is_empty() {
         return true;

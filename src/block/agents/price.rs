@@ -7,11 +7,11 @@ use crate::source::{Node, settings};
 /// So many tokens have a price.
 const TOKENS: f64 = 1_000_000.0;
 
-/// How many figures of a cost are shown.
+/// Significant figures of a printed cost.
 const FIGURES: i32 = 3;
 
 settings! {
-    /// What a million tokens cost, in any money.
+    /// The price of a million tokens, in any money.
     #[derive(Copy, PartialEq, Default)]
     pub(crate) struct Price as "a price" {
         /// A million tokens that the model reads.
@@ -27,7 +27,7 @@ impl Price {
         node.get("price").map(|price| Self::read(price).unwrap_or_default())
     }
 
-    /// What so many tokens cost.
+    /// The cost of so many tokens.
     #[expect(clippy::cast_precision_loss, reason = "a cost is shown with three figures")]
     pub(crate) fn of(self, tokens: Tokens) -> f64 {
         (self.input * tokens.read as f64 + self.output * tokens.written as f64) / TOKENS

@@ -16,15 +16,15 @@ pub(crate) trait ModelProvider: Debug + Send + Sync {
     /// A model that has not been told anything yet, for the run with that number.
     fn start(&self, context: &CheckContext<'_>, number: usize) -> Box<dyn Model>;
 
-    /// Whether it says the same whenever it is told the same.
+    /// The same input always gets the same reply.
     fn is_deterministic(&self) -> bool;
 
-    /// Whether the tokens that it takes depend on what it is told.
+    /// The tokens that it takes depend on its input.
     fn counts_what_it_reads(&self) -> bool {
         true
     }
 
-    /// How many runs are recorded, where turns are played back from a recording.
+    /// The number of recorded runs, where turns are played back from a recording.
     fn recorded_runs(&self) -> Option<RecordedRuns> {
         None
     }
@@ -80,7 +80,7 @@ pub(crate) struct PastTurn {
     pub(crate) results: Vec<ToolResult>,
 }
 
-/// What a model says: calls to make, or else its answer.
+/// The reply of a model: calls to make, or else its answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModelTurn {
     pub(crate) text: String,
@@ -100,19 +100,19 @@ pub(crate) struct ToolUse {
     pub(crate) id: String,
     /// The tool, as it was offered.
     pub(crate) name: String,
-    pub(crate) arguments: ToolArguments,
+    pub(crate) arguments: ModelArguments,
 }
 
 /// The arguments of a call, as a model wrote them.
 #[derive(Debug, Clone)]
-pub(crate) enum ToolArguments {
+pub(crate) enum ModelArguments {
     /// An object.
     Object(Map<String, Value>),
     /// A text that is no JSON object.
     Malformed(String),
 }
 
-impl ToolArguments {
+impl ModelArguments {
     /// Arguments that are written as JSON; nothing at all are no arguments.
     pub(crate) fn parse(text: &str) -> Self {
         match serde_json::from_str(if text.trim().is_empty() { "{}" } else { text }) {
@@ -138,7 +138,7 @@ impl ToolArguments {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolResult {
     /// The text that the model reads.
@@ -148,7 +148,7 @@ pub(crate) struct ToolResult {
     pub(crate) message: Arc<Value>,
 }
 
-/// How many tokens were read and written.
+/// Numbers of tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pub(crate) read: u64,
@@ -157,7 +157,7 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     /// The tokens that a provider counted; nothing where it counts none.
-    pub(crate) fn counted(self) -> Option<Self> {
+    pub(crate) fn if_counted(self) -> Option<Self> {
         Some(self).filter(|tokens| *tokens != Self::default())
     }
 

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::api::ApiProvider;
 use super::host::OfferedTool;
 use super::provider::{
-    Model, ModelFailure, ModelInput, ModelProvider, ModelTurn, RecordedRuns, Tokens, ToolArguments, ToolUse,
+    Model, ModelArguments, ModelFailure, ModelInput, ModelProvider, ModelTurn, RecordedRuns, Tokens, ToolUse,
 };
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 use crate::source::{beginning, difference};
 
-/// How many lines of a difference are shown, and how much of each, in characters.
+/// The most lines of a difference that are printed, and the longest part of each, in characters.
 const MOST_LINES: usize = 12;
 const SHOWN: usize = 160;
 
@@ -149,7 +149,7 @@ impl PlayedModel {
     }
 }
 
-/// What a model is told that it was not told in the turn before.
+/// The part of a model's input that is new in this turn.
 fn told_since(told: &ModelInput<'_>) -> Value {
     let Some(last) = told.past.last() else {
         let tool =
@@ -183,14 +183,14 @@ fn turn_of(written: &Value) -> Option<ModelTurn> {
         Some(ToolUse {
             id: call["id"].as_str()?.to_owned(),
             name: call["name"].as_str()?.to_owned(),
-            arguments: ToolArguments::of(&call["arguments"]),
+            arguments: ModelArguments::of(&call["arguments"]),
         })
     });
     let tokens = |member: &str| written["tokens"][member].as_u64().unwrap_or_default();
     Some(ModelTurn {
         text: written["text"].as_str()?.to_owned(),
         calls: calls.collect::<Option<Vec<_>>>()?,
-        tokens: Tokens { read: tokens("read"), written: tokens("written") }.counted(),
+        tokens: Tokens { read: tokens("read"), written: tokens("written") }.if_counted(),
         cut: written["cut"].as_str().map(str::to_owned),
         raw: Value::Null,
     })

@@ -37,7 +37,7 @@ static PASS_POWER: Object = Object {
     ]],
 };
 
-/// How often an agent runs, and how many runs must pass.
+/// The number of runs of an agent, and of those that must pass.
 #[derive(Debug, Clone)]
 pub(crate) struct Repeat {
     pub(crate) runs: usize,
@@ -52,7 +52,7 @@ struct PassPower {
     at_least: f64,
 }
 
-/// How many runs passed.
+/// The number of runs that passed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PassedRuns {
     pub(crate) passed: usize,
@@ -89,7 +89,7 @@ impl Repeat {
         Self { runs: usize::try_from(runs).unwrap_or(1).max(1), at_least, powers }
     }
 
-    /// Whether so many runs are enough; without any that passed they are not.
+    /// So many runs are enough; never without one that passed.
     pub(crate) fn is_met(&self, runs: PassedRuns) -> bool {
         runs.passed > 0 && runs.interval().share >= self.at_least && self.estimates(runs).all(PassEstimate::is_met)
     }

@@ -13,7 +13,7 @@ use super::loose::{self, LooseCall};
 use super::planted_order::PlantedOrder;
 use super::price::cost_text;
 use super::provider::{
-    Model, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolArguments, ToolResult, ToolUse,
+    Model, ModelArguments, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolResult, ToolUse,
 };
 use crate::carrier;
 use crate::diagnosis;
@@ -48,7 +48,7 @@ pub(crate) struct AgentRun {
     pub(crate) turns: Vec<Value>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub(crate) enum AgentEnd {
     /// With an answer, which may be empty.
@@ -76,13 +76,13 @@ pub(crate) struct AgentCall {
     /// Why there is no answer, or none that the SDK's client can read.
     pub(crate) failure: Option<Finding>,
     pub(crate) exchange: Option<Exchange>,
-    /// What passed between client and server, where faults may strike; nothing if no message was sent.
+    /// The messages between client and server, where faults may strike; nothing if none was sent.
     pub(crate) passed: Option<PassedCall>,
-    /// Whether a fault struck it.
+    /// A fault struck it.
     pub(crate) is_struck: bool,
 }
 
-/// What a call reached.
+/// The target of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CallTarget {
     /// A tool of a server.
@@ -120,7 +120,7 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         offered.push(PlantedOrder::tool());
     }
     let protocol_revision = host.revision();
-    let mut attempt = Attempt {
+    let mut attempt = UnfinishedRun {
         agent,
         host,
         offered,
@@ -140,7 +140,7 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let ended = timeout_at(deadline, attempt.until_answered(model.as_mut(), goal)).await;
     let end = ended.unwrap_or_else(|_| attempt.out_of_time());
     attempt.give_up();
-    let Attempt { mut host, calls, tokens, planted, .. } = attempt;
+    let UnfinishedRun { mut host, calls, tokens, planted, .. } = attempt;
     let mut run = AgentRun {
         number,
         calls,
@@ -163,7 +163,7 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     Ok(run)
 }
 
-/// What a model is told at the beginning, and how long it has.
+/// The input of a model at the beginning, and its deadline.
 #[derive(Clone, Copy)]
 struct Goal<'a> {
     prompt: &'a str,
@@ -172,7 +172,7 @@ struct Goal<'a> {
 }
 
 /// A run under way.
-struct Attempt<'a> {
+struct UnfinishedRun<'a> {
     agent: &'a Agent,
     /// The time that it may take.
     time: Duration,
@@ -184,14 +184,14 @@ struct Attempt<'a> {
     asking_since: Option<Instant>,
     /// The call that is being made.
     in_flight: Option<ToolUse>,
-    /// How many calls had passed before it.
+    /// The number of calls that had passed before it.
     passed_before: usize,
     tokens: Tokens,
     faults: Option<Arc<FaultPlayer>>,
     planted: Option<PlantedOrder>,
 }
 
-impl Attempt<'_> {
+impl UnfinishedRun<'_> {
     async fn until_answered(&mut self, model: &mut dyn Model, goal: Goal<'_>) -> AgentEnd {
         let Goal { prompt, system, deadline } = goal;
         let budget = &self.agent.budget;
@@ -218,7 +218,7 @@ impl Attempt<'_> {
                 return AgentEnd::OverBudget(format!("{} of cost", cost_text(most)));
             }
             if let Some(why) = turn.cut.as_ref().filter(|_| turn.calls.is_empty()) {
-                return AgentEnd::Stuck(stopped(why));
+                return AgentEnd::Stuck(model_stopped(why));
             }
             if turn.calls.is_empty() {
                 return AgentEnd::Answered(turn.text);
@@ -243,7 +243,7 @@ impl Attempt<'_> {
     async fn make(&mut self, wanted: &ToolUse) -> AgentCall {
         let target = self.target(wanted);
         let made = match (&target, &wanted.arguments) {
-            (CallTarget::Tool { server, tool }, ToolArguments::Object(arguments)) => {
+            (CallTarget::Tool { server, tool }, ModelArguments::Object(arguments)) => {
                 self.host.call(server, tool, arguments.clone()).await
             }
             (CallTarget::Decoy, _) => HostCall::not_made(DECOY_ANSWER),
@@ -252,7 +252,7 @@ impl Attempt<'_> {
                 HostCall::not_made("the arguments are no JSON object")
             }
         };
-        self.finished(wanted, target, made)
+        self.record_call(wanted, target, made)
     }
 
     fn target(&self, wanted: &ToolUse) -> CallTarget {
@@ -260,12 +260,12 @@ impl Attempt<'_> {
         match (offered, &wanted.arguments) {
             (None, _) => CallTarget::Unknown,
             (Some(ToolOrigin::Decoy), _) => CallTarget::Decoy,
-            (Some(ToolOrigin::Server { tool, .. }), ToolArguments::Malformed(_)) => CallTarget::Malformed { tool },
-            (Some(ToolOrigin::Server { server, tool }), ToolArguments::Object(_)) => CallTarget::Tool { server, tool },
+            (Some(ToolOrigin::Server { tool, .. }), ModelArguments::Malformed(_)) => CallTarget::Malformed { tool },
+            (Some(ToolOrigin::Server { server, tool }), ModelArguments::Object(_)) => CallTarget::Tool { server, tool },
         }
     }
 
-    fn finished(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
+    fn record_call(&mut self, wanted: &ToolUse, target: CallTarget, made: HostCall) -> AgentCall {
         let is_sent = matches!(target, CallTarget::Tool { .. });
         let passed = self.faults.as_ref().and_then(|faults| faults.calls().into_iter().skip(self.passed_before).last());
         let is_struck = passed.is_some_and(|call| call.is_struck);
@@ -298,13 +298,13 @@ impl Attempt<'_> {
     fn give_up(&mut self) {
         if let Some(wanted) = self.in_flight.take() {
             let made = HostCall::not_made("no answer before the time was over");
-            let call = self.finished(&wanted, self.target(&wanted), made);
+            let call = self.record_call(&wanted, self.target(&wanted), made);
             self.calls.push(call);
         }
     }
 }
 
-fn stopped(why: &str) -> Finding {
+fn model_stopped(why: &str) -> Finding {
     let help = "raise `max_tokens` of the provider if the answer is too long; look at the prompt if it is withheld";
     Finding {
         help: Some(help.to_owned()),
@@ -315,7 +315,7 @@ fn stopped(why: &str) -> Finding {
 /// So many bytes are about one token.
 const TOKEN: usize = 4;
 
-/// How many tokens a turn takes where the model does not count them, from the bytes that it reads and those it writes.
+/// Estimates the tokens of a turn from the bytes that are read and written, if the model does not count them.
 fn estimate(read: usize, written: usize) -> Tokens {
     let of = |bytes: usize| u64::try_from(bytes / TOKEN).unwrap_or(u64::MAX);
     Tokens { read: of(read), written: of(written) }
@@ -350,14 +350,14 @@ impl AgentRun {
     }
 
     /// The changes by faults, one line for each message.
-    pub(crate) fn injected(&self) -> String {
+    pub(crate) fn injected_changes(&self) -> String {
         self.faults.as_ref().map(|faults| diagnosis::strikes_text(&faults.strikes())).unwrap_or_default()
     }
 }
 
 impl AgentCall {
     /// The tool's name with its server; nothing where no server was asked.
-    pub(crate) fn reached(&self) -> Option<(&str, &str)> {
+    pub(crate) fn reached_tool(&self) -> Option<(&str, &str)> {
         match &self.target {
             CallTarget::Tool { server, tool } => Some((server, tool)),
             CallTarget::Decoy | CallTarget::Unknown | CallTarget::Malformed { .. } => None,
@@ -375,8 +375,8 @@ impl AgentCall {
 
     fn to_json(&self) -> Value {
         json!({
-            "tool": self.reached().map_or(self.name.as_str(), |(_, tool)| tool),
-            "server": self.reached().map(|(server, _)| server),
+            "tool": self.reached_tool().map_or(self.name.as_str(), |(_, tool)| tool),
+            "server": self.reached_tool().map(|(server, _)| server),
             "arguments": self.arguments,
             "result": self.result.message["result"],
             "is_error": self.result.is_error,

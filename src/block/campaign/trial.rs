@@ -204,7 +204,7 @@ impl<'a> CampaignTrial<'a> {
                 self.subject.tool
             )));
         }
-        // What a call removes is gone with a store in memory as well.
+        // Data that a call removes is gone with a store in memory as well.
         Ok(is_kept && self.keeps_earlier_state(clean).await?)
     }
 
@@ -443,7 +443,7 @@ impl<'a> CampaignTrial<'a> {
             let took = answered_at.saturating_duration_since(end_of_faults);
             match outcome.answer {
                 Ok(answer) if is_served(&answer) => return Ok(Some(took)),
-                // What is done already may be refused, as it is without faults.
+                // A call that is done already may be refused, as it is without faults.
                 Ok(_) if !clean.serves_again => return Ok(Some(took)),
                 Ok(_) => drop(answered.get_or_insert(took)),
                 Err(found) if found.class == Some(FailureClass::ProcessExited) => {

@@ -14,7 +14,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Located, Node, did_you_mean};
-use crate::suite::{BlockReader, Level, Need, Rule, Suite, SuiteSettings, Test, level, texts};
+use crate::suite::{BlockReader, Rule, RuleLevel, Suite, SuiteSettings, Test, TestNeed, level, texts};
 
 pub use self::rule_books::{built_in_rules, rules_of};
 
@@ -63,7 +63,7 @@ const ALL_RULES: &str = "builtin:compliance";
 #[derive(Debug, Clone)]
 struct Compliance {
     /// The least binding level that is looked at.
-    level: Level,
+    level: RuleLevel,
     /// The ids of the only rules to look at; empty for all.
     only: Vec<Located<String>>,
     /// Tools and tokens to test with, by name.
@@ -83,7 +83,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
     let explained = explained.filter_map(|(id, reason)| Some((id.value.clone(), reason.located_text()?)));
     let hints = node.get("hints").map(Node::entries).unwrap_or_default().iter();
     Some(Arc::new(Compliance {
-        level: level(node, Level::Should),
+        level: level(node, RuleLevel::Should),
         only: texts(node.get("only")),
         hints: hints.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
         known: texts(node.get("baseline")).into_iter().map(unexplained).chain(explained).collect(),
@@ -124,8 +124,8 @@ impl SuiteSettings for Compliance {
         }
         let mut hints: BTreeSet<&str> = ["safe_tools"].into();
         hints.extend(self.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
-            Need::Hint(name) => Some(name.as_str()),
-            Need::Capability(_) | Need::NoCapability(_) | Need::Over(_) | Need::Assert { .. } => None,
+            TestNeed::Hint(name) => Some(name.as_str()),
+            TestNeed::Capability(_) | TestNeed::NoCapability(_) | TestNeed::Over(_) | TestNeed::Assert { .. } => None,
         }));
         for (name, value) in self.hints.iter().filter(|(name, _)| !hints.contains(name.as_str())) {
             let help = did_you_mean(name, hints.iter().copied());

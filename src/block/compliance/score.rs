@@ -1,4 +1,4 @@
-//! How well servers keep the rules of the specification.
+//! The rules of the specification that servers keep, counted.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::to_value;
 use super::KIND;
 use crate::event::{CaseResult, Cell, Outcome, RequirementLevel, Section, SectionPart, SectionTable, Tone};
 
-/// How well one server keeps the rules of one revision.
+/// The rules of one revision that one server keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ComplianceScore {
     /// The suite's file.
@@ -32,7 +32,7 @@ struct PageScore {
     should: RuleTally,
 }
 
-/// How many rules ended in which way; each is counted once, by the worst of its cases.
+/// Numbers of rules by their end; each is counted once, by the worst of its cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct RuleTally {
     /// Kept.
@@ -47,7 +47,7 @@ struct RuleTally {
 
 impl RuleTally {
     /// The rules that came to a verdict.
-    fn judged(&self) -> usize {
+    fn judged_rules(&self) -> usize {
         self.kept + self.broken
     }
 
@@ -171,9 +171,9 @@ impl ComplianceScore {
     /// The score in one sentence, numerator and denominator; rules that were not judged are in neither.
     fn sentence(&self) -> String {
         let (must, should) = (self.must(), self.should());
-        let mut parts = vec![kept(&must, "MUST")];
-        if should.judged() > 0 {
-            parts.push(kept(&should, "SHOULD"));
+        let mut parts = vec![kept_text(&must, "MUST")];
+        if should.judged_rules() > 0 {
+            parts.push(kept_text(&should, "SHOULD"));
         }
         let all = must.plus(should);
         if all.open > 0 {
@@ -186,12 +186,12 @@ impl ComplianceScore {
     }
 }
 
-fn kept(tally: &RuleTally, noun: &str) -> String {
-    let ending = if tally.judged() == 1 { "" } else { "s" };
-    format!("{} of {} {noun}{ending} kept", tally.kept, tally.judged())
+fn kept_text(tally: &RuleTally, noun: &str) -> String {
+    let ending = if tally.judged_rules() == 1 { "" } else { "s" };
+    format!("{} of {} {noun}{ending} kept", tally.kept, tally.judged_rules())
 }
 
 /// `9/10`, or nothing where no rule came to a verdict.
 fn share(tally: &RuleTally) -> String {
-    if tally.judged() == 0 { "-".to_owned() } else { format!("{}/{}", tally.kept, tally.judged()) }
+    if tally.judged_rules() == 0 { "-".to_owned() } else { format!("{}/{}", tally.kept, tally.judged_rules()) }
 }

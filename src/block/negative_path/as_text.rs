@@ -31,7 +31,7 @@ pub(crate) fn with_text(found: &[InvalidValue], base: &Json, generator: &Generat
     found.iter().filter(is_typed).filter(|violation| places.insert(&violation.at)).filter_map(of).collect()
 }
 
-/// Whether a text stands where a number or a boolean belongs, and servers that read texts find one in it.
+/// A text stands for a number or a boolean, and servers that read texts find one in it.
 pub(crate) fn is_readable(violation: &InvalidValue) -> bool {
     let sent = violation.value.pointer(&violation.at).and_then(Json::as_str);
     violation.breach == Breach::WrongType

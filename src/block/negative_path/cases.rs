@@ -24,7 +24,7 @@ use crate::wire::{ListKind, Tool};
 const UNKNOWN_TOOL: &str = "mcprove_no_such_tool";
 const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
 
-/// How many cases a block makes at most, but for those of the last tool.
+/// The most cases of a block, but for those of the last tool.
 const MOST_CASES: usize = 10_000;
 
 /// The cases of a `negative_path:` block.
@@ -46,7 +46,8 @@ pub(crate) fn block_cases(
     for (at, tool) in tools.iter().enumerate() {
         if cases.len() >= MOST_CASES {
             let name = format!("{} more tools", tools.len() - at);
-            cases.push(deriver.skipped(&name, format!("{MOST_CASES} calls are made; `tools` says of which tools")));
+            cases
+                .push(deriver.skipped_case(&name, format!("{MOST_CASES} calls are made; `tools` says of which tools")));
             break;
         }
         cases.extend(deriver.tool(tool, find_witness(planner, catalog, tool)));
@@ -77,7 +78,7 @@ pub(crate) fn test_cases(planner: &Planner<'_>, template: &Case, asked: &Negativ
     }
     if seen.is_empty() && !is_settled {
         let reason = "the test calls no tool that the server offers, so there is nothing to derive from".to_owned();
-        cases.push(deriver.skipped("nothing to derive", reason));
+        cases.push(deriver.skipped_case("nothing to derive", reason));
     }
     cases
 }
@@ -97,7 +98,7 @@ impl Deriver<'_> {
 
     fn unknown_tool(&self, witness: Witness) -> Case {
         let call = self.call(UNKNOWN_TOOL, from_json(&json!({}), self.span), &json!(true));
-        self.refused("unknown tool", witness, call, NegativeCheck::UnknownTool)
+        self.refusal_case("unknown tool", witness, call, NegativeCheck::UnknownTool)
     }
 
     /// Checks without a tool.
@@ -107,7 +108,7 @@ impl Deriver<'_> {
             let method = text_node(UNKNOWN_METHOD, self.span);
             let step = self.must_be_refused(Action::Request { method, params: None }, &json!(true));
             let witness = self.alone(Action::List(ListKind::Tools));
-            cases.push(self.refused("unknown method", witness, step, NegativeCheck::UnknownMethod));
+            cases.push(self.refusal_case("unknown method", witness, step, NegativeCheck::UnknownMethod));
         }
         if self.asks_for(NegativeCheck::MalformedEnvelope) {
             cases.extend(envelopes(offer.revision, self.span).into_iter().map(|envelope| self.envelope(envelope)));
@@ -128,12 +129,12 @@ impl Deriver<'_> {
     fn tool(&self, tool: &Tool, witness: Result<Witness, Reason>) -> Vec<Case> {
         let witness = match witness {
             Ok(witness) => witness,
-            Err(reason) => return vec![self.skipped(&tool.name, reason)],
+            Err(reason) => return vec![self.skipped_case(&tool.name, reason)],
         };
         let Some(args) = witness.last_args() else { return Vec::new() };
         let Derived { calls, left_out } = match derive(tool, &args, self.negative) {
             Ok(derived) => derived,
-            Err(reason) => return vec![self.skipped(&tool.name, reason)],
+            Err(reason) => return vec![self.skipped_case(&tool.name, reason)],
         };
         let shown = calls.len();
         let mut cases: Vec<Case> = calls.into_iter().map(|call| self.forbidden(tool, &witness, call)).collect();
@@ -142,7 +143,7 @@ impl Deriver<'_> {
                 "{shown} of the {} calls that its schema forbids are made; `cases` sets how many",
                 shown + left_out
             );
-            cases.push(self.skipped(&format!("{}, {left_out} more", tool.name), reason));
+            cases.push(self.skipped_case(&format!("{}, {left_out} more", tool.name), reason));
         }
         cases
     }
@@ -150,10 +151,15 @@ impl Deriver<'_> {
     fn forbidden(&self, tool: &Tool, witness: &Witness, call: Forbidden) -> Case {
         let binding = if call.is_advice { json!("should") } else { json!(true) };
         let step = self.call(&tool.name, call.args, &binding);
-        self.refused(&format!("{} {}", tool.name, call.title), witness.copy(), step, forbidden::check_of(call.breach))
+        self.refusal_case(
+            &format!("{} {}", tool.name, call.title),
+            witness.copy(),
+            step,
+            forbidden::check_of(call.breach),
+        )
     }
 
-    fn refused(&self, name: &str, witness: Witness, bad: Step, check: NegativeCheck) -> Case {
+    fn refusal_case(&self, name: &str, witness: Witness, bad: Step, check: NegativeCheck) -> Case {
         let names = witness.names;
         let script = Script {
             setup: witness.setup,
@@ -167,7 +173,7 @@ impl Deriver<'_> {
         case
     }
 
-    fn skipped(&self, name: &str, reason: impl Into<Reason>) -> Case {
+    fn skipped_case(&self, name: &str, reason: impl Into<Reason>) -> Case {
         self.case(name, Body::Skipped(reason.into()), &[])
     }
 

@@ -11,7 +11,7 @@ use crate::source::template::from_json;
 use crate::suite::{Action, Cuts, Payload, RawSend, Step, Wanted};
 use crate::wire::Revision;
 
-/// How long an answer that should not come is waited for.
+/// The wait for an answer that should not come.
 const WATCH: Duration = Duration::from_millis(50);
 
 /// A kind of malformed message.

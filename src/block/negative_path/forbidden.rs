@@ -20,7 +20,7 @@ pub(crate) struct Forbidden {
     pub(crate) title: String,
     pub(crate) args: Node,
     pub(crate) breach: Breach,
-    /// Whether it only should be refused: clients write `null` for what they leave out, and models write numbers and
+    /// It only should be refused: clients write `null` for what they leave out, and models write numbers and
     /// booleans as text.
     pub(crate) is_advice: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Resul
         .into_iter()
         .map(|violation| Forbidden {
             title: title(&violation, &basis.value),
-            args: basis.written(&violation.value),
+            args: basis.to_node(&violation.value),
             breach: violation.breach,
             is_advice: is_readable(&violation) || is_optional_null(&violation, safe_arguments.generator()),
         })
@@ -116,7 +116,7 @@ fn spread_over_breaches(found: Vec<InvalidValue>, limit: usize) -> Vec<InvalidVa
     found.into_iter().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, violation)| violation).collect()
 }
 
-/// Whether a violation writes `null` where the member could have been left out.
+/// The violation writes `null` for a member that could have been left out.
 fn is_optional_null(violation: &InvalidValue, generator: &Generator) -> bool {
     let Some((parent, name)) = violation.at.rsplit_once('/').filter(|_| violation.breach == Breach::Null) else {
         return false;
@@ -149,11 +149,11 @@ impl<'a> Basis<'a> {
     }
 
     /// A value as a node, in which everything that is as in the basis stays as it is written.
-    fn written(&self, value: &Json) -> Node {
+    fn to_node(&self, value: &Json) -> Node {
         node_with_originals(value, self.args.map(|args| (&self.value, args)), self.written)
     }
 
-    /// Whether a value holds a text that looks like a template and is none.
+    /// A value holds a text that looks like a template and is none.
     fn is_mistaken_for_template(&self, value: &Json) -> bool {
         let mut known = Vec::new();
         texts(&self.value, &mut known);

@@ -94,7 +94,7 @@ impl NegativeCheck {
         }
     }
 
-    /// Whether it calls the tools of a server, and not only what no server has.
+    /// It calls the tools of a server, and not only what no server has.
     fn is_of_tools(self) -> bool {
         match self {
             Self::MissingRequired | Self::WrongType | Self::OutOfRange | Self::ExtraProperty => true,

@@ -16,11 +16,11 @@ pub(crate) fn title(violation: &InvalidValue, base: &Json) -> String {
     match violation.breach {
         Breach::MissingRequired => match absent(base, &violation.value) {
             Some(name) => format!("without {name}"),
-            None => said(violation),
+            None => breach_text(violation),
         },
         Breach::ExtraProperty | Breach::PropertyName => match absent(&violation.value, base) {
             Some(name) => format!("with {name} besides"),
-            None => said(violation),
+            None => breach_text(violation),
         },
         Breach::WrongType if is_readable(violation) => format!("with {sent} as {place}"),
         Breach::WrongType | Breach::Null => format!("with {} as {place}", kind_of(sent)),
@@ -42,11 +42,13 @@ pub(crate) fn title(violation: &InvalidValue, base: &Json) -> String {
         Breach::TooMany => format!("with too much in {place}{}", length(sent)),
         Breach::TooFew => format!("with too little in {place}{}", length(sent)),
         Breach::NotUnique => format!("with something twice in {place}"),
-        Breach::Contains | Breach::Forbidden | Breach::NoAlternative | Breach::SeveralAlternatives => said(violation),
+        Breach::Contains | Breach::Forbidden | Breach::NoAlternative | Breach::SeveralAlternatives => {
+            breach_text(violation)
+        }
     }
 }
 
-fn said(violation: &InvalidValue) -> String {
+fn breach_text(violation: &InvalidValue) -> String {
     format!("where {}", violation.says)
 }
 

@@ -14,7 +14,7 @@ use crate::source::{Node, Span};
 use crate::suite::{Action, Step, ToolSelection};
 use crate::wire::{Catalog, Tool};
 
-/// How many calls with input at the edges follow the ordinary one.
+/// The number of calls with boundary values that follow the ordinary one.
 const EDGES: usize = 8;
 
 /// One case per selected tool.
@@ -25,8 +25,8 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
         let name = format!("{}: {}", template.name, tool.name);
         let mut names = Names::new();
         let body = match (tool.output_schema(), find_witness(planner, catalog, tool)) {
-            (None, _) => skipped(format!("`{}` declares no outputSchema", tool.name)),
-            (Some(_), Err(reason)) => skipped(reason),
+            (None, _) => skipped_body(format!("`{}` declares no outputSchema", tool.name)),
+            (Some(_), Err(reason)) => skipped_body(reason),
             (Some(_), Ok(witness)) => {
                 names.clone_from(&witness.names);
                 let safe_arguments = safe_arguments(tool, server_folder(planner.suite, &planner.lane.server)).ok();
@@ -79,6 +79,6 @@ fn spread(made: Vec<Node>) -> Vec<Node> {
     made.into_iter().enumerate().filter(|(at, _)| is_picked(*at)).map(|(_, args)| args).collect()
 }
 
-fn skipped(reason: impl Into<Reason>) -> Body {
+fn skipped_body(reason: impl Into<Reason>) -> Body {
     Body::Skipped(reason.into())
 }

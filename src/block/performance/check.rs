@@ -78,7 +78,7 @@ struct LoadRun {
 /// The calls that were made.
 #[derive(Default)]
 struct LoadCalls {
-    /// How long each served call took.
+    /// The duration of each served call.
     times: Vec<Duration>,
     refused: usize,
     /// The served call that took longest.
@@ -180,7 +180,7 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, meas
     result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));
     if let Some(refusal) = calls.refusal {
         let exchange = Some(log.add_reply(&title, &refusal));
-        let all = calls.refused + measurement.served();
+        let all = calls.refused + measurement.served_calls();
         let message =
             format!("`{tool}` refused {} of {all} identical valid calls, {} at a time", calls.refused, load.in_flight);
         let help = "refused calls are not measured: raise the server's limit in tests, or make fewer `calls`";

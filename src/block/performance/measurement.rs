@@ -46,7 +46,6 @@ impl Bounds {
         Self { latency: latency.map(ranks).unwrap_or_default(), calls_per_second }
     }
 
-    /// Whether there are any.
     pub(crate) fn are_any(&self) -> bool {
         self.calls_per_second.is_some() || self.latency.iter().any(Option::is_some)
     }
@@ -91,7 +90,7 @@ impl Measurement {
         Self { latency: RANKS.map(at_rank), served: sorted.len(), calls_per_second }
     }
 
-    pub(crate) fn served(&self) -> usize {
+    pub(crate) fn served_calls(&self) -> usize {
         self.served
     }
 
@@ -123,7 +122,7 @@ struct MeasuredTool {
     measurement: Measurement,
     /// The ranks whose bounds are broken.
     late: Vec<usize>,
-    /// Whether the bound on calls a second is broken.
+    /// The bound on calls a second is broken.
     is_few: bool,
 }
 

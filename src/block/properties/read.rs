@@ -16,7 +16,7 @@ pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test>
     let said = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
     let property = Property {
         span: node.span,
-        generate: generated(node, found),
+        generate: read_generators(node, found),
         cases: node.get("cases").and_then(Node::whole).and_then(|cases| u32::try_from(cases).ok()),
         seed: node.get("seed").and_then(Node::whole).unwrap_or(0),
         severity: said("severity"),
@@ -37,7 +37,7 @@ fn point_to_tests(node: &Node, found: &mut [Diagnostic]) {
     }
 }
 
-fn generated(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Generated)> {
+fn read_generators(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Generated)> {
     let Some(written) = node.get("generate") else { return Vec::new() };
     let mut generated = Vec::new();
     for (name, value) in written.entries() {

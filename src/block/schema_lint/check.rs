@@ -9,7 +9,7 @@ use crate::lint::{Lint, LintFinding, LintLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::Located;
 
-/// How many of the places are listed.
+/// The most places that are listed.
 const LISTED: usize = 9;
 
 /// Looks for one thing in the tools as they are listed.

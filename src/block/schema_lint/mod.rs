@@ -82,7 +82,7 @@ struct Allowed {
 }
 
 impl SchemaLint {
-    /// How much is thought of what a lint finds; `None` where nobody asked about its provider.
+    /// The level of a lint's findings; `None` if the suite does not name its provider.
     fn level_of(&self, lint: &Lint) -> Option<LintLevel> {
         let Some(own) = lint.provider else { return Some(lint.level) };
         if self.providers.is_empty() {
@@ -124,13 +124,13 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
         tools: selected_tools(node, "tools"),
         providers: named.iter().filter_map(|item| Provider::parse(item.text()?)).collect(),
         level: node.get("level").and_then(Node::text).and_then(LintLevel::parse).unwrap_or(LintLevel::Warning),
-        allow: node.get("allow").map(Node::entries).unwrap_or_default().iter().flat_map(allowed).collect(),
+        allow: node.get("allow").map(Node::entries).unwrap_or_default().iter().flat_map(read_allowed).collect(),
         limits: LintLimits { max_tokens: most.unwrap_or(limits.max_tokens) },
     }))
 }
 
 /// A reason for all tools, or one for each of some.
-fn allowed((lint, reason): &(Located<String>, Node)) -> Vec<Allowed> {
+fn read_allowed((lint, reason): &(Located<String>, Node)) -> Vec<Allowed> {
     if let Some(reason) = reason.text() {
         return vec![Allowed { lint: lint.clone(), tool: None, reason: reason.to_owned() }];
     }

@@ -12,7 +12,7 @@ use crate::lint::{Lint, LintFinding, LintLevel, Provider, lints, tokens};
 use crate::plan::ListedTools;
 use crate::wire::Tool;
 
-/// How many of the tools that cost most are named.
+/// The number of the most expensive tools that are named.
 const DEAREST: usize = 8;
 
 /// The tools of one server in one revision.
@@ -28,7 +28,7 @@ struct Review {
     tools: Vec<ToolCost>,
     /// The sum of what they cost, in tokens.
     tokens: usize,
-    /// Whether model providers take them.
+    /// The verdict of each model provider on them.
     providers: Vec<ProviderVerdict>,
     /// Advice, which is no case.
     advice: Vec<Remark>,
@@ -43,7 +43,7 @@ struct ToolCost {
     tokens: usize,
 }
 
-/// Whether a model provider takes the tools.
+/// The verdict of a model provider on the tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct ProviderVerdict {
     /// The provider.
@@ -118,7 +118,7 @@ impl Review {
         let columns = vec!["provider".to_owned(), "takes the tools".to_owned()];
         let mut rows: Vec<Vec<Cell>> = self.providers.iter().map(|verdict| verdict.row(count)).collect();
         if !self.advice.is_empty() {
-            rows.push(vec![Cell::plain("advice"), Cell::plain(counted(&self.advice))]);
+            rows.push(vec![Cell::plain("advice"), Cell::plain(count_remarks(&self.advice))]);
         }
         let mut parts = vec![SectionPart::List(self.costs()), SectionPart::Table(SectionTable { columns, rows })];
         if !self.advice.is_empty() {
@@ -154,13 +154,13 @@ impl ProviderVerdict {
         } else {
             let tone = if self.when.is_empty() { Tone::Bad } else { Tone::Doubtful };
             let when = if self.when.is_empty() { String::new() } else { format!(" ({})", self.when) };
-            Cell::new(format!("refuses {}{when}: {}", self.refused(tools), counted(&self.refuses)), tone)
+            Cell::new(format!("refuses {}{when}: {}", self.refused_share(tools), count_remarks(&self.refuses)), tone)
         };
         vec![Cell::plain(&self.provider), cell]
     }
 
-    /// How many of the tools are refused; one alone is enough for a request to fail.
-    fn refused(&self, tools: usize) -> String {
+    /// The number of tools that are refused; one alone is enough for a request to fail.
+    fn refused_share(&self, tools: usize) -> String {
         let named: BTreeSet<&str> =
             self.refuses.iter().map(|remark| remark.tool.as_str()).filter(|tool| !tool.is_empty()).collect();
         if named.is_empty() { "the list".to_owned() } else { format!("{} of {tools}", named.len()) }
@@ -168,7 +168,7 @@ impl ProviderVerdict {
 }
 
 /// The lints that found something, each with how many tools it is about.
-fn counted(remarks: &[Remark]) -> String {
+fn count_remarks(remarks: &[Remark]) -> String {
     let mut by_lint: IndexMap<&str, BTreeSet<&str>> = IndexMap::new();
     for remark in remarks {
         by_lint.entry(&remark.lint).or_default().insert(&remark.tool);

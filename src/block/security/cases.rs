@@ -36,7 +36,7 @@ pub(crate) fn cases(
         let check = Body::Check(Arc::new(InstructionsCheck));
         cases.push(titled("instructions of the server", "", &["SECURITY-TOOL-POISONING"], check));
     }
-    for pack in settings.probed(planner.suite) {
+    for pack in settings.attacks(planner.suite) {
         let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         cases.extend(tools.filter_map(|tool| {
             let check = check_of_tool(settings, pack, tool)?;

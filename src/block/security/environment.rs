@@ -23,13 +23,13 @@ use crate::wire::{Channel, Direction, Frame, ListKind, Tool};
 /// The variable that holds the secret.
 const VARIABLE: &str = "MCPROVE_SECRET_API_KEY";
 
-/// How many tools are called.
+/// The most tools that are called.
 const MOST_TOOLS: usize = 100;
 
-/// How much of a message is shown, in characters.
+/// The longest part of a message that is printed, in characters.
 const SHOWN: usize = 300;
 
-/// How long the server may write to standard error after its last answer.
+/// The wait for output on standard error after the last answer.
 const AFTER_LAST_CALL: Duration = Duration::from_millis(200);
 
 /// The tools of a server, and a secret in its environment.
@@ -146,7 +146,7 @@ fn place_of(frame: &Frame, frames: &[Frame]) -> String {
     format!("the answer of `{name}`")
 }
 
-/// Whether a tool is there to show the environment: its own words say so.
+/// A tool shows the environment on purpose if its own words say so.
 fn shows_environment(tool: &Tool) -> bool {
     let description = tool.raw["description"].as_str().unwrap_or_default();
     let spoken = words(&tool.name).into_iter().chain(words(description));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::SecuritySettings;
-use super::outside::{WatchedFolder, replaced};
+use super::outside::{WatchedFolder, end_of_replaced};
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
@@ -21,7 +21,7 @@ use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
 use crate::source::words;
 
-/// How long a program that was started by the last call may take to leave its file.
+/// The time in which a program that the last call started may leave its file.
 const AFTER_LAST_CALL: Duration = Duration::from_millis(150);
 
 /// Words of the names of parameters that are meant to be options or commands.
@@ -94,17 +94,17 @@ async fn run(check: &ExecutionCheck, context: &CheckContext<'_>) -> CheckResult 
         tokio::time::sleep(AFTER_LAST_CALL).await;
         search.judge(None);
     }
-    let halt = halt.err().or_else(|| search.folder.replacement().map(replaced));
+    let halt = halt.err().or_else(|| search.folder.replacement().map(end_of_replaced));
     drop(search);
     probed.end(halt, "none was executed").await
 }
 
-/// Whether a parameter takes a text that is not meant to be executed; all texts of a tool that the suite names.
+/// A parameter takes a text that is not meant to be executed; all texts of a tool that the suite names count.
 fn takes_text(parameter: &Parameter<'_>, is_named: bool) -> bool {
     (is_named || !takes_options(parameter)) && parameter.with(&json!("mcprove")).is_some()
 }
 
-/// Whether a parameter is meant to hold options or a command, by its name.
+/// A parameter is meant to hold options or a command if its name says so.
 fn takes_options(parameter: &Parameter<'_>) -> bool {
     words(parameter.name()).iter().any(|word| OPTION_WORDS.contains(&word.as_str()))
 }
@@ -138,7 +138,7 @@ impl ExecutionSearch<'_, '_> {
                     continue;
                 }
                 if let Some(replacement) = self.folder.replacement() {
-                    return Err(replaced(replacement));
+                    return Err(end_of_replaced(replacement));
                 }
                 self.sent.push(SentPayload { payload, parameter: parameter.name().to_owned() });
                 let reply = self.probed.call(&arguments).await;
@@ -208,7 +208,7 @@ const SHELL_COMMANDS: [&str; 10] = [
     "&&touch FILE",
 ];
 
-/// How many of them are tried without a valid value before them.
+/// The number of them that are tried without a valid value before them.
 const BARE: usize = 5;
 
 /// Options of common programs that write a file or start a program: `git diff`, `sort`, `curl`, `wget`, `kubectl`, `pip`,

@@ -20,13 +20,13 @@ use crate::source::beginning;
 const LARGE_ANSWER: usize = 1 << 20;
 const MOST_EXPANSIONS: usize = 10_000;
 
-/// How long an answer is awaited to a message that a parser may not take at all, before a ping is sent.
+/// The wait for an answer to a message that a parser may refuse altogether, before a ping is sent.
 const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
 
-/// How many more pings a silent server gets, each with the time of a request.
+/// The number of further pings for a silent server, each with the time of a request.
 const PATIENCE: usize = 5;
 
-/// How much of the arguments is shown, in characters.
+/// The longest part of arguments that is printed, in characters.
 const SHOWN: usize = 200;
 
 /// A tool, and arguments that use up a careless server.
@@ -105,7 +105,7 @@ async fn run(check: &ExhaustionCheck, context: &CheckContext<'_>) -> CheckResult
         Ok(SearchEnd::NoEffect) => return probed.end(None, "the server answered a call or a ping after each").await,
         Err(halt) => return probed.end(Some(halt), "").await,
     };
-    // How that server ends is what the second one is to confirm.
+    // The second server is to confirm the end of this one.
     let _ = probed.end(None, "").await;
     let mut probed = match begin().await {
         Ok(probed) => probed,
@@ -125,7 +125,7 @@ async fn run(check: &ExhaustionCheck, context: &CheckContext<'_>) -> CheckResult
     }
 }
 
-/// How a search ends.
+/// The end of a search.
 enum SearchEnd {
     NoEffect,
     /// The server does not answer pings, also before anything heavy.

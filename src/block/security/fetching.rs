@@ -57,10 +57,10 @@ const DISGUISES: [(&str, &str); 8] = [
     ("a redirect", "http://localhost:PORT/redirect/TOKEN"),
 ];
 
-/// How many templates of resources are tried.
+/// The most templates of resources that are tried.
 const MOST_TEMPLATES: usize = 8;
 
-/// How many listed resources are read until one is served.
+/// The most listed resources that are read until one is served.
 const MOST_LISTED: usize = 8;
 
 /// A tool, or the resources of a server, and addresses of this machine.
@@ -77,12 +77,12 @@ impl Check for FetchCheck {
     }
 }
 
-/// Whether a name is one of addresses or machines.
+/// A name of addresses or machines.
 fn names_address(name: &str) -> bool {
     words(name).iter().any(|word| ADDRESS_WORDS.contains(&word.as_str()))
 }
 
-/// Whether a parameter takes addresses, by its name, its format or its valid value.
+/// A parameter takes addresses if its name, its format or its valid value says so.
 pub(crate) fn is_address(parameter: &Parameter<'_>) -> bool {
     let is_named = names_address(parameter.name());
     let format = parameter.schema()["format"].as_str().unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::plan::put::{Parameter, parameters};
 use crate::source::words;
 
-/// How deep lists and objects are nested; parsers have limits from 100 on.
+/// Depths to which lists and objects are nested; parsers have limits from 100 on.
 const DEEP: [usize; 2] = [1000, 4096];
 
 /// The length of texts, in characters.
@@ -17,7 +17,7 @@ const LONG: usize = 1 << 20;
 /// The number of items in lists.
 const WIDE: usize = 100_000;
 
-/// How often a text repeats what a pattern matches in many ways.
+/// The repetitions of a text that a pattern matches in many ways.
 const REPEATED: usize = 48;
 
 /// The text that all entities and aliases of a document stand for in the end.
@@ -56,9 +56,9 @@ pub(crate) struct HeavyArguments {
     pub(crate) kind: String,
     /// All arguments, as JSON.
     pub(crate) text: String,
-    /// Whether a parser may refuse the whole message, and the server answer nothing.
+    /// A parser may refuse the whole message, and the server answer nothing.
     pub(crate) is_unreadable: bool,
-    /// Whether it is a document whose entities or aliases expand: only then says a large answer anything.
+    /// It is a document whose entities or aliases expand; only then a large answer proves anything.
     pub(crate) expands: bool,
 }
 
@@ -102,17 +102,17 @@ pub(crate) fn heavy_arguments(schema: &Value, base: &Value, most_parameters: usi
         }
         let lists = parameter.with(&json!([[[[MARK]]]]));
         let objects = parameter.with(&json!({"a": {"a": {"a": {"a": MARK}}}}));
-        all.extend([lists, objects].into_iter().flatten().flat_map(|sample| nested(Some(parameter.name()), &sample)));
+        all.extend([lists, objects].into_iter().flatten().flat_map(|sample| nest(Some(parameter.name()), &sample)));
     }
     // JSON is read before any schema forbids an argument.
     let mut unknown = base.clone();
     unknown["mcprove_deep"] = MARK.into();
-    all.extend(nested(None, &unknown));
+    all.extend(nest(None, &unknown));
     all
 }
 
 /// Arguments with nesting where the mark stands.
-fn nested(parameter: Option<&str>, sample: &Value) -> Vec<HeavyArguments> {
+fn nest(parameter: Option<&str>, sample: &Value) -> Vec<HeavyArguments> {
     let sample = sample.to_string();
     let mark = json!(MARK).to_string();
     let in_objects = sample.contains(&format!("{{\"a\":{mark}}}"));
@@ -147,7 +147,7 @@ fn with_subject<'a>(schema: &'a Value, base: &Value, name: &str) -> Option<Param
     parameters(schema, &arguments).into_iter().find(|parameter| parameter.name() == name)
 }
 
-/// Whether a group that repeats something is repeated itself, as in `^(a+)+$`.
+/// A group that repeats something is repeated itself, as in `^(a+)+$`.
 fn is_checked_by_nested_quantifiers(schema: &Value) -> bool {
     let pattern = schema["pattern"].as_str().unwrap_or_default();
     let repeats = |text: &str| text.starts_with(['+', '*', '{']);

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 const LARGEST_HEAD: usize = 4096;
 
-/// How many visitors are answered; later ones wait in vain.
+/// The most visitors that are answered; later ones wait in vain.
 const MOST_VISITS: usize = 1000;
 
 /// Listens until it is dropped.
@@ -43,7 +43,7 @@ impl LoopbackListener {
         Ok(Self { port, visited, task })
     }
 
-    /// Whether somebody asked for a path that has this text.
+    /// Somebody requested a path with this text.
     pub(crate) fn is_visited(&self, token: &str) -> bool {
         self.visited.lock().contains(token)
     }

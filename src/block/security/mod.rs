@@ -129,13 +129,13 @@ impl AttackPack {
 }
 
 impl SecuritySettings {
-    /// Whether the suite asks for a tool by its very name.
+    /// The suite asks for a tool by its very name.
     fn names(&self, tool: &str) -> bool {
         matches!(&self.tools, ToolSelection::Named(patterns) if patterns.iter().any(|pattern| pattern.name.value == tool))
     }
 
     /// The packs whose probes can run in a suite: ways out of a folder take one, or roots of the client.
-    fn probed(&self, suite: &Suite) -> impl Iterator<Item = AttackPack> + '_ {
+    fn attacks(&self, suite: &Suite) -> impl Iterator<Item = AttackPack> + '_ {
         let has_folder = self.root.is_some() || suite.answers.roots.is_some();
         self.packs.iter().copied().filter(move |pack| *pack != AttackPack::PathTraversal || has_folder)
     }
@@ -178,7 +178,7 @@ impl CaseSource for SecuritySettings {
     }
 
     fn variants(&self, planner: &Planner<'_>) -> BTreeSet<String> {
-        self.probed(planner.suite).flat_map(AttackPack::judges).map(|variant| (*variant).to_owned()).collect()
+        self.attacks(planner.suite).flat_map(AttackPack::judges).map(|variant| (*variant).to_owned()).collect()
     }
 
     fn calls(&self, tool: &str) -> bool {

@@ -54,7 +54,7 @@ impl WatchedFolder {
         &self.path
     }
 
-    /// Whether an entry of this name is there.
+    /// An entry of this name exists.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.folder().is_some_and(|folder| folder.kind(name).is_some())
     }
@@ -77,7 +77,7 @@ impl WatchedFolder {
     }
 
     fn plant(&mut self, name: String, text: String) -> io::Result<()> {
-        let folder = self.folder().ok_or_else(|| lost(&self.name))?;
+        let folder = self.folder().ok_or_else(|| replaced_error(&self.name))?;
         folder.create(&name, text.as_bytes(), Access::Shared)?;
         self.planted.insert(name, text);
         Ok(())
@@ -85,7 +85,7 @@ impl WatchedFolder {
 
     /// Makes the folder a Git repository, on a branch.
     fn plant_repository(&self, branch: &str) -> io::Result<()> {
-        let folder = self.folder().ok_or_else(|| lost(&self.name))?;
+        let folder = self.folder().ok_or_else(|| replaced_error(&self.name))?;
         let repository = folder.create_folder(REPOSITORY, Access::Shared)?;
         repository.create_folder("objects", Access::Shared)?;
         repository.create_folder("refs", Access::Shared)?.create_folder("heads", Access::Shared)?;
@@ -119,7 +119,7 @@ impl WatchedFolder {
             // Fails where something is in its place.
             self.folder = Some(self.parent.create_folder(&self.name, Access::Shared)?);
         }
-        let folder = self.folder().ok_or_else(|| lost(&self.name))?;
+        let folder = self.folder().ok_or_else(|| replaced_error(&self.name))?;
         for entry in folder.entries()? {
             if !self.is_own(&entry.name.to_string_lossy()) {
                 folder.remove(&entry.name);
@@ -159,12 +159,12 @@ fn holds(folder: &Folder, name: &str, text: &str) -> bool {
     folder.read(name, LARGEST).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
-fn lost(name: &str) -> io::Error {
+fn replaced_error(name: &str) -> io::Error {
     io::Error::other(format!("something else is in the place of `{name}`"))
 }
 
 /// The end of a check in which a server put something else in the place of a folder.
-pub(crate) fn replaced(replacement: &str) -> CheckEnd {
+pub(crate) fn end_of_replaced(replacement: &str) -> CheckEnd {
     CheckEnd::inconclusive(format!("the folder in which an effect would show was replaced by {replacement}"))
 }
 

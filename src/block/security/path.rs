@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::SecuritySettings;
-use super::outside::{OutsideFolder, replaced};
+use super::outside::{OutsideFolder, end_of_replaced};
 use super::probed_tool::ProbedTool;
 use super::root::{AllowedFolder, FolderLimit, allowed_folder, roots_not_asked};
 use super::spelling::{PathSpelling, SpelledPath};
@@ -58,17 +58,17 @@ const PATH_WORDS: [&str; 27] = [
     "workspace",
 ];
 
-/// How many entries of the root are looked at for a file that may be read.
+/// The most entries of the root among which a readable file is searched.
 const MOST_ENTRIES: usize = 200;
 
-/// How many ways out are named.
+/// The most ways out that are named.
 const MOST_WAYS: usize = 5;
 
-/// How often a valid call is made again to a server that may still be reading the client's roots, and the time between.
+/// Repetitions of a valid call while a server may still be reading the client's roots, and the time between them.
 const ROOTS_TRIES: usize = 5;
 const ROOTS_WAIT: Duration = Duration::from_millis(100);
 
-/// How many templates of resources are tried.
+/// The most templates of resources that are tried.
 const MOST_TEMPLATES: usize = 8;
 
 /// A tool, or the resources of a server, and paths out of a folder.
@@ -85,7 +85,7 @@ impl Check for PathCheck {
     }
 }
 
-/// Whether a parameter takes paths, by its name.
+/// A parameter takes paths if its name says so.
 pub(crate) fn is_path(parameter: &Parameter<'_>) -> bool {
     is_path_name(parameter.name())
 }
@@ -197,13 +197,13 @@ struct PathSearch<'a, 'b> {
     outside: OutsideFolder,
     /// A folder that shows whether the server keeps to the client's roots at all; only where those are the limit.
     unrelated: Option<OutsideFolder>,
-    /// Whether the server served a path that leads to the root.
+    /// The server served a path that leads to the root.
     is_root_served: bool,
     probed: &'a mut ProbedTool<'b>,
 }
 
 impl PathSearch<'_, '_> {
-    /// Whether the limit binds the server: the client's roots bind those that ask for them.
+    /// The limit binds the server; the client's roots bind only servers that ask for them.
     fn is_limited(&self) -> bool {
         self.limit == FolderLimit::Suite || self.probed.has_given_roots()
     }
@@ -282,7 +282,7 @@ impl PathSearch<'_, '_> {
     async fn send(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<Option<SessionReply>, CheckEnd> {
         // The server would carry out the attack wherever the path leads by now.
         if let Some(replacement) = self.replacement() {
-            return Err(replaced(replacement));
+            return Err(end_of_replaced(replacement));
         }
         match argument {
             None => self.probed.request("resources/read", json!({"uri": path})).await,
@@ -364,7 +364,7 @@ impl PathSearch<'_, '_> {
         Ok(())
     }
 
-    /// Whether the valid value of a parameter is the root, or something in it that is there.
+    /// The valid value of a parameter is the root, or something in it that exists.
     fn leads_to_root(&self, parameter: &Parameter<'_>) -> bool {
         let Some(path) = parameter.text() else { return false };
         let path = path.strip_prefix("file://").unwrap_or(path);
@@ -372,7 +372,7 @@ impl PathSearch<'_, '_> {
         if path.contains("://") {
             return true;
         }
-        // Where relative paths begin is the server's choice.
+        // The server chooses where relative paths begin.
         let server = self.probed.context.suite.servers.get(self.probed.context.server_name);
         let beginnings = [Some(self.root), self.root.parent(), server.map(|server| server.folder.as_path())];
         let mut paths = beginnings.into_iter().flatten().map(|beginning| beginning.join(path));
@@ -449,7 +449,7 @@ impl PathSearch<'_, '_> {
         self.attack(None, &paths, &unrelated).await
     }
 
-    /// Whether a template is about files, by its scheme or the names of its variables; others say nothing about the root.
+    /// A template is about files if its scheme or the names of its variables say so; others say nothing about the root.
     fn template_names_paths(&self) -> bool {
         let templates = self.probed.context.catalog.resource_templates.iter();
         templates.filter_map(|template| template["uriTemplate"].as_str()).any(|template| {
@@ -458,7 +458,7 @@ impl PathSearch<'_, '_> {
         })
     }
 
-    /// Whether an address ends with the path of something in the root.
+    /// An address ends with the path of something in the root.
     fn is_in_root(&self, uri: &str) -> bool {
         let ends = uri.match_indices('/').map(|(at, _)| &uri[at + 1..]).filter(|end| !end.trim_matches('/').is_empty());
         ends.into_iter().any(|end| self.root.join(end.trim_start_matches('/')).exists())

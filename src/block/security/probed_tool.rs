@@ -54,12 +54,12 @@ pub(crate) enum HeavyReply {
     Exit,
 }
 
-/// How large an answer is.
+/// The size of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct AnswerSize {
     /// In bytes.
     pub(crate) bytes: usize,
-    /// How often it has the text that the entities and aliases of documents stand for.
+    /// Occurrences of the text that the entities and aliases of documents stand for.
     pub(crate) expansions: usize,
 }
 
@@ -126,7 +126,8 @@ impl<'a> ProbedTool<'a> {
         let line = self.session.session().prepare_call(&self.subject).line(&id, arguments);
         let message = RawMessage { watch: timeout, ..self.session.raw_line(id, line, timeout) };
         let reply = self.session.session().send_raw(message).await;
-        Ok(reply.map_or_else(|failure| self.lost(&failure), |reply| HeavyReply::Answer(AnswerSize::of(&reply))))
+        Ok(reply
+            .map_or_else(|failure| self.classify_failure(&failure), |reply| HeavyReply::Answer(AnswerSize::of(&reply))))
     }
 
     /// Asks for a sign of life.
@@ -135,10 +136,10 @@ impl<'a> ProbedTool<'a> {
         self.session.limits().spend(1)?;
         let player = Player { session: self.session.session(), owner: self.session.owner(), timeout };
         let size = AnswerSize::default();
-        Ok(player.ping().await.map_or_else(|failure| self.lost(&failure), |()| HeavyReply::Answer(size)))
+        Ok(player.ping().await.map_or_else(|failure| self.classify_failure(&failure), |()| HeavyReply::Answer(size)))
     }
 
-    fn lost(&self, failure: &CallFailure) -> HeavyReply {
+    fn classify_failure(&self, failure: &CallFailure) -> HeavyReply {
         if matches!(failure.reason, FailureReason::Timeout(_)) {
             return HeavyReply::Silence;
         }
@@ -175,7 +176,7 @@ impl<'a> ProbedTool<'a> {
         self.found.push(ProvenFinding { finding, reply });
     }
 
-    /// Whether the server has asked for the client's roots, and got them.
+    /// The server has asked for the client's roots, and got them.
     pub(crate) fn has_given_roots(&self) -> bool {
         self.session.session().has_given_roots()
     }

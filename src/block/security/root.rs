@@ -9,7 +9,7 @@ use crate::plan::CheckContext;
 use crate::session::{client_root, root_folder};
 use crate::source::Node;
 
-/// How to name the folder where the client's roots say nothing about it.
+/// The cure if the client's roots do not name the folder.
 const NAME_IT: &str = "name the folder that the server may use under `security: { root: … }`";
 
 /// A folder, and who limits tools to it.

@@ -15,7 +15,7 @@ pub(crate) struct KnownSecret {
     /// The place of the value, as messages name it: "the variable `TOKEN`".
     pub(crate) place: String,
     value: String,
-    /// Whether the value was made for this case, so that nobody else can know it.
+    /// The value was made for this case, so that nobody else can know it.
     pub(crate) is_canary: bool,
 }
 

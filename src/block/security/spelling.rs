@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::outside::OutsideFolder;
 
-/// How many folders are climbed to reach the root of the file system from anywhere.
+/// The number of folders that are climbed to reach the root of the file system from anywhere.
 const MOST_FOLDERS: usize = 12;
 
 /// The kind of paths that climb so many.
@@ -30,9 +30,9 @@ impl PathSpelling<'_> {
     pub(crate) fn of_reads(&self) -> Vec<SpelledPath> {
         let file = format!("/{}", self.outside.file);
         let mut all = self.plain(&file);
-        all.extend(self.disguised(&file));
+        all.extend(self.disguise(&file));
         all.extend(self.plain(""));
-        all.extend(self.disguised(""));
+        all.extend(self.disguise(""));
         all
     }
 
@@ -51,8 +51,8 @@ impl PathSpelling<'_> {
     pub(crate) fn of_unrelated(&self, only_reads: bool) -> Vec<SpelledPath> {
         let file = format!("/{}", self.outside.file);
         let below = if only_reads { vec![file, String::new()] } else { vec![self.new_file(), file, String::new()] };
-        let absolute = below.iter().map(|below| spelled("an absolute path", self.absolute(below)));
-        let address = spelled("a `file:` address", format!("file://{}", self.absolute(&below[0])));
+        let absolute = below.iter().map(|below| spell("an absolute path", self.absolute(below)));
+        let address = spell("a `file:` address", format!("file://{}", self.absolute(&below[0])));
         absolute.chain([address]).collect()
     }
 
@@ -61,7 +61,7 @@ impl PathSpelling<'_> {
         format!("/made-by-mcprove{}", self.outside.file.strip_prefix("canary").unwrap_or_default())
     }
 
-    /// Whether a relative path leads to something in the root.
+    /// A relative path leads to something in the root.
     fn is_below_root(&self, path: &str) -> bool {
         Path::new(path).is_relative() && self.root.join(path).exists()
     }
@@ -70,43 +70,43 @@ impl PathSpelling<'_> {
         let (root, absolute) = (self.root.display(), self.absolute(below));
         let relative = format!("{}{below}", self.outside.relative);
         let mut all = vec![
-            spelled("an absolute path", absolute.clone()),
-            spelled("`..` after the folder", format!("{root}/{relative}")),
-            spelled("`..`", relative.clone()),
-            spelled(TO_THE_TOP, format!("{}{}", "../".repeat(MOST_FOLDERS), absolute.trim_start_matches('/'))),
+            spell("an absolute path", absolute.clone()),
+            spell("`..` after the folder", format!("{root}/{relative}")),
+            spell("`..`", relative.clone()),
+            spell(TO_THE_TOP, format!("{}{}", "../".repeat(MOST_FOLDERS), absolute.trim_start_matches('/'))),
         ];
         if let Some((folder, climb)) = self.folder_of_valid_value() {
-            all.push(spelled("`..` after the folder of a valid value", format!("{folder}/{climb}{relative}")));
+            all.push(spell("`..` after the folder of a valid value", format!("{folder}/{climb}{relative}")));
         }
         if let Some(link) = &self.outside.link {
-            all.push(spelled("a symbolic link", format!("{root}/{link}{below}")));
-            all.push(spelled("a symbolic link", format!("{link}{below}")));
+            all.push(spell("a symbolic link", format!("{root}/{link}{below}")));
+            all.push(spell("a symbolic link", format!("{link}{below}")));
         }
         all
     }
 
-    fn disguised(&self, below: &str) -> Vec<SpelledPath> {
+    fn disguise(&self, below: &str) -> Vec<SpelledPath> {
         let (root, absolute) = (self.root.display(), self.absolute(below));
         let relative = format!("{}{below}", self.outside.relative);
         let with = |dots: &str| relative.replacen("../", dots, 1);
         vec![
-            spelled("`..` after a slash", format!("/{relative}")),
-            spelled("`....//`", with("....//")),
-            spelled("`..` after a name", format!("x/../{relative}")),
-            spelled("`..%2f`", relative.replace('/', "%2f")),
-            spelled("`%2e%2e/`", with("%2e%2e/")),
-            spelled("`%2e%2e%2f`", with("%2e%2e%2f")),
-            spelled("`..%252f`", relative.replace('/', "%252f")),
-            spelled("`%252e%252e%252f`", with("%252e%252e%252f")),
-            spelled("an encoded absolute path", absolute.replace('/', "%2F")),
-            spelled("`..\\`", relative.replace('/', "\\")),
-            spelled("`..%5c`", with("..%5c")),
-            spelled("two slashes", format!("/{absolute}")),
-            spelled("`/proc/self/root`", format!("/proc/self/root{absolute}")),
-            spelled("a `file:` address", format!("file://{absolute}")),
-            spelled("a `file:` address", format!("file://localhost{absolute}")),
-            spelled("a `file:` address with `..`", format!("file://{root}/{relative}")),
-            spelled("a `file:` address with `%2e%2e`", format!("file://{root}/{}", with("%2e%2e/"))),
+            spell("`..` after a slash", format!("/{relative}")),
+            spell("`....//`", with("....//")),
+            spell("`..` after a name", format!("x/../{relative}")),
+            spell("`..%2f`", relative.replace('/', "%2f")),
+            spell("`%2e%2e/`", with("%2e%2e/")),
+            spell("`%2e%2e%2f`", with("%2e%2e%2f")),
+            spell("`..%252f`", relative.replace('/', "%252f")),
+            spell("`%252e%252e%252f`", with("%252e%252e%252f")),
+            spell("an encoded absolute path", absolute.replace('/', "%2F")),
+            spell("`..\\`", relative.replace('/', "\\")),
+            spell("`..%5c`", with("..%5c")),
+            spell("two slashes", format!("/{absolute}")),
+            spell("`/proc/self/root`", format!("/proc/self/root{absolute}")),
+            spell("a `file:` address", format!("file://{absolute}")),
+            spell("a `file:` address", format!("file://localhost{absolute}")),
+            spell("a `file:` address with `..`", format!("file://{root}/{relative}")),
+            spell("a `file:` address with `%2e%2e`", format!("file://{root}/{}", with("%2e%2e/"))),
         ]
     }
 
@@ -124,7 +124,7 @@ impl PathSpelling<'_> {
     }
 }
 
-fn spelled(kind: &'static str, text: String) -> SpelledPath {
+fn spell(kind: &'static str, text: String) -> SpelledPath {
     SpelledPath { kind, text }
 }
 

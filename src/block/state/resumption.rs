@@ -64,7 +64,7 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
     };
     let first = search.round().await;
     match first {
-        // What shows in new sessions, too, is no accident.
+        // A finding that new sessions confirm is no accident.
         Ok(StreamReplay::Foreign(_)) if search.exit.is_none() => match search.round().await {
             Ok(StreamReplay::Foreign(again)) => search.result(Ok(StreamReplay::Foreign(again)), true),
             Ok(StreamReplay::Own(_) | StreamReplay::Nothing) | Err(_) => search.result(first, false),

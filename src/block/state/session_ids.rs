@@ -138,7 +138,7 @@ async fn collect(settings: &StateSettings, context: &CheckContext<'_>, host: &Se
         let headers = [(SESSION_ID, id.as_str())];
         let probe =
             HttpProbe { method: "DELETE", body: None, headers: &headers, until: ReadUntil::Head, deadline: deadline() };
-        // Whether it lets clients end sessions is its own affair.
+        // A server may refuse to let clients end sessions.
         let _ = probe.send(host, context.owner).await;
     }
     given

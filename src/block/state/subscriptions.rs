@@ -79,7 +79,7 @@ async fn run(check: &SubscriptionsCheck, context: &CheckContext<'_>) -> CheckRes
         time: settings.time,
         writers: &names,
     };
-    // What shows in new sessions, too, is no accident.
+    // A finding that new sessions confirm is no accident.
     match round_again(&first, check, context, &writers, until).await {
         Some(again) => again.result(&facts(true)),
         None => first.result(&facts(false)),

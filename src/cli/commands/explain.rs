@@ -11,7 +11,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources, did_you_mean};
-use crate::suite::{Carrier, Level, Need, Rule, Test};
+use crate::suite::{Carrier, Rule, RuleLevel, Test, TestNeed};
 use crate::wire::Revision;
 
 /// The rules to explain or to list.
@@ -71,7 +71,7 @@ fn list(ruled: &[(&Test, &Rule)]) -> String {
             let _ = writeln!(text, "{}{own}", if page.is_empty() { "" } else { "\n" });
             page = own;
         }
-        let level = if rule.level == Level::Must { "must  " } else { "should" };
+        let level = if rule.level == RuleLevel::Must { "must  " } else { "should" };
         let _ = writeln!(text, "  {:<width$}  {level}  {}", rule.id, test.name.value);
     }
     text
@@ -85,7 +85,7 @@ fn explanation(check: &Test, rule: &Rule, sources: &Sources) -> String {
         Some(Carrier::Http) => "HTTP",
         Some(Carrier::Stdio) => "stdio",
     };
-    let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
+    let level = if rule.level == RuleLevel::Must { "MUST" } else { "SHOULD" };
     let mut text = format!("{} {}\n\n", rule.id, check.name.value);
     let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
     let _ = writeln!(text, "  {}\n", rule.link());
@@ -97,10 +97,10 @@ fn explanation(check: &Test, rule: &Rule, sources: &Sources) -> String {
         let _ = writeln!(text, "  {title:<5} {}", words.trim());
     }
     let hints = check.needs.iter().filter_map(|need| match need {
-        Need::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
-        Need::Capability(path) => Some(format!("a server that declares `{path}`")),
-        Need::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),
-        Need::Over(_) | Need::Assert { .. } => None,
+        TestNeed::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
+        TestNeed::Capability(path) => Some(format!("a server that declares `{path}`")),
+        TestNeed::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),
+        TestNeed::Over(_) | TestNeed::Assert { .. } => None,
     });
     for hint in hints {
         let _ = writeln!(text, "  needs {hint}");

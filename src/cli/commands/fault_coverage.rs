@@ -11,7 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::suites::{SuiteArgs, registry};
 use crate::coverage::{Claims, Planned, gates, parse_threshold, with_claims};
 use crate::event::{Coverage, Figure, Gate, Proof, ProvenSuite};
-use crate::plan::{Declaration, SuitePlan, declared};
+use crate::plan::{Declaration, SuitePlan, collect_declaration};
 use crate::report;
 use crate::report::coverage::{FaultCoverage, SuiteDeclaration};
 use crate::runner::Thresholds;
@@ -84,7 +84,7 @@ fn coverage(args: &FaultCoverageArgs, console: &Console) -> Result<FaultCoverage
         return Ok(FaultCoverage { gates: gates(&total, plain, weighted), total, suites: Vec::new() });
     }
     let plan = args.suites.plan(registry, console)?;
-    let total = score(declared(plan.cases()));
+    let total = score(collect_declaration(plan.cases()));
     let is_everything = plan.selection.is_everything();
     let scored: Vec<&SuitePlan> =
         plan.suites.iter().filter(|planned| is_everything || !planned.cases.is_empty()).collect();
@@ -92,7 +92,7 @@ fn coverage(args: &FaultCoverageArgs, console: &Console) -> Result<FaultCoverage
         return Ok(FaultCoverage { gates: gates(&total, plain, weighted), total, suites: Vec::new() });
     }
     let suites = scored.into_iter().map(|planned| {
-        let declared = score(declared(planned.cases.iter().map(AsRef::as_ref)));
+        let declared = score(collect_declaration(planned.cases.iter().map(AsRef::as_ref)));
         SuiteDeclaration { file: planned.suite.file.clone(), gates: gates(&declared, plain, weighted), declared }
     });
     Ok(FaultCoverage { total, gates: Vec::new(), suites: suites.collect() })

@@ -151,7 +151,7 @@ pub(crate) fn findings(args: &FindingsArgs, console: &Console) -> Result<Exit, E
 /// Every kept finding, the worst first.
 fn all(state: &Path, console: &Console) -> Result<Vec<Stored>, Exit> {
     let mut found = Vec::new();
-    for one in kept::kept(state).map_err(|reason| console.fail(Exit::Environment, reason, None))? {
+    for one in kept::read_all(state).map_err(|reason| console.fail(Exit::Environment, reason, None))? {
         match one {
             Ok(stored) => found.push(stored),
             Err(reason) => console.note(&format!("warning: {reason}; it is left out")),

@@ -105,8 +105,8 @@ impl Observer for SharedWatch {
         self.with(|watch| watch.event(event));
     }
 
-    fn planned(&mut self, more: usize) {
-        self.with(|watch| watch.planned(more));
+    fn on_planned(&mut self, more: usize) {
+        self.with(|watch| watch.on_planned(more));
     }
 
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {

@@ -118,7 +118,7 @@ impl RunWatch {
 
     /// The sections that blocks wrote.
     pub(crate) fn sections(&self) -> Vec<Section> {
-        self.report.finished().map(|finished| finished.sections.clone()).unwrap_or_default()
+        self.report.run_finished().map(|finished| finished.sections.clone()).unwrap_or_default()
     }
 
     /// Chooses how much is shown.
@@ -204,8 +204,8 @@ impl Observer for RunWatch {
         self.report.apply(event);
     }
 
-    fn planned(&mut self, more: usize) {
-        self.live.planned(more);
+    fn on_planned(&mut self, more: usize) {
+        self.live.on_planned(more);
     }
 
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {

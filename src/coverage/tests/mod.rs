@@ -65,7 +65,7 @@ fn claimed_probes_count_and_are_told_apart() {
         score.applicable_leaves().filter(|leaf| leaf.only_claimed).map(|leaf| leaf.id.as_str()).collect();
     assert_eq!(alone, ["FAULT-TOOL-UNHANDLED-EXCEPTION"]);
     near(score.percent, 37.5);
-    let facts = declared(Registry::builtin(), &negative_path());
+    let facts = score_declared(Registry::builtin(), &negative_path());
     assert_eq!((facts.claimed.len(), facts.without_claims), (0, None));
     assert_eq!(score.without_claims, Some(facts.figures()));
     assert!(meets(&score, 37.5) && !meets(&score, 37.51), "the figure with claimed probes is gated");
@@ -80,33 +80,33 @@ fn a_claim_makes_its_family_applicable() {
     let registry = Registry::load(&sources, source).unwrap();
     let score = with_claims(&registry, &Planned::default(), &probes(&["agent"]));
     near(score.percent, 100.0);
-    assert!(meets(&score, 100.0) && !meets(&declared(&registry, &Planned::default()), 0.0));
+    assert!(meets(&score, 100.0) && !meets(&score_declared(&registry, &Planned::default()), 0.0));
 }
 
 #[test]
 fn a_planned_verdict_declares_its_leaf() {
     let planned = Planned { variants: set(&["TOOL-CRASH"]), ..Planned::default() };
-    let score = declared(Registry::builtin(), &planned);
+    let score = score_declared(Registry::builtin(), &planned);
     assert_eq!((score.leaves.counted, score.variants.counted), (1, 1));
     assert!(leaf_counts(&score, "FAULT-TOOL-UNHANDLED-EXCEPTION"));
 }
 
 #[test]
 fn a_model_makes_its_family_count() {
-    let status = |planned: &Planned| declared(Registry::builtin(), planned).families[4].status;
+    let status = |planned: &Planned| score_declared(Registry::builtin(), planned).families[4].status;
     assert_eq!(status(&Planned::default()), Status::NotApplicable);
     assert_eq!(status(&Planned { agents: true, ..Planned::default() }), Status::Uncovered);
     let claimed = with_claims(Registry::builtin(), &Planned::default(), &probes(&["tool-selection"]));
     assert_eq!(claimed.families[4].status, Status::Partial);
     assert_eq!(status(&Planned { probes: set(&["agent"]), ..Planned::default() }), Status::Covered);
     let without = Planned { variants: set(&["PROVIDER-SCHEMA-REJECTED"]), ..Planned::default() };
-    let score = declared(Registry::builtin(), &without);
+    let score = score_declared(Registry::builtin(), &without);
     assert_eq!((score.families[4].status, score.leaves), (Status::NotApplicable, Tally { counted: 0, of: 16 }));
 }
 
 #[test]
 fn a_shared_variant_counts_for_both_leaves_and_once_itself() {
-    let score = exercised(Registry::builtin(), &negative_path(), &judged(&["SCHEMA-INPUT-NOT-VALIDATED"]));
+    let score = score_exercised(Registry::builtin(), &negative_path(), &judged(&["SCHEMA-INPUT-NOT-VALIDATED"]));
     assert!(leaf_counts(&score, "FAULT-SCHEMA-MISSING-REQUIRED") && leaf_counts(&score, "FAULT-SCHEMA-TYPE-MISMATCH"));
     assert_eq!((score.leaves.counted, score.variants.counted), (2, 1));
     assert_eq!(score.families[2].by_leaf[0].by_variant[0].evidence[0].frames, [3, 4]);
@@ -116,13 +116,14 @@ fn a_shared_variant_counts_for_both_leaves_and_once_itself() {
 fn settings_decide_what_can_occur() {
     let over =
         |over: &str, at: &str| Planned { settings: [(over.to_owned(), at.to_owned())].into(), ..Planned::default() };
-    let variants = |planned: &Planned| exercised(Registry::builtin(), planned, &JudgedVariants::default()).variants.of;
+    let variants =
+        |planned: &Planned| score_exercised(Registry::builtin(), planned, &JudgedVariants::default()).variants.of;
     let all = variants(&Planned::default());
     assert_eq!(all, 77 - 7);
     let on_stdio = variants(&over("stdio", "2025-11-25"));
     assert_eq!(all - on_stdio, 4, "STALE-SESSION, HTTP-CONTRACT, AUTH-BYPASS and DNS-REBINDING need HTTP");
     assert_eq!(on_stdio - variants(&over("stdio", "2026-07-28")), 1);
-    let unjudgeable = exercised(
+    let unjudgeable = score_exercised(
         Registry::builtin(),
         &over("stdio", "2026-07-28"),
         &judged(&["PROTO-REQUEST-BEFORE-INIT", "NO-SUCH-VARIANT"]),
@@ -133,16 +134,16 @@ fn settings_decide_what_can_occur() {
 #[test]
 fn a_variant_without_cases_was_not_judged() {
     let empty = JudgedVariants { by_variant: [("TOOL-CRASH".to_owned(), Vec::new())].into() };
-    assert_eq!(exercised(Registry::builtin(), &Planned::default(), &empty).leaves.counted, 0);
+    assert_eq!(score_exercised(Registry::builtin(), &Planned::default(), &empty).leaves.counted, 0);
 }
 
 #[test]
 fn thresholds() {
-    let score = declared(Registry::builtin(), &negative_path());
+    let score = score_declared(Registry::builtin(), &negative_path());
     near(score.percent, 31.25);
     assert!(meets(&score, 31.25) && meets(&score, 0.0) && !meets(&score, 31.26));
     assert!(meets_weighted(&score, 39.0) && !meets_weighted(&score, 41.0));
-    let empty = declared(&Registry::default(), &negative_path());
+    let empty = score_declared(&Registry::default(), &negative_path());
     near(empty.percent, 0.0);
     assert!(!meets(&empty, 0.0) && !meets(&empty, 100.0) && !meets_weighted(&empty, 0.0));
     for (typed, read) in [("0", 0.0), (" 62.5 ", 62.5), ("100", 100.0)] {
@@ -170,7 +171,7 @@ fn sums_of_thirds_reach_whole_numbers() {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("own.yml", text));
     let registry = Registry::load(&sources, source).unwrap();
-    let score = declared(&registry, &Planned { probes: set(&["fuzz"]), ..Planned::default() });
+    let score = score_declared(&registry, &Planned { probes: set(&["fuzz"]), ..Planned::default() });
     assert!(meets(&score, 200.0 / 3.0) && meets_weighted(&score, 200.0 / 3.0));
 }
 
@@ -181,7 +182,8 @@ fn an_exercised_leaf_lists_its_cases_and_frames() {
         ("TOOL-CRASH".to_owned(), vec![of("a", &[3, 4]), of("b", &[7])]),
         ("TOOL-SPURIOUS-ERROR".to_owned(), vec![of("a", &[4, 5])]),
     ];
-    let score = exercised(Registry::builtin(), &negative_path(), &JudgedVariants { by_variant: by_variant.into() });
+    let score =
+        score_exercised(Registry::builtin(), &negative_path(), &JudgedVariants { by_variant: by_variant.into() });
     let leaf = &score.families[1].by_leaf[0];
     assert!(leaf.counted, "{leaf:?}");
     let told: Vec<(&str, &[u32])> = leaf.evidence.iter().map(|one| (one.case.as_str(), &*one.frames)).collect();

@@ -57,7 +57,7 @@ fn properties(result: &CaseResult) -> Vec<(&'static str, String)> {
         ("level", rule(|rule| rule.level.as_str().to_owned())),
         ("specification", rule(|rule| rule.link.clone())),
         ("judged", result.judged.join(",")),
-        ("known", result.known().unwrap_or_default().to_owned()),
+        ("known", result.baseline_reason().unwrap_or_default().to_owned()),
         ("again", result.rerun_command.clone()),
         ("findings", findings(result)),
         ("repetitions", result.passed_of().map(|(passed, of)| format!("passed {passed} of {of}")).unwrap_or_default()),
@@ -73,7 +73,7 @@ fn findings(result: &CaseResult) -> String {
 }
 
 fn status(result: &CaseResult) -> TestCaseStatus {
-    if let Some(reason) = result.known() {
+    if let Some(reason) = result.baseline_reason() {
         let mut status = TestCaseStatus::skipped();
         status.set_message(text::attribute(&format!("known failure: {reason}")));
         status.set_description(text::element(&body(result)));

@@ -36,7 +36,7 @@ pub(crate) const FORMAT: Format = Format {
 /// The report before it is written.
 pub(crate) fn document(report: &Report) -> quick_junit::Report {
     let mut document = quick_junit::Report::new("mcprove");
-    if let Some(started) = report.started()
+    if let Some(started) = report.run_started()
         && let Some(timestamp) = i64::try_from(started.started_unix_ms).ok().and_then(DateTime::from_timestamp_millis)
     {
         document.set_timestamp(timestamp);
@@ -63,10 +63,10 @@ fn test_suite(report: &Report, suite: &SuiteReport<'_>) -> TestSuite {
         element.extra.insert(XmlString::new("file"), text::attribute(suite.file));
     }
     element.add_property(property("suite", suite.name));
-    if let Some(run) = report.started() {
+    if let Some(run) = report.run_started() {
         element.add_property(property("program", &run.program));
     }
-    if let Some(run) = report.finished() {
+    if let Some(run) = report.run_finished() {
         let unfinished = [("interrupted", usize::from(run.interrupted)), ("not_run", run.not_run)];
         let told = unfinished.iter().filter(|(_, count)| *count > 0);
         element.add_properties(told.map(|(name, count)| property(name, &count.to_string())));
@@ -81,7 +81,7 @@ fn test_suite(report: &Report, suite: &SuiteReport<'_>) -> TestSuite {
 
 /// The coverage of one suite as properties, with the registry of faults that is counted.
 fn coverage(report: &Report, file: &str) -> Vec<(String, String)> {
-    let Some(coverage) = report.finished().and_then(|run| run.coverage.as_ref()) else { return Vec::new() };
+    let Some(coverage) = report.run_finished().and_then(|run| run.coverage.as_ref()) else { return Vec::new() };
     let of_file: Vec<&SuiteScore> = coverage.suites.iter().filter(|suite| suite.file == file).collect();
     let mut told = vec![("taxonomy".to_owned(), coverage.declared.taxonomy.to_string())];
     let claimed: BTreeSet<&str> = match of_file.as_slice() {
@@ -122,7 +122,7 @@ fn coverage(report: &Report, file: &str) -> Vec<(String, String)> {
 
 /// The result of a proof as properties: a mutant is no test, and would spoil the counts.
 fn proof(report: &Report, file: &str) -> Vec<(String, String)> {
-    let Some(proof) = report.finished().and_then(|run| run.proof.as_deref()) else { return Vec::new() };
+    let Some(proof) = report.run_finished().and_then(|run| run.proof.as_deref()) else { return Vec::new() };
     let of_file: Vec<&ProvenSuite> = proof.suites.iter().filter(|suite| suite.file == file).collect();
     let scores: Vec<(String, &Score)> = match of_file.as_slice() {
         [] if proof.suites.is_empty() => vec![(String::new(), &proof.proven)],

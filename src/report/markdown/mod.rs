@@ -39,9 +39,9 @@ fn render(report: &Report) -> String {
         failures(&suites),
         flaky(&suites),
         reasons(&suites),
-        report.finished().map(sections).unwrap_or_default(),
-        report.finished().map(coverage).unwrap_or_default(),
-        report.finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
+        report.run_finished().map(sections).unwrap_or_default(),
+        report.run_finished().map(coverage).unwrap_or_default(),
+        report.run_finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
     ];
     sections.iter().filter(|section| !section.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
 }
@@ -51,7 +51,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     let cases = terminal::plural(totals.cases(), "case");
     let broken: usize = suites.iter().map(broken_servers).sum();
     let bad = totals.failed + totals.errored;
-    let proof = report.finished().and_then(|run| run.proof.as_deref());
+    let proof = report.run_finished().and_then(|run| run.proof.as_deref());
     let (mark, mut said) = match (bad, broken) {
         (0, 0) if totals.cases() == 0 && proof.is_some() => proof.map(proof::verdict).unwrap_or_default(),
         (0, 0) if totals.cases() == 0 => ("➖", "no case ran".to_owned()),
@@ -62,7 +62,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         (0, _) => ("❌", format!("{} broke the protocol", terminal::plural(broken, "server"))),
         (_, _) => ("❌", format!("{bad} of {cases} did not pass")),
     };
-    let cut = match report.finished() {
+    let cut = match report.run_finished() {
         None => ", and the recording ends before the run does",
         Some(run) if run.interrupted => ", and the run was interrupted",
         Some(_) => "",
@@ -94,7 +94,7 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     ];
     let mut all = report.totals();
     all.failed += suites.iter().map(broken_servers).sum::<usize>();
-    if all.cases() == 0 && report.finished().is_some_and(|run| run.proof.is_some()) {
+    if all.cases() == 0 && report.run_finished().is_some_and(|run| run.proof.is_some()) {
         return String::new();
     }
     let used: Vec<_> = columns.into_iter().filter(|(name, count)| *name == "passed" || count(&all) > 0).collect();
@@ -126,7 +126,7 @@ fn section(section: &Section) -> String {
         let part = match part {
             SectionPart::Table(part) => table(part),
             SectionPart::List(lines) => lines.iter().fold(String::new(), |list, line| list + "- " + &code(line) + "\n"),
-            SectionPart::Code(part) => fenced(part, "text"),
+            SectionPart::Code(part) => fence(part, "text"),
             SectionPart::Note(note) => format!("{}\n", code(note)),
         };
         text += &part;
@@ -175,7 +175,7 @@ fn failures(suites: &[SuiteReport<'_>]) -> String {
 
 fn failure(case: &CaseResult, known: &[Cause], several: bool) -> String {
     let told = limit::cut(&terminal::further(case, known, &Style::new(Color::Never, WIDTH))).into_owned();
-    format!("\n{}\n\n{}", title(case, several), fenced(&told, "text"))
+    format!("\n{}\n\n{}", title(case, several), fence(&told, "text"))
 }
 
 fn line(case: &CaseResult, several: bool) -> String {
@@ -344,7 +344,7 @@ fn code(text: &str) -> String {
 }
 
 /// Text of others on lines of its own, in a language.
-fn fenced(text: &str, language: &str) -> String {
+fn fence(text: &str, language: &str) -> String {
     let text = visible(text);
     let fence = "`".repeat((longest_run(&text) + 1).max(3));
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())

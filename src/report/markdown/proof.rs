@@ -6,7 +6,7 @@ use crate::event::{LeftOut, MutantResult, Proof, Verdict};
 
 use super::super::proven::{self, MutantCounts};
 use super::super::terminal;
-use super::{LISTED, code, fenced};
+use super::{LISTED, code, fence};
 
 /// The most bytes of all survivors.
 const SURVIVORS: usize = 150 * 1024;
@@ -23,7 +23,7 @@ pub(crate) fn verdict(proof: &Proof) -> (&'static str, String) {
 
 pub(crate) fn mutants(proof: &Proof) -> String {
     let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
-    let mut text = format!("### Mutants\n\n{}\n", MutantCounts::of(&proof.mutants).told());
+    let mut text = format!("### Mutants\n\n{}\n", MutantCounts::of(&proof.mutants).to_text());
     if let Some(live) = proven::live(&proof.mutants) {
         let _ = write!(text, "\n{live}\n");
     }
@@ -75,7 +75,7 @@ fn survivor(mutant: &MutantResult) -> String {
             text,
             "\nUnnoticed: {could}; add {place} {}:\n\n{}",
             code(&missing.file),
-            fenced(&terminal::without_commands(&missing.yaml), "yaml")
+            fence(&terminal::without_commands(&missing.yaml), "yaml")
         );
     }
     text

@@ -29,7 +29,7 @@ pub(crate) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
         .filter(|(_, parity)| parity.agreeing + parity.partial + parity.differing.len() > 0)
         .map(|(file, parity)| parity_section(if is_one { None } else { Some(*file) }, parity, style))
         .collect();
-    let isolation = report.finished().and_then(|finished| finished.isolation.as_ref());
+    let isolation = report.run_finished().and_then(|finished| finished.isolation.as_ref());
     let several = report.suites().iter().any(SuiteReport::has_several_servers);
     let cases = report.cases();
     let named = |row: &Verdicts| {
@@ -90,13 +90,13 @@ fn table(title: &str, columns: &[String], rows: &[Row], style: &Style) -> Option
     let room = style.width.checked_sub(taken + 4).filter(|room| *room >= NAMES)?;
     let widest = rows.iter().map(|row| layout::columns(&layout::crop(&row.name, room))).max().unwrap_or(0);
     let room = room.min(widest.max(layout::columns(title)));
-    let mut text = layout::paint(&padded(title, room + 2), BOLD, style);
+    let mut text = layout::paint(&pad(title, room + 2), BOLD, style);
     for (column, width) in columns.iter().zip(&widths) {
-        let _ = write!(text, "  {}", layout::paint(&padded(column, *width), DIM, style));
+        let _ = write!(text, "  {}", layout::paint(&pad(column, *width), DIM, style));
     }
     text = text.trim_end().to_owned() + "\n";
     for row in rows {
-        let mut line = format!("  {}", padded(&row.name, room));
+        let mut line = format!("  {}", pad(&row.name, room));
         for (verdict, width) in row.verdicts.iter().zip(&widths) {
             let (word, look) = word(*verdict);
             let gap = " ".repeat(width.saturating_sub(word.len()));
@@ -123,7 +123,7 @@ fn list(title: &str, columns: &[String], rows: &[Row], style: &Style) -> String 
     text
 }
 
-fn padded(text: &str, width: usize) -> String {
+fn pad(text: &str, width: usize) -> String {
     let text = layout::crop(text, width);
     let gap = " ".repeat(width.saturating_sub(layout::columns(&text)));
     text + &gap

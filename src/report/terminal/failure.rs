@@ -36,10 +36,10 @@ pub fn failure(result: &CaseResult, style: &Style) -> String {
 
 /// Shows a case without the findings whose causes the reader has seen already.
 pub(crate) fn further(result: &CaseResult, known: &[Cause], style: &Style) -> String {
-    layout::without_commands(&told(result, known, style))
+    layout::without_commands(&render_failure(result, known, style))
 }
 
-fn told(result: &CaseResult, known: &[Cause], style: &Style) -> String {
+fn render_failure(result: &CaseResult, known: &[Cause], style: &Style) -> String {
     let mut text = title(result, style);
     if result.is_flaky() {
         text.push_str(&attempts(result, style));
@@ -52,14 +52,14 @@ fn told(result: &CaseResult, known: &[Cause], style: &Style) -> String {
     text.push_str(&rule(result, style));
     text.push_str(&circumstances(result, style));
     if !result.rerun_command.is_empty() {
-        text.push_str(&labelled("again", &visible_line(&result.rerun_command), style));
+        text.push_str(&label_line("again", &visible_line(&result.rerun_command), style));
     }
     text
 }
 
 /// A case on one line, where there are too many to quote each.
 pub(crate) fn line(result: &CaseResult, style: &Style) -> String {
-    let said = said(result).map(|said| format!("  {}\n", layout::crop(&said, style.width - 2)));
+    let said = summarize(result).map(|said| format!("  {}\n", layout::crop(&said, style.width - 2)));
     layout::without_commands(&(title(result, style) + &said.unwrap_or_default()))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn name(info: &CaseInfo) -> String {
 }
 
 /// The headline of a case: its first finding, or why it did not end as it should.
-pub(crate) fn said(result: &CaseResult) -> Option<String> {
+pub(crate) fn summarize(result: &CaseResult) -> Option<String> {
     let first = |findings: &[Finding]| findings.first().map(|finding| format!("{}: {}", finding.code, finding.message));
     let earlier = || result.earlier.first().and_then(|attempt| first(&attempt.findings));
     first(&result.findings).or_else(|| result.reason.as_ref().map(ToString::to_string)).or_else(earlier)
@@ -211,7 +211,7 @@ fn request(exchange: &Exchange, style: &Style) -> String {
     let room = style.width.saturating_sub(right.len() + 11);
     if style.width < NARROW && layout::columns(left.trim_end()) > room {
         let left = layout::wrap_some(left.trim_end(), style.width - 9, SENT_LINES);
-        return labelled("sent", &left.replace('\n', "\n         "), style) + &labelled("", &right, style);
+        return label_line("sent", &left.replace('\n', "\n         "), style) + &label_line("", &right, style);
     }
     let left = layout::crop(left.trim_end(), room);
     let right = layout::flush_right(&format!("  sent   {left}"), &right, style);
@@ -228,7 +228,7 @@ fn circumstances(result: &CaseResult, style: &Style) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    labelled("on", &layout::crop(&parts.join(", "), style.width.saturating_sub(9)), style)
+    label_line("on", &layout::crop(&parts.join(", "), style.width.saturating_sub(9)), style)
 }
 
 /// The sentence of the rule that a case stands for, and where it is written.
@@ -236,10 +236,10 @@ fn rule(result: &CaseResult, style: &Style) -> String {
     let Some(rule) = &result.case.rule else { return String::new() };
     let quote = layout::wrap_some(&format!("{}: “{}”", rule.level.as_str(), rule.quote), style.width - 9, 5);
     let quote = quote.trim_end().replace('\n', "\n         ");
-    labelled("rule", &quote, style) + &labelled("see", &rule.link, style)
+    label_line("rule", &quote, style) + &label_line("see", &rule.link, style)
 }
 
-fn labelled(label: &str, text: &str, style: &Style) -> String {
+fn label_line(label: &str, text: &str, style: &Style) -> String {
     format!("  {}{}{text}\n", layout::paint(label, DIM, style), " ".repeat(7 - label.len()))
 }
 

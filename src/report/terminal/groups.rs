@@ -108,7 +108,7 @@ impl Groups {
         }
         for cause in new {
             let group = self.causes.entry(cause).or_default();
-            group.said = failure::said(result).unwrap_or_default();
+            group.said = failure::summarize(result).unwrap_or_default();
             family(&result.case.name).clone_into(&mut group.family);
             group.rule = rule(result).map(str::to_owned);
             group.ids.push(result.case.id.clone());

@@ -19,7 +19,7 @@ mod view;
 
 pub(crate) use self::chosen::writing;
 pub use self::failure::failure;
-pub(crate) use self::failure::{further, line, mark, said};
+pub(crate) use self::failure::{further, line, mark, summarize};
 pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
 pub(crate) use self::layout::without_commands;

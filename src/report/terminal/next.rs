@@ -17,7 +17,8 @@ fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
 
 /// The suites as they are typed.
 pub(crate) fn files(report: &Report) -> String {
-    let named: Vec<&str> = report.started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
+    let named: Vec<&str> =
+        report.run_started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
     let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
     visible_line(&files).into_owned()
 }
@@ -31,7 +32,7 @@ enum Suggestion {
 
 /// The suggestion for a run that a command made; `None` where suites are files.
 fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion> {
-    let command = report.started()?.suites.iter().find_map(|suite| suite.command)?;
+    let command = report.run_started()?.suites.iter().find_map(|suite| suite.command)?;
     let mut broken = suites
         .iter()
         .flat_map(|suite| suite.cases.iter().copied())

@@ -29,7 +29,7 @@ fn section(section: &Section, style: &Style) -> String {
     for part in parts {
         text += &match part {
             SectionPart::Table(part) => table(part, None, style),
-            SectionPart::List(lines) => dimmed(&lines.join(", "), "    ", style),
+            SectionPart::List(lines) => dim(&lines.join(", "), "    ", style),
             SectionPart::Code(code) => layout::indent(code, "    "),
             SectionPart::Note(note) => {
                 layout::indent(&layout::wrap_some(&visible_line(note), style.width - 2, LINES), "  ")
@@ -39,7 +39,7 @@ fn section(section: &Section, style: &Style) -> String {
     text
 }
 
-fn dimmed(text: &str, by: &str, style: &Style) -> String {
+fn dim(text: &str, by: &str, style: &Style) -> String {
     let lines = layout::wrap_some(&visible_line(text), style.width - by.len(), LINES);
     let painted: Vec<String> = lines.lines().map(|line| layout::paint(line, DIM, style)).collect();
     layout::indent(&painted.join("\n"), by)
@@ -54,11 +54,12 @@ fn table(table: &SectionTable, heading: Option<&str>, style: &Style) -> String {
     let mut text = String::new();
     if let Some(heading) = heading {
         let names: Vec<Cell> = table.columns.iter().skip(1).map(Cell::plain).collect();
-        text += &labelled(heading, Some(BOLD), &figures(&names, &widths, 0, style), width, style);
+        text += &label_figures(heading, Some(BOLD), &figures(&names, &widths, 0, style), width, style);
     }
     for row in &table.rows {
         let Some((label, cells)) = row.split_first() else { continue };
-        text += &labelled(&visible_line(&label.text), None, &figures(cells, &widths, width + 5, style), width, style);
+        text +=
+            &label_figures(&visible_line(&label.text), None, &figures(cells, &widths, width + 5, style), width, style);
     }
     text
 }
@@ -84,7 +85,7 @@ fn figures(cells: &[Cell], widths: &[usize], before: usize, style: &Style) -> St
             let room = style.width.saturating_sub(used).max(20);
             let wrapped = layout::wrap_some(&text, room, LINES);
             let mut lines = wrapped.lines();
-            line += &painted(lines.next().unwrap_or_default(), cell.tone, style);
+            line += &paint_tone(lines.next().unwrap_or_default(), cell.tone, style);
             for below in lines {
                 line.push('\n');
                 line += &" ".repeat(used);
@@ -92,7 +93,7 @@ fn figures(cells: &[Cell], widths: &[usize], before: usize, style: &Style) -> St
             }
         } else {
             let gap = " ".repeat(width.saturating_sub(layout::columns(&text)));
-            line += &painted(&text, cell.tone, style);
+            line += &paint_tone(&text, cell.tone, style);
             line += &gap;
             line += "   ";
             used += width + 3;
@@ -101,7 +102,7 @@ fn figures(cells: &[Cell], widths: &[usize], before: usize, style: &Style) -> St
     line
 }
 
-fn painted(text: &str, tone: Tone, style: &Style) -> String {
+fn paint_tone(text: &str, tone: Tone, style: &Style) -> String {
     let look = match tone {
         Tone::Plain => return text.to_owned(),
         Tone::Good => GREEN,
@@ -112,14 +113,14 @@ fn painted(text: &str, tone: Tone, style: &Style) -> String {
 }
 
 /// A line of a table; a label that is too long for its column stands above the figures.
-fn labelled(label: &str, look: Option<anstyle::Style>, figures: &str, width: usize, style: &Style) -> String {
-    let painted = |text: &str| look.map_or_else(|| text.to_owned(), |look| layout::paint(text, look, style));
+fn label_figures(label: &str, look: Option<anstyle::Style>, figures: &str, width: usize, style: &Style) -> String {
+    let paint = |text: &str| look.map_or_else(|| text.to_owned(), |look| layout::paint(text, look, style));
     let columns = layout::columns(label);
     if columns <= width {
-        let line = format!("  {}{}   {figures}", painted(label), " ".repeat(width - columns));
+        let line = format!("  {}{}   {figures}", paint(label), " ".repeat(width - columns));
         return format!("{}\n", line.trim_end());
     }
-    let above: Vec<String> = layout::wrap(label, style.width - 2).iter().map(|line| painted(line)).collect();
+    let above: Vec<String> = layout::wrap(label, style.width - 2).iter().map(|line| paint(line)).collect();
     let below = format!("  {}   {figures}", " ".repeat(width));
     format!("{}{}\n", layout::indent(&above.join("\n"), "  "), below.trim_end())
 }

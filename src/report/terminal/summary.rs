@@ -44,7 +44,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     sections.push(chosen::left_alone(report, style));
     sections.push(stale_snapshots(report, style));
     sections.extend(comparisons(report, style));
-    sections.extend(report.finished().into_iter().flat_map(|finished| section::sections(finished, style)));
+    sections.extend(report.run_finished().into_iter().flat_map(|finished| section::sections(finished, style)));
     sections.push(coverage(report, view.families, style));
     sections.extend(proven(report, view.survivors, style));
     sections.push(total(report, &suites, style));
@@ -54,7 +54,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
 
 /// The seed, at the beginning too: a run that hangs must be repeatable.
 fn order(report: &Report) -> String {
-    let seed = report.started().and_then(|run| run.seed);
+    let seed = report.run_started().and_then(|run| run.seed);
     seed.map(|seed| format!("  shuffled with seed {seed}\n")).unwrap_or_default()
 }
 
@@ -65,7 +65,7 @@ fn repetition(report: &Report) -> String {
         let (first, last) = (percent(found.pass_k.first()), percent(found.pass_k.last()));
         format!("  {0} times each: pass^1 {first} %, pass^{0} {last} %\n", found.times)
     });
-    let seed = report.started().and_then(|run| run.seed);
+    let seed = report.run_started().and_then(|run| run.seed);
     let shuffled = seed.map(|seed| format!("  shuffled; `--shuffle={seed}` gives this order again\n"));
     repeated.into_iter().chain(shuffled).collect()
 }
@@ -85,7 +85,7 @@ const FEW_STARTS: usize = 2;
 
 /// The cost of starting servers again and again.
 fn further_starts(report: &Report, style: &Style) -> String {
-    let starts = report.finished().map(|finished| finished.starts).unwrap_or_default();
+    let starts = report.run_finished().map(|finished| finished.starts).unwrap_or_default();
     if starts.processes <= report.servers().count().max(FEW_STARTS) {
         return String::new();
     }
@@ -246,7 +246,7 @@ fn trouble(case: &CaseResult, shown: &CaseDetail, groups: &Groups, style: &Style
 
 /// The kind and reason of a case that is not shown: it was skipped or recorded, or its failure is known.
 pub(crate) fn hidden_reason(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> {
-    if let Some(reason) = case.known() {
+    if let Some(reason) = case.baseline_reason() {
         return Some(("known", reason.into()));
     }
     match (case.outcome, &case.reason) {
@@ -282,7 +282,7 @@ fn reasons(suites: &[SuiteReport<'_>], style: &Style) -> String {
 
 /// Recorded answers that no test uses any more.
 fn stale_snapshots(report: &Report, style: &Style) -> String {
-    let unused = report.finished().map_or(&[][..], |finished| finished.stale_snapshots.as_slice());
+    let unused = report.run_finished().map_or(&[][..], |finished| finished.stale_snapshots.as_slice());
     let line = |name: &String| {
         let text = layout::crop(&format!("no test uses `{name}`; `--update` removes it"), style.width - 2);
         format!("{} {text}\n", layout::paint("-", DIM, style))
@@ -296,7 +296,7 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 
 /// The fault coverage of the run, and the result of the proof.
 fn coverage(report: &Report, families: Families, style: &Style) -> String {
-    let Some(finished) = report.finished() else { return String::new() };
+    let Some(finished) = report.run_finished() else { return String::new() };
     let mut scores: Vec<&Score> = Vec::new();
     let (mut gates, mut claimed, mut suites): (&[Gate], &[String], &[SuiteScore]) = (&[], &[], &[]);
     if let Some(found) = &finished.coverage {
@@ -324,7 +324,7 @@ fn total_heading(suites: &[SuiteScore]) -> &'static str {
 
 /// The verdicts on the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
-    let Some(proof) = report.finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
+    let Some(proof) = report.run_finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
     let command = format!("mcprove prove {}", next::files(report));
     proof::parts(proof, &ProofView { survivors, command: &command }, style)
 }
@@ -350,7 +350,7 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
     let (mark, look) = match totals_mark(&all) {
         // A mutant that was not reached may have failed.
         ("✗", look) => ("✗", look),
-        _ if report.finished().is_none_or(|run| run.interrupted) => ("!", RED),
+        _ if report.run_finished().is_none_or(|run| run.interrupted) => ("!", RED),
         other => other,
     };
     let lines = layout::wrap(&told, style.width - 2);
@@ -363,7 +363,7 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
 
 /// The work that an unfinished run left undone.
 fn ending(report: &Report) -> String {
-    match report.finished() {
+    match report.run_finished() {
         None => "; the recording ends before the run does".to_owned(),
         // Cases that were not reached are among the skipped ones, with the reason.
         Some(finished) if finished.interrupted => "; interrupted".to_owned(),

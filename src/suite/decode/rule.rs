@@ -6,7 +6,7 @@ use super::step::steps;
 use super::texts;
 use crate::source::template::expression_problem;
 use crate::source::{Diagnostic, Located, Node};
-use crate::suite::model::{Carrier, Handshake, Level, Need, Rule, Step};
+use crate::suite::model::{Carrier, Handshake, Rule, RuleLevel, Step, TestNeed};
 use crate::wire::Revision;
 
 /// The rule for which a test stands.
@@ -22,7 +22,7 @@ pub(crate) fn rule(node: &Node) -> Option<Arc<Rule>> {
     Some(Arc::new(Rule {
         id: text("id")?,
         section: text("section")?,
-        level: level(rule, Level::Must),
+        level: level(rule, RuleLevel::Must),
         advice: text("advice"),
         revisions,
         over: carrier(rule),
@@ -43,10 +43,10 @@ fn also_broken(rule: &Node) -> Vec<(String, Node)> {
 }
 
 /// Reads a level.
-pub(crate) fn level(node: &Node, default: Level) -> Level {
+pub(crate) fn level(node: &Node, default: RuleLevel) -> RuleLevel {
     match node.get("level").and_then(Node::text) {
-        Some("must") => Level::Must,
-        Some("should") => Level::Should,
+        Some("must") => RuleLevel::Must,
+        Some("should") => RuleLevel::Should,
         _ => default,
     }
 }
@@ -56,11 +56,11 @@ fn carrier(node: &Node) -> Option<Carrier> {
 }
 
 /// The needs of a test.
-pub(crate) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
+pub(crate) fn needs(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<TestNeed> {
     node.get("needs").map(Node::items).unwrap_or_default().iter().flat_map(|item| need(item, found)).collect()
 }
 
-fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
+fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<TestNeed> {
     let text = |key: &str| item.get(key).and_then(Node::text).map(str::to_owned);
     let assert = item.get("assert").and_then(Node::located_text);
     if let Some(expression) = &assert
@@ -69,15 +69,15 @@ fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Vec<Need> {
         found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), expression.span));
     }
     let reason = text("else");
-    let because = |expression: Located<String>| Need::Assert {
+    let because = |expression: Located<String>| TestNeed::Assert {
         reason: reason.clone().unwrap_or_else(|| format!("it needs `{}`", expression.value)),
         expression,
     };
     [
-        text("hint").map(Need::Hint),
-        text("capability").map(Need::Capability),
-        text("no_capability").map(Need::NoCapability),
-        carrier(item).map(Need::Over),
+        text("hint").map(TestNeed::Hint),
+        text("capability").map(TestNeed::Capability),
+        text("no_capability").map(TestNeed::NoCapability),
+        carrier(item).map(TestNeed::Over),
         assert.map(because),
     ]
     .into_iter()

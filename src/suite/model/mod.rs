@@ -22,7 +22,7 @@ pub use self::command_line::{AdHocCommand, CommandLine};
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub(crate) use self::raw::not_base64;
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
-pub use self::rule::{Carrier, Level, Need, Rule};
+pub use self::rule::{Carrier, Rule, RuleLevel, TestNeed};
 pub use self::server::{
     AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
 };

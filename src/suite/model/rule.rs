@@ -12,7 +12,7 @@ pub struct Rule {
     /// The page and section of the specification, such as `basic/transports#stdio`.
     pub section: String,
     /// Its level.
-    pub level: Level,
+    pub level: RuleLevel,
     /// Why it is no more than advice, where the sentence has no SHOULD.
     pub advice: Option<String>,
     /// The revisions in which it holds, oldest first.
@@ -63,7 +63,7 @@ impl Rule {
 
 /// The level of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum RuleLevel {
     /// A server that breaks it is wrong.
     Must,
     /// A server that breaks it should have a reason.
@@ -96,7 +96,7 @@ impl Carrier {
 
 /// A need of a test, without which it is skipped.
 #[derive(Debug, Clone)]
-pub enum Need {
+pub enum TestNeed {
     /// Somebody named what the test works on.
     Hint(String),
     /// The server declared it, a path in its capabilities.

@@ -9,7 +9,7 @@ use crate::source::settings::Setting;
 use crate::source::template::Names;
 use crate::source::{Located, Node, Span, settings};
 
-use super::{Answers, Need, Property, Rule, Step};
+use super::{Answers, Property, Rule, Step, TestNeed};
 
 /// One test.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct Test {
     /// The generated values of a property; its steps run in rounds.
     pub property: Option<Arc<Property>>,
     /// The needs without which it is skipped.
-    pub needs: Vec<Need>,
+    pub needs: Vec<TestNeed>,
     /// Steps that must go well before the others say anything.
     pub preconditions: Vec<Step>,
     /// The codes of what all frames are searched for, instead of steps.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcprove::block::compliance::built_in_rules;
 use mcprove::source::{Node, SourceFile, Sources, parse};
-use mcprove::suite::{Carrier, Level, Need, Rule, Test};
+use mcprove::suite::{Carrier, Rule, RuleLevel, Test, TestNeed};
 
 const UNCHECKED: &str = include_str!("../../../suites/compliance/unchecked.yml");
 
@@ -64,8 +64,8 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
     let rules = of_book(tests, revision);
     let missing: Vec<Unchecked> = unchecked().into_iter().filter(|one| one.revision == revision).collect();
     let must: BTreeSet<&str> =
-        rules.iter().filter(|(_, rule)| rule.level == Level::Must).map(|(_, rule)| rule.id.as_str()).collect();
-    let should = rules.iter().filter(|(_, rule)| rule.level == Level::Should).count();
+        rules.iter().filter(|(_, rule)| rule.level == RuleLevel::Must).map(|(_, rule)| rule.id.as_str()).collect();
+    let should = rules.iter().filter(|(_, rule)| rule.level == RuleLevel::Should).count();
     let mut text = format!("\n## {revision}\n\n");
     let _ = writeln!(
         text,
@@ -75,7 +75,7 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
     );
     text += "| id | level | section | over | revisions | rule | needs | sentence |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for (test, rule) in &rules {
-        let level = if rule.level == Level::Must { "MUST" } else { "SHOULD" };
+        let level = if rule.level == RuleLevel::Must { "MUST" } else { "SHOULD" };
         let over = rule.over.map_or("both", Carrier::as_str);
         let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
         let _ = writeln!(
@@ -109,10 +109,10 @@ fn section(rule: &Rule) -> String {
 
 fn needs(test: &Test) -> String {
     let named = test.needs.iter().filter_map(|need| match need {
-        Need::Hint(name) => Some(format!("the hint `{name}`")),
-        Need::Capability(path) => Some(format!("`{path}`")),
-        Need::NoCapability(path) => Some(format!("no `{path}`")),
-        Need::Over(_) | Need::Assert { .. } => None,
+        TestNeed::Hint(name) => Some(format!("the hint `{name}`")),
+        TestNeed::Capability(path) => Some(format!("`{path}`")),
+        TestNeed::NoCapability(path) => Some(format!("no `{path}`")),
+        TestNeed::Over(_) | TestNeed::Assert { .. } => None,
     });
     named.collect::<Vec<_>>().join(", ")
 }

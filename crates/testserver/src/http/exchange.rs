@@ -31,7 +31,7 @@ pub(crate) struct Line {
 }
 
 /// Where the answers to the questions of an exchange go.
-pub(crate) struct Answers {
+pub(crate) struct AnswerQueue {
     number: i64,
     answers: mpsc::UnboundedSender<ClientJsonRpcMessage>,
 }
@@ -43,9 +43,9 @@ pub(crate) struct NoAnswerChannel;
 
 impl Line {
     /// The line of an exchange, and its other end.
-    pub(crate) fn new(number: i64) -> (Self, Answers) {
+    pub(crate) fn new(number: i64) -> (Self, AnswerQueue) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { number, answers: receiver }, Answers { number, answers: sender })
+        (Self { number, answers: receiver }, AnswerQueue { number, answers: sender })
     }
 
     /// The id in the session for an id of rmcp's.
@@ -57,7 +57,7 @@ impl Line {
     }
 }
 
-impl Answers {
+impl AnswerQueue {
     /// Takes an answer if the question was one of this exchange.
     pub(crate) fn take(&self, answer: &ClientJsonRpcMessage) {
         let mut answer = answer.clone();

@@ -32,7 +32,7 @@ use self::refused::Refused;
 use self::session::Sessions;
 use super::faulty::ServerFault;
 use super::server::{Conduct, LEGACY, MODERN};
-use super::settings::User;
+use super::settings::TokenUser;
 use super::store::SharedStore;
 use super::transport::Input;
 use super::{ServeError, Settings};
@@ -50,7 +50,7 @@ pub struct BoundServer {
 }
 
 /// The state that all requests share.
-struct Server {
+struct ServerState {
     conduct: Conduct,
     sessions: Sessions,
     /// The users of all requests without a session.
@@ -87,7 +87,7 @@ impl BoundServer {
     /// Does the same with layers around the server, which [`Router::layer`] adds.
     pub async fn serve_within(self, add_layers: impl FnOnce(Router) -> Router) -> Result<(), ServeError> {
         let fault = Arc::clone(&self.conduct.fault);
-        let server = add_layers(router(Arc::new(Server::new(self.conduct))));
+        let server = add_layers(router(Arc::new(ServerState::new(self.conduct))));
         let serving = axum::serve(self.listener, server);
         tokio::select! {
             end = serving.into_future() => end.map_err(ServeError::Accept),
@@ -96,7 +96,7 @@ impl BoundServer {
     }
 }
 
-impl Server {
+impl ServerState {
     fn new(conduct: Conduct) -> Self {
         let (input, _) = watch::channel(Input::Open);
         let (store, second_store) = (conduct.directory(), conduct.directory());
@@ -104,22 +104,22 @@ impl Server {
     }
 
     /// The users of this user's requests without a session.
-    fn store(&self, user: User) -> &SharedStore {
+    fn store(&self, user: TokenUser) -> &SharedStore {
         match user {
-            User::First => &self.store,
-            User::Second => &self.second_store,
+            TokenUser::First => &self.store,
+            TokenUser::Second => &self.second_store,
         }
     }
 }
 
-fn router(server: Arc<Server>) -> Router {
-    let service = any(|State(server): State<Arc<Server>>, request: Request| async move {
+fn router(server: Arc<ServerState>) -> Router {
+    let service = any(|State(server): State<Arc<ServerState>>, request: Request| async move {
         guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response)
     });
     Router::new().fallback(service).with_state(server)
 }
 
-async fn guarded(server: &Server, mut request: Request) -> Result<Response, Refused> {
+async fn guarded(server: &ServerState, mut request: Request) -> Result<Response, Refused> {
     guard::check(request.headers())?;
     if let Some(answer) = authorization::metadata(&request, &server.conduct) {
         return answer;
@@ -141,7 +141,7 @@ async fn guarded(server: &Server, mut request: Request) -> Result<Response, Refu
 }
 
 /// Opens a stream of a session, or goes on with one that broke.
-fn listen(server: &Server, headers: &HeaderMap) -> Result<Response, Refused> {
+fn listen(server: &ServerState, headers: &HeaderMap) -> Result<Response, Refused> {
     if !guard::accepts(headers, "text/event-stream") {
         return Err(Refused::new(StatusCode::NOT_ACCEPTABLE, "a GET must accept `text/event-stream`"));
     }
@@ -149,7 +149,7 @@ fn listen(server: &Server, headers: &HeaderMap) -> Result<Response, Refused> {
     server.sessions.find(headers, None)?.listen(headers)
 }
 
-fn end(server: &Server, headers: &HeaderMap) -> Result<Response, Refused> {
+fn end(server: &ServerState, headers: &HeaderMap) -> Result<Response, Refused> {
     only_sessions(headers)?;
     server.sessions.end(headers)?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -194,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_closed_stream_cancels_a_request_without_a_session() {
-        let server = Arc::new(Server::new(Conduct::default()));
+        let server = Arc::new(ServerState::new(Conduct::default()));
         let bound = BoundServer::new("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = bound.address;
         tokio::spawn(axum::serve(bound.listener, router(Arc::clone(&server))).into_future());

@@ -15,13 +15,13 @@ use super::super::server::{LEGACY, MODERN};
 use super::super::transport::envelope::{Refusal, UnreadId};
 use super::authorization::{self, Caller};
 use super::refused::Refused;
-use super::{SESSION_ID, Server, guard, stateless};
+use super::{SESSION_ID, ServerState, guard, stateless};
 
 /// Longer bodies are refused instead of filling the memory.
 const LONGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// Answers a POST.
-pub(crate) async fn answer(server: &Server, request: Request) -> Result<Response, Refused> {
+pub(crate) async fn answer(server: &ServerState, request: Request) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
     if !accepts_answers(headers) {
@@ -53,7 +53,12 @@ fn accepts_answers(headers: &HeaderMap) -> bool {
     guard::accepts(headers, "application/json") && guard::accepts(headers, "text/event-stream")
 }
 
-async fn dispatch(server: &Server, headers: &HeaderMap, caller: Caller, message: Value) -> Result<Response, Refused> {
+async fn dispatch(
+    server: &ServerState,
+    headers: &HeaderMap,
+    caller: Caller,
+    message: Value,
+) -> Result<Response, Refused> {
     let has_session = headers.contains_key(SESSION_ID);
     let version = super::version(headers)?;
     let method = message.get("method").and_then(Value::as_str);

@@ -16,15 +16,15 @@ use tokio::sync::watch;
 
 use super::super::random;
 use super::super::server::{Conduct, Demo};
-use super::super::settings::User;
+use super::super::settings::TokenUser;
 use super::super::store::SharedStore;
 use super::super::tasks::Owner;
 use super::super::transport::Input;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use super::authorization::Caller;
-use super::exchange::{Answers, Line};
+use super::exchange::{AnswerQueue, Line};
 use super::refused::{Refused, json_response};
-use super::stream::{Log, Numbering, Opening, events};
+use super::stream::{Log, Numbering, StreamOpening, events};
 use super::{SESSION_ID, exchange, post};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -35,13 +35,13 @@ const STREAMS_KEPT: usize = 64;
 /// All sessions that are open.
 pub(crate) struct Sessions {
     conduct: Conduct,
-    open: Mutex<BTreeMap<String, Arc<Session>>>,
+    open: Mutex<BTreeMap<String, Arc<HttpSession>>>,
 }
 
 /// One client's session.
-pub(crate) struct Session {
+pub(crate) struct HttpSession {
     conduct: Conduct,
-    user: User,
+    user: TokenUser,
     owner: Owner,
     revision: ProtocolVersion,
     client: InitializeRequestParams,
@@ -57,7 +57,7 @@ pub(crate) struct Session {
 struct Running {
     id: RequestId,
     log: Arc<Log>,
-    answers: Option<Answers>,
+    answers: Option<AnswerQueue>,
 }
 
 /// Whether the client can be asked while a request is worked on.
@@ -82,7 +82,7 @@ impl Sessions {
     }
 
     /// The session that a request names; `id` is the request's own.
-    pub(crate) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<Session>, Refused> {
+    pub(crate) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<HttpSession>, Refused> {
         let refuse = |message: String| {
             let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
             Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
@@ -157,8 +157,18 @@ impl Sessions {
             response.headers_mut().insert(SESSION_ID, value);
         }
         let started = AtomicI64::new(0);
-        let session =
-            Session { conduct, user: caller.user, owner, revision, client, store, input, running, started, streams };
+        let session = HttpSession {
+            conduct,
+            user: caller.user,
+            owner,
+            revision,
+            client,
+            store,
+            input,
+            running,
+            started,
+            streams,
+        };
         self.open.lock().insert(name, Arc::new(session));
         Ok(response)
     }
@@ -182,7 +192,7 @@ impl Sessions {
     }
 }
 
-impl Session {
+impl HttpSession {
     /// Answers one message.
     pub(crate) async fn answer(&self, message: Value) -> Result<Response, Refused> {
         post::check(&message, self.unread_id())?;
@@ -250,7 +260,8 @@ impl Session {
         let found = last.split_once('-').and_then(|(stream, from)| {
             let (stream, from) = (stream.parse().ok()?, from.parse().ok()?);
             let log = self.streams.lock().kept.get(&stream).cloned()?;
-            (from <= log.said()).then_some((log, Numbering { stream: Some(stream), from, opening: Opening::Plain }))
+            (from <= log.said())
+                .then_some((log, Numbering { stream: Some(stream), from, opening: StreamOpening::Plain }))
         });
         let Some((log, numbering)) = found else {
             let message = format!("no event `{last}` is kept in this session; leave `Last-Event-ID` out");
@@ -299,7 +310,7 @@ impl Session {
         }
         // Clients of older revisions do not expect an event without a message.
         let is_newest = self.revision == ProtocolVersion::V_2025_11_25;
-        let opening = if is_newest { Opening::Primed } else { Opening::Plain };
+        let opening = if is_newest { StreamOpening::Primed } else { StreamOpening::Plain };
         events(log, Numbering { stream: Some(stream), from: 0, opening }, None)
     }
 

@@ -12,8 +12,8 @@ use super::super::tasks::Owner;
 use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use super::authorization::Caller;
 use super::refused::{Refused, json_response};
-use super::stream::{CancelOnDrop, Numbering, Opening, events};
-use super::{Server, exchange, mirrored, post};
+use super::stream::{CancelOnDrop, Numbering, StreamOpening, events};
+use super::{ServerState, exchange, mirrored, post};
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -28,7 +28,7 @@ pub(crate) fn names_version(message: &Value) -> bool {
 
 /// Answers one message.
 pub(crate) async fn answer(
-    server: &Server,
+    server: &ServerState,
     headers: &HeaderMap,
     caller: Caller,
     message: Value,
@@ -71,7 +71,12 @@ fn no_question() -> Refused {
 }
 
 /// Answers a request that has no session; `is_complete` if `_meta` lacks nothing.
-async fn reply(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRequest>, is_complete: bool) -> Response {
+async fn reply(
+    server: &ServerState,
+    caller: Caller,
+    request: JsonRpcRequest<ClientRequest>,
+    is_complete: bool,
+) -> Response {
     let demo = Demo::new(server.store(caller.user).clone(), server.input.subscribe(), server.conduct.clone());
     let owner = match server.conduct.rules.token() {
         Some(_) => Owner::User(caller.user.name()),
@@ -82,7 +87,7 @@ async fn reply(server: &Server, caller: Caller, request: JsonRpcRequest<ClientRe
     match log.first().await {
         Some(answer) if exchange::is_answer(&answer) => json_response(status(&answer, is_complete), &answer),
         Some(_) | None => {
-            let numbering = Numbering { stream: None, from: 0, opening: Opening::Plain };
+            let numbering = Numbering { stream: None, from: 0, opening: StreamOpening::Plain };
             events(log, numbering, Some(guard))
         }
     }
@@ -120,7 +125,7 @@ fn lacks(message: &Value) -> Vec<&'static str> {
 }
 
 /// Holds the headers to the message: first the revision, since the other rules are those of a revision.
-fn check(server: &Server, headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
+fn check(server: &ServerState, headers: &HeaderMap, message: &Value) -> Result<(), Refused> {
     let id = message.get("id");
     let is_request = id.is_some();
     let mismatch = |text: String| {

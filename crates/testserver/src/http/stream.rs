@@ -39,12 +39,12 @@ pub(crate) struct Numbering {
     /// The first message that is still to come.
     pub(crate) from: usize,
     /// Whether an event without a message goes first, so that the client has a number from the start.
-    pub(crate) opening: Opening,
+    pub(crate) opening: StreamOpening,
 }
 
 /// How a stream begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum StreamOpening {
     /// With an event without a message.
     Primed,
     /// With the first message.
@@ -137,7 +137,7 @@ pub(crate) fn events(log: Arc<Log>, numbering: Numbering, guard: Option<CancelOn
 async fn feed(log: &Log, numbering: Numbering, sender: &mpsc::Sender<Bytes>) {
     let id = |position: usize| numbering.stream.map(|stream| format!("id: {stream}-{position}\n")).unwrap_or_default();
     let mut position = numbering.from;
-    if numbering.opening == Opening::Primed
+    if numbering.opening == StreamOpening::Primed
         && sender.send(format!("{}retry: {RETRY}\ndata:\n\n", id(position)).into()).await.is_err()
     {
         return;

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::ToolArguments;
+use super::ValidArguments;
 use crate::store::{Store, User};
 
 /// Runs a tool; an error is a sentence for the caller.
-pub(crate) fn run(tool: &str, store: &mut Store, arguments: &ToolArguments) -> Result<Value, String> {
+pub(crate) fn run(tool: &str, store: &mut Store, arguments: &ValidArguments) -> Result<Value, String> {
     let id = arguments.text("id");
     Ok(match tool {
         "add" => json!({ "sum": add(&arguments.0["a"], &arguments.0["b"]) }),

@@ -15,7 +15,7 @@ use super::server::Demo;
 pub(crate) const REHEARSE: &str = "rehearse";
 
 /// Arguments that fit the tool's schema.
-struct ToolArguments(Value);
+struct ValidArguments(Value);
 
 /// The tools of a server with or without tasks.
 pub(crate) fn offered(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> {
@@ -49,7 +49,7 @@ pub(crate) async fn run(
         return Ok(Err(complaints.join("\n")));
     }
     demo.fault().arguments(name, &mut arguments);
-    let arguments = ToolArguments(arguments);
+    let arguments = ValidArguments(arguments);
     match name {
         "export_users" => Ok(slow::export(demo, &arguments, context).await),
         REHEARSE => slow::rehearse(demo, &arguments, context).await,
@@ -70,7 +70,7 @@ pub(crate) async fn run(
     }
 }
 
-impl ToolArguments {
+impl ValidArguments {
     /// A string, empty if it was left out.
     fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_default()

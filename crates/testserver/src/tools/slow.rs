@@ -10,7 +10,7 @@ use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::ToolArguments;
+use super::ValidArguments;
 use crate::server::Demo;
 use crate::store::User;
 use crate::tasks::task_of;
@@ -22,7 +22,7 @@ const DEFAULT_STEPS: u32 = 5;
 /// Exports all users; an error is a sentence for the caller.
 pub(crate) async fn export(
     demo: &Demo,
-    arguments: &ToolArguments,
+    arguments: &ValidArguments,
     context: &RequestContext<RoleServer>,
 ) -> Result<Value, String> {
     work("export", demo, arguments, context).await?;
@@ -37,7 +37,7 @@ pub(crate) async fn export(
 /// Does a job that ends as `ending` says; the inner error is the tool's own.
 pub(crate) async fn rehearse(
     demo: &Demo,
-    arguments: &ToolArguments,
+    arguments: &ValidArguments,
     context: &RequestContext<RoleServer>,
 ) -> Result<Result<Value, String>, ErrorData> {
     if arguments.0["ask"] == true && !goes_on(context).await {
@@ -60,7 +60,7 @@ pub(crate) async fn rehearse(
 async fn work(
     noun: &str,
     demo: &Demo,
-    arguments: &ToolArguments,
+    arguments: &ValidArguments,
     context: &RequestContext<RoleServer>,
 ) -> Result<u32, String> {
     let delay = arguments.integer("delay_ms").and_then(|delay| u64::try_from(delay).ok());

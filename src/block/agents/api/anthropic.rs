@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{ApiCall, ApiRequest, UnreadableMember, cut_by};
-use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+use crate::block::agents::provider::{ModelArguments, ModelTurn, PastTurn, Tokens, ToolUse};
 
 /// The reasons for which a complete answer ends.
 const DONE: [&str; 3] = ["end_turn", "stop_sequence", "tool_use"];
@@ -53,7 +53,7 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
             let missing = || UnreadableMember(format!("content[{at}].{member}"));
             block[member].as_str().map(str::to_owned).ok_or_else(missing)
         };
-        Ok(ToolUse { id: text("id")?, name: text("name")?, arguments: ToolArguments::of(&block["input"]) })
+        Ok(ToolUse { id: text("id")?, name: text("name")?, arguments: ModelArguments::of(&block["input"]) })
     });
     let text: Vec<&str> = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
     Ok(ModelTurn {
@@ -63,7 +63,7 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
             read: answer["usage"]["input_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["output_tokens"].as_u64().unwrap_or_default(),
         }
-        .counted(),
+        .if_counted(),
         cut: cut_by(&answer["stop_reason"], &DONE),
         raw: blocks.iter().map(with_object_input).collect::<Vec<_>>().into(),
     })
@@ -112,7 +112,7 @@ pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     }
     for (block, input) in blocks.iter_mut().zip(inputs) {
         if block["type"] == "tool_use" && !input.is_empty() {
-            // What is no JSON stays a text, which is no object.
+            // A text that is no JSON stays a text, which is no object.
             block["input"] = serde_json::from_str(&input).unwrap_or(Value::String(input));
         }
     }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{ApiCall, ApiRequest, UnreadableMember, cut_by};
-use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+use crate::block::agents::provider::{ModelArguments, ModelTurn, PastTurn, Tokens, ToolUse};
 
 /// The reasons for which a complete answer ends.
 const DONE: [&str; 2] = ["STOP", "FINISH_REASON_UNSPECIFIED"];
@@ -51,7 +51,7 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let parts = candidate["content"]["parts"].as_array().cloned().unwrap_or_default();
     let written = parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.get("functionCall")?)));
     let calls = written.map(|(at, call)| {
-        let arguments = call.get("args").map_or_else(|| ToolArguments::of(&json!({})), ToolArguments::of);
+        let arguments = call.get("args").map_or_else(|| ModelArguments::of(&json!({})), ModelArguments::of);
         let id = call["id"].as_str().unwrap_or_default().to_owned();
         let unnamed = || UnreadableMember(format!("candidates[0].content.parts[{at}].functionCall.name"));
         Ok(ToolUse { id, name: call["name"].as_str().ok_or_else(unnamed)?.to_owned(), arguments })
@@ -66,7 +66,7 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
             read: tokens(["promptTokenCount", "toolUsePromptTokenCount"]),
             written: tokens(["candidatesTokenCount", "thoughtsTokenCount"]),
         }
-        .counted(),
+        .if_counted(),
         cut: cut_by(&candidate["finishReason"], &DONE),
         raw: parts.into(),
     })

@@ -27,13 +27,13 @@ use crate::source::{Diagnostic, Node, beginning, duration_text, visible_line};
 use crate::transport::http::{TrustedRoots, bare_client};
 use crate::wire::sse::{SseEvent, SseParser};
 
-/// How often a request is sent, where a provider is busy or broken for a while.
+/// The most times that a request is sent, if a provider is busy or broken for a while.
 const MOST_ATTEMPTS: usize = 3;
 
 /// The wait before a request is sent again, where the provider names none.
 const USUAL_WAIT: Duration = Duration::from_secs(1);
 
-/// How much of a provider's message is shown, in characters.
+/// The longest part of a provider's message that is printed, in characters.
 const SHOWN: usize = 300;
 
 pub(crate) static API: Object = Object {
@@ -207,7 +207,7 @@ impl ApiProvider {
         &self.model
     }
 
-    fn filled(&self, names: &Names) -> Result<ApiModel, Finding> {
+    fn fill(&self, names: &Names) -> Result<ApiModel, Finding> {
         let fill = |node: &Node, what: &str| {
             let filled = fill(node, names).map(|filled| text_of(&filled.to_json()));
             filled.map_err(|unfilled| {
@@ -259,7 +259,7 @@ fn address(written: &str) -> Result<Url, String> {
 
 impl ModelProvider for ApiProvider {
     fn start(&self, context: &CheckContext<'_>, _: usize) -> Box<dyn Model> {
-        match self.filled(context.names) {
+        match self.fill(context.names) {
             Ok(model) => Box::new(model),
             Err(why) => Box::new(Unusable(Some(why))),
         }
@@ -356,21 +356,22 @@ impl ApiModel {
         let answered = asked.body(body.to_string()).send().await;
         let response = answered.map_err(|why| self.unreachable(&why))?;
         if !response.status().is_success() {
-            return Err(self.refused(response).await);
+            return Err(self.explain_refusal(response).await);
         }
-        let answer = if self.is_streamed { self.streamed(response).await? } else { self.whole(response).await? };
+        let answer =
+            if self.is_streamed { self.read_stream(response).await? } else { self.read_whole(response).await? };
         self.format.read(&answer).map_err(|UnreadableMember(member)| {
             let FailedAttempt { found, wait } = self.unreadable(&answer.to_string());
             FailedAttempt { found: found.with_evidence("missing or of another kind", member), wait }
         })
     }
 
-    async fn whole(&self, response: Response) -> Result<Value, FailedAttempt> {
+    async fn read_whole(&self, response: Response) -> Result<Value, FailedAttempt> {
         let body = response.bytes().await.map_err(|_| self.cut())?;
         serde_json::from_slice(&body).map_err(|_| self.unreadable(&String::from_utf8_lossy(&body)))
     }
 
-    async fn streamed(&self, mut response: Response) -> Result<Value, FailedAttempt> {
+    async fn read_stream(&self, mut response: Response) -> Result<Value, FailedAttempt> {
         let (mut parser, mut events) = (SseParser::default(), Vec::new());
         while let Some(piece) = response.chunk().await.map_err(|_| self.cut())? {
             let parsed = parser.push(&piece).map_err(|_| self.unreadable("an event without an end"))?;
@@ -382,7 +383,7 @@ impl ApiModel {
         self.format.assemble(&events).ok_or_else(|| self.cut())
     }
 
-    async fn refused(&self, response: Response) -> FailedAttempt {
+    async fn explain_refusal(&self, response: Response) -> FailedAttempt {
         let (status, provider, model) = (response.status(), self.format.as_str(), &self.model);
         let named = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = named.and_then(|value| retry_after(value, SystemTime::now()));
@@ -443,22 +444,22 @@ impl ApiModel {
     fn unreadable(&self, body: &str) -> FailedAttempt {
         let message = format!("the answer of `{}` is not in its format", self.format.as_str());
         let mut failed = FailedAttempt::final_one("provider-answer-unreadable", message, "check `url`");
-        failed.found = failed.found.with_evidence("answer", self.said(body.to_owned()));
+        failed.found = failed.found.with_evidence("answer", self.without_key(body.to_owned()));
         failed
     }
 
     /// The reason in an answer, after a colon; nothing where it is empty.
     fn reason(&self, body: &str) -> String {
-        let said = self.said(message_in(body));
+        let said = self.without_key(message_in(body));
         if said.trim().is_empty() { String::new() } else { format!(": {said}") }
     }
 
     /// The beginning of what a provider says, without the key, of which only a part may be left.
-    fn said(&self, mut text: String) -> String {
+    fn without_key(&self, mut text: String) -> String {
         if let Some(key) = self.key.as_deref().filter(|key| !key.is_empty()) {
             text = text.replace(key, "[redacted]");
         }
-        shown(&text)
+        excerpt_line(&text)
     }
 }
 
@@ -474,7 +475,7 @@ fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(Duration::from_secs(at.saturating_sub(now)))
 }
 
-/// Whether a provider takes the key for none of its own; Gemini says so in the details of a bad request.
+/// A provider may refuse the key with 401 or 403; Gemini does so in the details of a bad request.
 ///
 /// <https://ai.google.dev/gemini-api/docs/troubleshooting>
 fn is_key_refused(status: StatusCode, body: &str) -> bool {
@@ -494,7 +495,7 @@ fn cut_by(reason: &Value, done: &[&str]) -> Option<String> {
     reason.as_str().filter(|reason| !done.contains(reason)).map(str::to_owned)
 }
 
-fn shown(text: &str) -> String {
+fn excerpt_line(text: &str) -> String {
     visible_line(&beginning(text, SHOWN)).into_owned()
 }
 

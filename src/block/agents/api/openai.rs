@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ApiCall, ApiRequest, UnreadableMember, cut_by, shown};
-use crate::block::agents::provider::{ModelTurn, PastTurn, Tokens, ToolArguments, ToolUse};
+use super::{ApiCall, ApiRequest, UnreadableMember, cut_by, excerpt_line};
+use crate::block::agents::provider::{ModelArguments, ModelTurn, PastTurn, Tokens, ToolUse};
 
 /// The reasons for which a complete answer ends.
 const DONE: [&str; 3] = ["stop", "tool_calls", "function_call"];
@@ -45,7 +45,7 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let (choice, missing) = (&answer["choices"][0], |member: String| UnreadableMember(member));
     let message = choice.get("message").ok_or_else(|| missing("choices[0].message".to_owned()))?;
     let written = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let tool_calls: Vec<Value> = written.iter().enumerate().map(|(at, call)| completed(call, at)).collect();
+    let tool_calls: Vec<Value> = written.iter().enumerate().map(|(at, call)| complete_call(call, at)).collect();
     let calls = tool_calls.iter().enumerate().map(|(at, call)| {
         let function = &call["function"];
         let name = function["name"].as_str();
@@ -53,7 +53,7 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         Ok(ToolUse {
             id: call["id"].as_str().unwrap_or_default().to_owned(),
             name: name.ok_or_else(unnamed)?.to_owned(),
-            arguments: ToolArguments::parse(function["arguments"].as_str().unwrap_or_default()),
+            arguments: ModelArguments::parse(function["arguments"].as_str().unwrap_or_default()),
         })
     });
     // <https://platform.openai.com/docs/guides/structured-outputs#refusals>
@@ -73,14 +73,16 @@ pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
             read: answer["usage"]["prompt_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["completion_tokens"].as_u64().unwrap_or_default(),
         }
-        .counted(),
-        cut: refusal.map(|why| format!("refusal: {}", shown(why))).or_else(|| cut_by(&choice["finish_reason"], &DONE)),
+        .if_counted(),
+        cut: refusal
+            .map(|why| format!("refusal: {}", excerpt_line(why)))
+            .or_else(|| cut_by(&choice["finish_reason"], &DONE)),
         raw: Value::Object(raw),
     })
 }
 
 /// A call with what some servers leave out or write in another way: an id, and arguments as a text.
-fn completed(call: &Value, at: usize) -> Value {
+fn complete_call(call: &Value, at: usize) -> Value {
     let mut call = call.clone();
     if call["id"].as_str().is_none_or(str::is_empty) {
         call["id"] = format!("call_{}", at + 1).into();

@@ -55,7 +55,7 @@ impl CallPattern {
 
     /// Why a call is not the one that is meant; `None` where it is.
     pub(crate) fn mismatch(&self, call: &AgentCall, view: &JudgedView<'_>) -> Option<String> {
-        let Some((server, tool)) = call.reached() else {
+        let Some((server, tool)) = call.reached_tool() else {
             return Some(match call.target {
                 CallTarget::Malformed { .. } => format!("the arguments of `{}` are no JSON object", call.name),
                 CallTarget::Tool { .. } | CallTarget::Decoy | CallTarget::Unknown => {
@@ -75,12 +75,11 @@ impl CallPattern {
         Some(format!("the arguments {}: {}", compact(&call.arguments), mismatch.message))
     }
 
-    /// Whether it is about this tool.
     fn names(&self, tool: &str, view: &JudgedView<'_>) -> bool {
         self.tool.is_match(tool) || view.equal.are_equal(&self.tool.name.value, tool)
     }
 
-    /// Whether a call is one of its tool, also if it could not be made.
+    /// A call of its tool counts also if it could not be made.
     pub(crate) fn is_wanted_by(&self, call: &AgentCall, view: &JudgedView<'_>) -> bool {
         call.wanted_tool().is_some_and(|tool| self.names(tool, view))
     }
@@ -124,7 +123,7 @@ impl EqualTools {
         })
     }
 
-    /// Whether both are of one class.
+    /// Two tools are equal if one class has both.
     pub(crate) fn are_equal(&self, one: &str, other: &str) -> bool {
         let has = |class: &[Located<String>], name: &str| class.iter().any(|tool| tool.value == name);
         self.0.iter().any(|class| has(class, one) && has(class, other))

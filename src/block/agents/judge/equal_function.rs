@@ -15,7 +15,8 @@ impl Judgement for EqualFunction {
 
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding> {
         let unknown = view.equal.0.iter().flatten().filter_map(|tool| view.unknown_tool(tool, run));
-        let is_called = |name: &str| run.calls.iter().filter_map(|call| call.reached()).any(|(_, tool)| tool == name);
+        let is_called =
+            |name: &str| run.calls.iter().filter_map(|call| call.reached_tool()).any(|(_, tool)| tool == name);
         let without_call = view.equal.0.iter().filter(|class| !class.iter().any(|tool| is_called(&tool.value)));
         let found = without_call.filter_map(|class| {
             let names: Vec<String> = class.iter().map(|tool| format!("`{}`", tool.value)).collect();

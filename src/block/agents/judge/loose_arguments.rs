@@ -19,7 +19,7 @@ impl Judgement for LooseArguments {
         run.loose.iter().filter_map(|call| self.finding(call, view)).collect()
     }
 
-    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+    fn reason_not_judged(&self, run: &AgentRun) -> Option<String> {
         let why = "no call was made again with loose arguments: none was served by a tool that may be called again";
         run.loose.is_empty().then(|| why.to_owned())
     }

@@ -1,4 +1,4 @@
-//! What is said of a run: one judgement a file, each about the calls that were made.
+//! The judgements of a run: one a file, each about the calls that were made.
 
 mod acceptance;
 mod answer;
@@ -29,7 +29,7 @@ pub(crate) use self::loose_arguments::LooseArguments;
 pub(crate) use self::order_ignored::OrderIgnored;
 pub(crate) use self::readable_results::ReadableResults;
 pub(crate) use self::recovery::AgentRecovery;
-pub(crate) use self::selection::{Selection, share_text};
+pub(crate) use self::selection::{SelectionCount, share_text};
 pub(crate) use self::trajectory::{TRAJECTORY, Trajectory};
 
 /// The variant that the choice of tools judges.
@@ -40,13 +40,13 @@ pub(crate) trait Judgement: Debug + Send + Sync {
     /// Everything that is wrong with a run.
     fn judge(&self, run: &AgentRun, view: &JudgedView<'_>) -> Vec<Finding>;
 
-    /// Whether it depends on what the model says next, and not only on the servers.
+    /// It depends on the model's next replies, and not only on the servers.
     fn is_about_model(&self) -> bool {
         true
     }
 
     /// Why nothing in a run shows what it is about; a run without findings does not pass then.
-    fn unjudged(&self, _run: &AgentRun) -> Option<String> {
+    fn reason_not_judged(&self, _run: &AgentRun) -> Option<String> {
         None
     }
 
@@ -61,7 +61,7 @@ pub(crate) trait Judgement: Debug + Send + Sync {
     }
 }
 
-/// What judgements may look at beside the run.
+/// The context of a judgement beside the run.
 pub(crate) struct JudgedView<'a> {
     pub(crate) context: &'a CheckContext<'a>,
     pub(crate) equal: &'a EqualTools,

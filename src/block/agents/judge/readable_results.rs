@@ -35,15 +35,15 @@ impl Judgement for ReadableResults {
         found.into_iter().collect()
     }
 
-    fn unjudged(&self, run: &AgentRun) -> Option<String> {
+    fn reason_not_judged(&self, run: &AgentRun) -> Option<String> {
         let is_served = run.calls.iter().any(|call| is_answered(call) && !call.result.is_error);
         (!is_served).then(|| "no call was served, so there is no result to read".to_owned())
     }
 }
 
-/// Whether a server answered a call in a way that the client can read.
+/// A server answered the call in a way that the client can read.
 fn is_answered(call: &AgentCall) -> bool {
-    call.reached().is_some() && call.failure.is_none()
+    call.reached_tool().is_some() && call.failure.is_none()
 }
 
 fn is_readable(message: &Value) -> bool {

@@ -3,14 +3,14 @@
 use crate::block::agents::run::{AgentRun, CallTarget};
 use crate::reliability::Interval;
 
-/// How many calls chose a tool that the servers have.
+/// The number of calls that chose a tool of the servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Selection {
+pub(crate) struct SelectionCount {
     pub(crate) right: u64,
     pub(crate) all: u64,
 }
 
-impl Selection {
+impl SelectionCount {
     /// Adds the calls of a run.
     pub(crate) fn add(&mut self, run: &AgentRun) {
         for call in &run.calls {

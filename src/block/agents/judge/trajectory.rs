@@ -32,7 +32,7 @@ struct WantedCalls {
     calls: Vec<CallPattern>,
 }
 
-/// How calls are compared with those that were made.
+/// The way in which calls are compared with those that were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrajectorySense {
     Exact,
@@ -197,7 +197,7 @@ pub(crate) fn missing_in_order(
 /// Why the calls of the same tool are not the one that is meant.
 fn closest(wanted: &CallPattern, made: &[AgentCall], view: &JudgedView<'_>) -> String {
     let same = made.iter().find(|call| {
-        call.reached().is_some_and(|(_, tool)| {
+        call.reached_tool().is_some_and(|(_, tool)| {
             tool == wanted.tool.name.value || view.equal.are_equal(tool, &wanted.tool.name.value)
         })
     });

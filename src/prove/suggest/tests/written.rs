@@ -31,7 +31,7 @@ pub(crate) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
         mutants: mutants.collect(),
         table: Vec::new(),
         left_out: Vec::new(),
-        proven: crate::coverage::declared(Registry::builtin(), &crate::coverage::Planned::default()),
+        proven: crate::coverage::score_declared(Registry::builtin(), &crate::coverage::Planned::default()),
         suites: Vec::new(),
         gates: Vec::new(),
         duration_us: 1,

@@ -46,7 +46,7 @@ pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
 
 /// The lines below the levels of coverage: the mutants by verdict, and those that take no part.
 pub(crate) fn figures(proof: &Proof, style: &Style) -> String {
-    let mutants = format!("mutants: {}", MutantCounts::of(&proof.mutants).told());
+    let mutants = format!("mutants: {}", MutantCounts::of(&proof.mutants).to_text());
     let mutants = layout::indent(&layout::wrap_some(&mutants, style.width - 2, 4), "  ");
     let live = proven::live(&proof.mutants).unwrap_or_default();
     let live = layout::indent(&layout::wrap_some(&live, style.width - 2, 3), "  ");

@@ -79,7 +79,7 @@ pub(crate) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             format!("for real servers only; {live} injects those that can be injected there"),
         ),
     ];
-    let mut text = unused(proof, style) + &undecided_in_part(proof, style);
+    let mut text = unused_cases(proof, style) + &undecided_in_part(proof, style);
     for (mark, verdict, live, told) in kinds {
         let found: Vec<&MutantResult> = of(verdict, live).collect();
         if found.is_empty() {
@@ -123,7 +123,7 @@ fn undecided_in_part(proof: &Proof, style: &Style) -> String {
 }
 
 /// The tools, prompts and resources that no case uses.
-fn unused(proof: &Proof, style: &Style) -> String {
+fn unused_cases(proof: &Proof, style: &Style) -> String {
     let kinds = [
         (SubjectKind::Tool, "tool", "calls"),
         (SubjectKind::Prompt, "prompt", "gets"),
@@ -133,7 +133,7 @@ fn unused(proof: &Proof, style: &Style) -> String {
         let unused = proof.table.iter().filter(|one| one.subject.kind == kind && one.verdict == Verdict::NotCalled);
         let names: BTreeSet<&str> = unused.map(|one| one.subject.name.as_str()).collect();
         let names: Vec<&str> = names.into_iter().collect();
-        let told = format!("no case that passes {verb} {}: {}", layout::plural(names.len(), noun), listed(&names));
+        let told = format!("no case that passes {verb} {}: {}", layout::plural(names.len(), noun), list_names(&names));
         if names.is_empty() { String::new() } else { item("-", &told, 4, style) }
     };
     kinds.into_iter().map(line).collect()
@@ -159,7 +159,7 @@ pub(crate) fn block(proof: &Proof, leaf: &str) -> Option<&'static str> {
 
 /// The names by reason, below an item; those that a flag leaves out are only counted.
 fn by_reason<'a>(found: impl Iterator<Item = &'a LeftOut>, style: &Style) -> String {
-    let groups = grouped(found);
+    let groups = group_by_reason(found);
     let line = |(reason, names): (&&str, &Vec<&LeftOut>)| {
         let joint = if reason.is_empty() { "" } else { ": " };
         below(&format!("{reason}{joint}{}", listed_unless_chosen(names).unwrap_or(names.len().to_string())), 4, style)
@@ -173,7 +173,7 @@ fn by_reason<'a>(found: impl Iterator<Item = &'a LeftOut>, style: &Style) -> Str
 
 /// The cases that are left out, an item for each reason.
 fn cases(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style) -> String {
-    let groups = grouped(left_out.iter());
+    let groups = group_by_reason(left_out.iter());
     let line = |(reason, cases): (&&str, &Vec<&LeftOut>)| {
         let named = listed_unless_chosen(cases).map(|names| format!(": {names}")).unwrap_or_default();
         item("-", &format!("{}: {reason}{named}", counted(cases.len())), 4, style)
@@ -186,7 +186,7 @@ fn cases(left_out: &[LeftOut], counted: impl Fn(usize) -> String, style: &Style)
 }
 
 /// The left-out cases or variants by reason, the most frequent first.
-fn grouped<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> IndexMap<&'a str, Vec<&'a LeftOut>> {
+fn group_by_reason<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> IndexMap<&'a str, Vec<&'a LeftOut>> {
     let mut groups: IndexMap<&str, Vec<&LeftOut>> = IndexMap::new();
     left_out.for_each(|one| groups.entry(&one.reason).or_default().push(one));
     groups.sort_by(|_, a, _, b| b.len().cmp(&a.len()));
@@ -196,10 +196,10 @@ fn grouped<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> IndexMap<&'a str,
 /// The names; `None` where the user left them out and knows them.
 fn listed_unless_chosen(left_out: &[&LeftOut]) -> Option<String> {
     let names: Vec<&str> = left_out.iter().map(|one| one.id.as_str()).collect();
-    (!left_out.iter().any(|one| one.on_purpose)).then(|| listed(&names))
+    (!left_out.iter().any(|one| one.on_purpose)).then(|| list_names(&names))
 }
 
-fn listed(names: &[&str]) -> String {
+fn list_names(names: &[&str]) -> String {
     let shown = names.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMES) {
         0 => shown,

@@ -48,7 +48,7 @@ fn survivor<'a>(
     style: &Style,
 ) -> String {
     let mut text = title(proof, mutant, style);
-    text += &said(&format!("{}{}", mutant.meaning, at(mutant)), style);
+    text += &render_sentence(&format!("{}{}", mutant.meaning, at(mutant)), style);
     for change in mutant.change.iter().take(CHANGES) {
         let change = layout::wrap(change, style.width - 9).join("\n         ");
         let _ = writeln!(text, "  {}   {change}", layout::paint("wire", DIM, style));
@@ -70,10 +70,10 @@ fn survivor<'a>(
             layout::plural(more, "more test") + " to add",
             view.command
         );
-        text += &said(&told, style);
+        text += &render_sentence(&told, style);
     }
     if mutant.missing.is_empty() {
-        text += &said(&advice(proof, mutant), style);
+        text += &render_sentence(&advice(proof, mutant), style);
     }
     text
 }
@@ -101,15 +101,15 @@ fn at(mutant: &MutantResult) -> String {
 
 /// The mistake of the server, and the lines that notice it, indented as they are pasted.
 fn test<'a>(missing: &'a Missing, mutant: &'a MutantResult, seen: &mut ShownKills<'a>, style: &Style) -> String {
-    let text = said(&format!("unnoticed: {}", missing.could), style);
+    let text = render_sentence(&format!("unnoticed: {}", missing.could), style);
     let file = visible_line(&missing.file);
     if let Some(first) = seen.get(&(missing.file.as_str(), missing.yaml.as_str())) {
-        return text + &said(&format!("killed by the lines for `{first}` above"), style);
+        return text + &render_sentence(&format!("killed by the lines for `{first}` above"), style);
     }
     seen.insert((&missing.file, &missing.yaml), &mutant.id);
     let (place, indent) = if missing.is_test() { ("to `tests:` of", "  ") } else { ("to", "") };
     let lines = layout::indent(visible(missing.yaml.trim_end()).trim_end(), indent);
-    text + &said(&format!("add {place} {file}:"), style) + &lines
+    text + &render_sentence(&format!("add {place} {file}:"), style) + &lines
 }
 
 fn advice(proof: &Proof, mutant: &MutantResult) -> String {
@@ -141,6 +141,6 @@ fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &S
     text
 }
 
-fn said(text: &str, style: &Style) -> String {
+fn render_sentence(text: &str, style: &Style) -> String {
     layout::indent(&layout::wrap_some(&visible_line(text), style.width - 2, 4), "  ")
 }

@@ -102,11 +102,11 @@ fn grid(columns: &[Column<'_>], rows: &[TableRow<'_>], least: usize, style: &Sty
     let first = tools.max().unwrap_or(0).max("tool".len()).min(style.width / 3);
     let room = style.width.saturating_sub(2 + first);
     let most = widest(columns, rows, room);
-    let width = |column: &Column<'_>| wanted(column, rows).min(most);
+    let width = |column: &Column<'_>| wanted_width(column, rows).min(most);
     let widths: Vec<usize> = std::iter::once(first).chain(columns.iter().map(width)).collect();
     let headings: Vec<String> =
         columns.iter().zip(&widths[1..]).map(|(column, width)| layout::crop(column.name, *width)).collect();
-    let are_short = columns.iter().any(|column| width(column) < least.min(wanted(column, rows)));
+    let are_short = columns.iter().any(|column| width(column) < least.min(wanted_width(column, rows)));
     let are_same = (1..columns.len()).any(|at| {
         let is_same = |before: usize| columns[before].family == columns[at].family && headings[before] == headings[at];
         (0..at).any(is_same)
@@ -117,7 +117,7 @@ fn grid(columns: &[Column<'_>], rows: &[TableRow<'_>], least: usize, style: &Sty
     let mut text = above(columns, &widths);
     text += &line("tool", &headings, &widths);
     for row in rows {
-        let cells: Vec<String> = columns.iter().map(|column| painted(cell(column, row), style)).collect();
+        let cells: Vec<String> = columns.iter().map(|column| paint_counts(cell(column, row), style)).collect();
         text += &line(&layout::crop(&row.name, first), &cells, &widths);
     }
     Some(text)
@@ -135,7 +135,7 @@ fn line(name: &str, cells: &[String], widths: &[usize]) -> String {
     let mut text = String::from("  ");
     for (cell, width) in std::iter::once(name).chain(cells.iter().map(String::as_str)).zip(widths) {
         text.push_str(cell);
-        text.push_str(&" ".repeat(width.saturating_sub(shown(cell)) + GAP));
+        text.push_str(&" ".repeat(width.saturating_sub(visible_width(cell)) + GAP));
     }
     text.truncate(text.trim_end().len());
     text + "\n"
@@ -160,7 +160,7 @@ fn cell_text(cell: CellCounts) -> String {
     if cell.planted == 0 { "none".to_owned() } else { format!("{}/{}", cell.killed, cell.planted) }
 }
 
-fn painted(cell: Option<CellCounts>, style: &Style) -> String {
+fn paint_counts(cell: Option<CellCounts>, style: &Style) -> String {
     let Some(cell) = cell else { return layout::paint("·", DIM, style) };
     let color = match cell {
         CellCounts { is_proven: true, .. } => GREEN,
@@ -171,19 +171,19 @@ fn painted(cell: Option<CellCounts>, style: &Style) -> String {
 }
 
 /// The width that a column needs.
-fn wanted(column: &Column<'_>, rows: &[TableRow<'_>]) -> usize {
+fn wanted_width(column: &Column<'_>, rows: &[TableRow<'_>]) -> usize {
     let cells = rows.iter().filter_map(|row| cell(column, row)).map(|cell| cell_text(cell).len());
     cells.max().unwrap_or(0).max(layout::columns(column.name)).max(layout::columns(column.family))
 }
 
 /// The widest that a column may be so that all of them fit beside each other.
 fn widest(columns: &[Column<'_>], rows: &[TableRow<'_>], room: usize) -> usize {
-    let wanted: Vec<usize> = columns.iter().map(|column| wanted(column, rows)).collect();
+    let wanted: Vec<usize> = columns.iter().map(|column| wanted_width(column, rows)).collect();
     let fits = |most: &usize| wanted.iter().map(|width| GAP + width.min(most)).sum::<usize>() <= room;
     let all = wanted.iter().copied().max().unwrap_or(0);
     (0..=all).rev().find(fits).unwrap_or(0)
 }
 
-fn shown(text: &str) -> usize {
+fn visible_width(text: &str) -> usize {
     layout::columns(&anstream::adapter::strip_str(text).to_string())
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::challenge::Challenge;
 pub(crate) use self::metadata::answer as metadata;
 use super::super::server::Conduct;
-use super::super::settings::{Rules, User, is_token};
+use super::super::settings::{Rules, TokenUser, is_token};
 use super::super::tools;
 use super::refused::Refused;
 
@@ -27,7 +27,7 @@ const WRITE: &str = "users:write";
 /// Who asks, and what for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Caller {
-    pub(crate) user: User,
+    pub(crate) user: TokenUser,
     scope: TokenScope,
 }
 
@@ -95,8 +95,8 @@ fn bearer(headers: &HeaderMap) -> Bearer<'_> {
 fn known(rules: &Rules, token: &str) -> Option<Caller> {
     let known = [
         (rules.token(), Caller::default()),
-        (rules.second_token(), Caller { user: User::Second, scope: TokenScope::Whole }),
-        (rules.low_scope_token(), Caller { user: User::First, scope: TokenScope::Reading }),
+        (rules.second_token(), Caller { user: TokenUser::Second, scope: TokenScope::Whole }),
+        (rules.low_scope_token(), Caller { user: TokenUser::First, scope: TokenScope::Reading }),
     ];
     known.into_iter().find(|(known, _)| *known == Some(token)).map(|(_, caller)| caller)
 }
