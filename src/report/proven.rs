@@ -99,8 +99,8 @@ impl MutantCounts {
     }
 
     /// In words, with what killed them.
-    pub(crate) fn to_text(&self) -> String {
-        let by = match *self {
+    pub(crate) fn to_text(self) -> String {
+        let by = match self {
             Self { killed_by_scans: 0, .. } => String::new(),
             Self { killed_by_expectations: suite, killed_by_scans: scans, .. } => {
                 format!(" ({suite} by the suite's expectations, {scans} by the scans that every run makes)")
