@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::arguments::SafeArguments;
 use super::case::Mistake;
 use super::rounds::ValuesError;
-use crate::schema::{References, satisfies, token};
+use crate::schema::{References, below, put_at, satisfies};
 use crate::source::template::{Names, holds};
 use crate::source::{Located, Span, words};
 use crate::wire::Tool;
@@ -69,9 +69,9 @@ pub(crate) struct Parameter<'a> {
     /// The schema of all arguments.
     root: &'a Json,
     is_required: bool,
-    /// The path of the object that has it.
-    owner: String,
-    /// Valid arguments in which that object stands.
+    /// The JSON pointer to it.
+    at: String,
+    /// Valid arguments in which the object stands that has it.
     base: Json,
 }
 
@@ -88,7 +88,7 @@ impl Parameter<'_> {
 
     /// The text that it has in the valid arguments, alone or as the first item of a list.
     pub(crate) fn text(&self) -> Option<&str> {
-        let value = self.base.pointer(&self.owner)?.get(self.name)?;
+        let value = self.base.pointer(&self.at)?;
         value.as_str().or_else(|| value.get(0)?.as_str())
     }
 
@@ -101,9 +101,7 @@ impl Parameter<'_> {
     /// Valid arguments with a value in its place, whatever its schema says.
     pub(crate) fn arguments_with(&self, value: Json) -> Option<Json> {
         let mut args = self.base.clone();
-        let owner = args.pointer_mut(&self.owner).and_then(Json::as_object_mut)?;
-        owner.insert(self.name.to_owned(), value);
-        Some(args)
+        put_at(&mut args, &self.at, value).then_some(args)
     }
 
     /// As expressions know it.
@@ -135,7 +133,7 @@ fn of_object<'a>(object: &'a Json, references: &References<'a>, owner: &str, bas
         schema: references.resolve(schema),
         root: references.document,
         is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
-        owner: owner.to_owned(),
+        at: below(owner, name),
         base: base.clone(),
     };
     object["properties"].as_object().into_iter().flatten().map(of).collect()
@@ -144,8 +142,7 @@ fn of_object<'a>(object: &'a Json, references: &References<'a>, owner: &str, bas
 /// The parameters of the object that a parameter is, or of the first one in the list that it is.
 fn within<'a>(references: &References<'a>, outer: &Parameter<'a>) -> Vec<Parameter<'a>> {
     let root = references.document;
-    let spot = format!("{}/{}", outer.owner, token(outer.name));
-    if spot.split('/').count() > DEEPEST {
+    if outer.at.split('/').count() > DEEPEST {
         return Vec::new();
     }
     let alternatives = ["anyOf", "oneOf"].iter().filter_map(|key| outer.schema[*key].as_array()).flatten();
@@ -157,15 +154,13 @@ fn within<'a>(references: &References<'a>, outer: &Parameter<'a>) -> Vec<Paramet
             continue;
         }
         let object = if is_list { items } else { schema };
-        let owner = if is_list { format!("{spot}/0") } else { spot.clone() };
+        let owner = if is_list { below(&outer.at, "0") } else { outer.at.clone() };
         let mut base = outer.base.clone();
         if base.pointer(&owner).is_none_or(|there| !there.is_object()) {
             let Ok(safe_arguments) = SafeArguments::new(&with_definitions(object, root), None) else { continue };
             let made = safe_arguments.smallest().clone();
             let made = if is_list { json!([made]) } else { made };
-            let Some(holder) = base.pointer_mut(&outer.owner).and_then(Json::as_object_mut) else { continue };
-            holder.insert(outer.name.to_owned(), made);
-            if !satisfies(root, &base) {
+            if !put_at(&mut base, &outer.at, made) || !satisfies(root, &base) {
                 continue;
             }
         }
@@ -196,17 +191,17 @@ fn with_definitions(schema: &Json, root: &Json) -> Json {
 mod tests {
     use super::*;
 
-    fn check(properties: &Json, base: &Json, expected: &[(&str, &str)]) {
+    fn check(properties: &Json, base: &Json, expected: &[&str]) {
         let note = json!({"$anchor": "note", "type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]});
         let root = json!({"type": "object", "properties": properties, "$defs": {"Note": note}});
-        let found: Vec<(String, &str)> = parameters(&root, base)
+        let found: Vec<String> = parameters(&root, base)
             .into_iter()
             .map(|found| {
-                assert!(found.owner.is_empty() || satisfies(&root, &found.base), "{} in {}", found.name, found.base);
-                (found.owner, found.name)
+                let is_outermost = found.at.matches('/').count() == 1;
+                assert!(is_outermost || satisfies(&root, &found.base), "{} in {}", found.name, found.base);
+                found.at
             })
             .collect();
-        let found: Vec<(&str, &str)> = found.iter().map(|(owner, name)| (owner.as_str(), *name)).collect();
         assert_eq!(found, expected);
     }
 
@@ -214,18 +209,18 @@ mod tests {
     fn parameters_are_found_in_objects_and_lists() {
         let text = json!({"type": "string"});
         let nothing = json!({});
-        check(&json!({"path": text}), &nothing, &[("", "path")]);
+        check(&json!({"path": text}), &nothing, &["/path"]);
         let note = json!({"$ref": "#/$defs/Note"});
-        check(&json!({"note": note}), &nothing, &[("", "note"), ("/note", "file_path")]);
-        check(&json!({"note": {"$ref": "#note"}}), &nothing, &[("", "note"), ("/note", "file_path")]);
+        check(&json!({"note": note}), &nothing, &["/note", "/note/file_path"]);
+        check(&json!({"note": {"$ref": "#note"}}), &nothing, &["/note", "/note/file_path"]);
         let notes = json!({"type": "array", "items": note, "minItems": 2});
-        check(&json!({"notes": notes}), &nothing, &[("", "notes")]);
+        check(&json!({"notes": notes}), &nothing, &["/notes"]);
         let two = json!({"notes": [{"file_path": "a"}, {"file_path": "b"}]});
-        check(&json!({"notes": notes}), &two, &[("", "notes"), ("/notes/0", "file_path")]);
+        check(&json!({"notes": notes}), &two, &["/notes", "/notes/0/file_path"]);
         let perhaps = json!({"anyOf": [{"type": "array", "items": note}, {"type": "null"}]});
-        check(&json!({"notes": perhaps}), &nothing, &[("", "notes"), ("/notes/0", "file_path")]);
+        check(&json!({"notes": perhaps}), &nothing, &["/notes", "/notes/0/file_path"]);
         // A list of texts is a parameter itself.
-        check(&json!({"paths": {"type": "array", "items": text}}), &nothing, &[("", "paths")]);
+        check(&json!({"paths": {"type": "array", "items": text}}), &nothing, &["/paths"]);
     }
 
     #[test]

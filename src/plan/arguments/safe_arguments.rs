@@ -11,7 +11,7 @@ use super::addresses::{is_host, unroutable};
 use super::durations;
 use super::folder::is_path;
 use crate::generate::{Generator, InvalidValue, PLACEHOLDER, Rng};
-use crate::schema::{Judge, UnusableSchema, name_of, token};
+use crate::schema::{Judge, UnusableSchema, put_at, token};
 
 /// Generates arguments of one tool.
 #[derive(Debug)]
@@ -232,18 +232,6 @@ fn violated_keywords(judge: &Judge, value: &Value) -> Option<BTreeSet<(String, S
 /// A pointer that begins with a member or item.
 fn pointer_below(step: &str, at: &str) -> String {
     format!("/{}{at}", token(step))
-}
-
-fn put_at(value: &mut Value, at: &str, new: Value) {
-    let Some((parent, step)) = at.rsplit_once('/') else { return };
-    let place = match value.pointer_mut(parent) {
-        Some(Value::Object(members)) => Some(members.entry(name_of(step)).or_insert(Value::Null)),
-        Some(Value::Array(items)) => step.parse().ok().and_then(|at: usize| items.get_mut(at)),
-        _ => None,
-    };
-    if let Some(place) = place {
-        *place = new;
-    }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub use judge::{Formats, Judge, UnusableSchema, compile, objection, refuses, sat
 pub use keywords::{KEYWORDS, Keyword, KeywordLimit, KeywordValue};
 pub use merge::{MergedRules, are_disjoint, stricter, whole_bounds};
 pub(crate) use pattern::{PatternTree, StringPattern};
-pub use place::{ValuePosition, below, child_ids, each_place, item_ids, name_of, token};
+pub use place::{ValuePosition, below, child_ids, each_place, item_ids, name_of, put_at, token};
 pub use reference::References;
 pub use rules::{ConditionRule, ContainsRule, NumberLimit, SchemaId, SchemaRules};
 pub use types::TypeSet;

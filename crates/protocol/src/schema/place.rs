@@ -68,6 +68,21 @@ pub fn below(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", token(name))
 }
 
+/// Puts a value at a place: in place of another one, or as a new member. Returns false, and changes nothing, where nothing
+/// could hold it.
+pub fn put_at(value: &mut Value, pointer: &str, new: Value) -> bool {
+    let Some((above, step)) = pointer.rsplit_once('/') else { return false };
+    match value.pointer_mut(above) {
+        Some(Value::Object(members)) => drop(members.insert(name_of(step), new)),
+        Some(Value::Array(items)) => match step.parse().ok().and_then(|at: usize| items.get_mut(at)) {
+            Some(item) => *item = new,
+            None => return false,
+        },
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => return false,
+    }
+    true
+}
+
 /// The subschemas that judge a member of what others judge.
 pub fn child_ids(schemas: &Schemas, judges: &[SchemaId], name: &str) -> Vec<SchemaId> {
     judges.iter().flat_map(|id| schemas.member_schemas(schemas.rules(*id), name)).collect()
@@ -100,4 +115,30 @@ fn judges(schemas: &Schemas, ids: &[SchemaId], value: &Value) -> Vec<SchemaId> {
         todo.extend(present.map(|(_, schema)| *schema));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_put_where_something_holds_them() {
+        let value = json!({"a": {"b/c": 1}, "list": ["x"]});
+        for (pointer, expected) in [
+            ("/a/b~1c", Some(json!({"a": {"b/c": 7}, "list": ["x"]}))),
+            ("/a/new", Some(json!({"a": {"b/c": 1, "new": 7}, "list": ["x"]}))),
+            ("/list/0", Some(json!({"a": {"b/c": 1}, "list": [7]}))),
+            ("/list/1", None),
+            ("/list/x", None),
+            ("/none/x", None),
+            ("", None),
+        ] {
+            let mut put = value.clone();
+            let is_put = put_at(&mut put, pointer, json!(7));
+            assert_eq!(put, expected.clone().unwrap_or_else(|| value.clone()), "{pointer}");
+            assert_eq!(is_put, expected.is_some(), "{pointer}");
+        }
+    }
 }
