@@ -15,6 +15,7 @@ pub(crate) mod raw_http;
 mod session;
 pub(crate) mod shown_state;
 mod step_run;
+pub(crate) mod tool_arguments;
 pub(crate) mod visit;
 
 pub(crate) use self::end::{CheckEnd, goes_on, outcome_of};

@@ -82,7 +82,7 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(found) => return CheckResult::unavailable(found),
     };
     let readers = callers.called.iter().filter(|caller| caller.only_reads);
-    let readers = readers.map(|caller| ShownStateReader::new(&caller.name, caller.arguments.clone()));
+    let readers = readers.map(|caller| ShownStateReader::new(&caller.name, caller.arguments.base().clone()));
     let round = VisitRound::new(context, check.settings.time);
     let mut study = ResidueStudy {
         ending: check.ending,

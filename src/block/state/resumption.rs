@@ -233,7 +233,7 @@ impl ReplaySearch<'_> {
         let mut callers: Vec<&CanaryCaller> = self.callers.iter().collect();
         callers.sort_by_key(|caller| !caller.only_reads);
         let calls = callers.into_iter().map(|caller| {
-            let params = json!({"name": caller.name, "arguments": caller.arguments});
+            let params = json!({"name": caller.name, "arguments": caller.arguments.base()});
             (format!("tools/call {}", caller.name), request("tools/call", params))
         });
         [("tools/list".to_owned(), request("tools/list", json!({})))].into_iter().chain(calls).collect()

@@ -314,7 +314,7 @@ impl SubscriptionStudy<'_, '_> {
             return;
         }
         for writer in writers {
-            let mut calls = vec![writer.arguments_with_canary(&mut self.canaries), writer.arguments.clone()];
+            let mut calls = vec![writer.arguments_with_canary(&mut self.canaries), writer.arguments.base().clone()];
             calls.dedup();
             for arguments in calls {
                 let mark = last_frame(self.host);
