@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, Concurrent, Delivery, NumberedAnswer, begin};
 use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{SWAPPED_HELP, load, passed, show, swapped_expectation, swapped_message};
 use super::reproduction::{ReproducedLoad, reproduction};
+use super::template::ArgumentTemplate;
 use super::{Torture, TortureCheck};
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;

@@ -10,12 +10,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Torture;
-use super::canary::ArgumentTemplate;
+use super::template::ArgumentTemplate;
 use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, SessionCaller, goes_on};
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason};
+use crate::event::{CheckResult, Exchange, Finding, Outcome};
 use crate::plan::CheckContext;
+use crate::plan::arguments::ConfigSource;
 use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply};
 use crate::transport::{HttpFailure, TransportKind};
 use crate::wire::{ListKind, is_served};
@@ -298,7 +299,12 @@ impl<'a> Clients<'a> {
 
     /// Makes one of the calls.
     pub(crate) async fn call(&self, calls: &NumberedCalls, call: Call) -> Result<Option<NumberedAnswer>, CheckEnd> {
-        let reply = self.request(call.session, calls.request(call)).await?;
+        self.call_with(call, calls.request(call)).await
+    }
+
+    /// Makes a call that has other arguments than its canary alone.
+    pub(crate) async fn call_with(&self, call: Call, request: ToolRequest) -> Result<Option<NumberedAnswer>, CheckEnd> {
+        let reply = self.request(call.session, request).await?;
         Ok(reply.map(|reply| NumberedAnswer::of(call, KeptReply::of(&reply))))
     }
 
@@ -408,7 +414,7 @@ pub(crate) async fn begin<'a>(
     settings: &Torture,
     tool: &str,
 ) -> Result<(Vec<ArgumentTemplate>, Clients<'a>), Box<CheckResult>> {
-    let templates = context.catalog.tool(tool).map(|tool| ArgumentTemplate::of_tool(tool, context, settings.seed));
+    let templates = context.catalog.tool(tool).map(|tool| ArgumentTemplate::of_tool(tool, context));
     let templates = match templates {
         Some(Ok(templates)) if !templates.is_empty() => templates,
         Some(Ok(_)) | None => {
@@ -417,8 +423,8 @@ pub(crate) async fn begin<'a>(
             ))));
         }
         Some(Err(why)) => {
-            let reason = Reason::NoCallsGenerated(why.to_string());
-            return Err(Box::new(CheckResult::because(Outcome::Inconclusive, reason)));
+            let why = why.sentence(tool, ConfigSource::of(context.suite));
+            return Err(Box::new(CheckResult::inconclusive(why)));
         }
     };
     match Clients::open(context, settings).await {

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, NumberedAnswer};
 use super::finding::{passed, show};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
+use super::template::ArgumentTemplate;
 use super::writes::{WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
@@ -188,7 +188,7 @@ impl<'a> DurabilityTrial<'a> {
     /// Writes with a tool what a read shows; `None` where none does.
     async fn prepare(&self, clients: &Clients<'_>, name: &str) -> Result<Option<DurableTool>, CheckEnd> {
         let tool = self.context.catalog.tool(name);
-        let templates = tool.map(|tool| ArgumentTemplate::of_tool(tool, self.context, self.check.settings.seed));
+        let templates = tool.map(|tool| ArgumentTemplate::of_tool(tool, self.context));
         let Some(Ok(templates)) = templates else { return Ok(None) };
         let mut study = self.study(clients, name, Canaries::of_tool(self.check.settings.seed, name));
         let Ok(learned) = study.learn(&templates).await? else { return Ok(None) };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, NumberedAnswer, NumberedCalls};
+use super::template::ArgumentTemplate;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::event::Exchange;

@@ -10,11 +10,11 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::burst::{Burst, BurstReading};
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, ToolRequest};
 use super::finding::{passed, show};
 use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
+use super::template::ArgumentTemplate;
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
@@ -97,7 +97,7 @@ impl<'a> HalfClosedTrial<'a> {
     fn callees(&self, tools: &'a [String]) -> impl Iterator<Item = (Vec<ArgumentTemplate>, Callee<'a>)> {
         tools.iter().filter_map(|tool| {
             let listed = self.context.catalog.tool(tool)?;
-            let templates = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed).ok()?;
+            let templates = ArgumentTemplate::of_tool(listed, self.context).ok()?;
             let template = templates.first()?.clone();
             let canaries = Canaries::of_tool(self.settings.seed, tool);
             Some((templates, Callee { tool, template, canaries }))

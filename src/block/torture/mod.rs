@@ -1,21 +1,21 @@
 //! `torture:`, many calls at a time, each with a text of its own, which shows what became of it.
 //!
 //! [`cases`] plans a case for each tool. A tool that may write is asked for as many writes one after another as at a time,
-//! and both must show in what is read afterwards ([`updates`]); a tool that only reads must answer every call with the text
-//! of that call ([`answers`]). Further cases kill the server in the middle of writes ([`durability`]), read answers late
-//! ([`slow_reader`]), end the input early ([`half_closed`]), and walk lists at the same time ([`lists`]). Nothing is known of
-//! what tools mean: [`reads`] finds by trying which reads show a write, [`writes`] makes them, [`judging`] compares concurrent ones
-//! with others, [`faults`] says what is wrong with them, and [`canary`] makes the texts. [`clients`] makes the calls, bounded in number
-//! and time.
+//! and both must show in what is read afterwards ([`updates`]), with the text of each argument ([`fields`]); a tool that only
+//! reads must answer every call with the text of that call ([`answers`]). Further cases kill the server in the middle of
+//! writes ([`durability`]), read answers late ([`slow_reader`]), end the input early ([`half_closed`]), and walk lists at the
+//! same time ([`lists`]). Nothing is known of what tools mean: [`reads`] finds by trying which reads show a write, [`writes`]
+//! makes them, [`judging`] compares concurrent ones with others, [`faults`] says what is wrong with them, and [`template`]
+//! puts texts into arguments. [`clients`] makes the calls, bounded in number and time.
 
 mod answers;
 mod burst;
-mod canary;
 mod cases;
 mod clients;
 mod durability;
 mod echoes;
 mod faults;
+mod fields;
 mod finding;
 mod half_closed;
 mod identifiers;
@@ -24,6 +24,7 @@ mod lists;
 mod reads;
 mod reproduction;
 mod slow_reader;
+mod template;
 mod unread_posts;
 mod updates;
 mod writes;

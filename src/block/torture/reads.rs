@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, NumberedAnswer, ToolRequest};
+use super::template::ArgumentTemplate;
 use super::{Torture, WritePair};
 use crate::check::CheckEnd;
 use crate::check::answer_data::AnswerData;
@@ -78,7 +78,7 @@ impl Read {
         });
         let by_answer = tools.iter().filter_map(|tool| by_answer(context, tool));
         let by_text = tools.iter().filter_map(|tool| {
-            let template = ArgumentTemplate::of_tool(tool, context, settings.seed).ok()?.into_iter().next()?;
+            let template = ArgumentTemplate::of_tool(tool, context).ok()?.into_iter().next()?;
             Some(Self::ByText { name: tool.name.clone(), template })
         });
         fixed.chain(uris.map(|uri| Self::Resource(uri.to_owned()))).chain(by_answer).chain(by_text).collect()

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::burst::{Burst, BurstReading};
-use super::canary::ArgumentTemplate;
 use super::clients::Clients;
 use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{passed, show};
 use super::reproduction::{ReproducedLoad, reproduction};
+use super::template::ArgumentTemplate;
 use super::unread_posts::UnreadPosts;
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
@@ -95,7 +95,7 @@ impl<'a> SlowReaderTrial<'a> {
     async fn learn<'b>(&self, clients: &Clients<'_>, tools: &'b [String]) -> Result<Option<Echo<'b>>, CheckEnd> {
         for tool in tools.iter().take(MOST_TOOLS) {
             let Some(listed) = self.context.catalog.tool(tool) else { continue };
-            let Ok(templates) = ArgumentTemplate::of_tool(listed, self.context, self.settings.seed) else { continue };
+            let Ok(templates) = ArgumentTemplate::of_tool(listed, self.context) else { continue };
             let canaries = Canaries::of_tool(self.settings.seed, tool);
             let mut study = EchoStudy { tool, clients, canaries };
             if let Some(learned) = study.learn(&templates).await? {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, ToolRequest, some_unanswered};
 use super::slow_reader::SlowReaderFault;
+use super::template::ArgumentTemplate;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::event::Finding;

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::Torture;
-use super::canary::ArgumentTemplate;
 use super::clients::{Delivery, begin};
 use super::faults::{Confirmation, SeenFault};
+use super::fields::{LostField, find_lost_field};
 use super::finding::passed;
+use super::template::ArgumentTemplate;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
@@ -54,7 +55,7 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let canaries = Canaries::of_tool(settings.seed, tool);
     let study = WriteStudy { context, settings, tool, clients: &clients, canaries };
-    let mut trial = UpdateTrial { study, seen: None };
+    let mut trial = UpdateTrial { study, lost_field: None, seen: None };
     let judged = trial.judge(&templates).await;
     let result = match (judged, trial.seen) {
         (Ok(result), _) => result,
@@ -62,12 +63,17 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
         (Err(_), Some(seen)) => seen.result(&trial.study),
         (Err(halt), None) => halt.into_result(),
     };
+    let result = match trial.lost_field {
+        Some(lost) => lost.add_to(result),
+        None => result,
+    };
     clients.close(result).await
 }
 
 /// Concurrent writes of a tool, and what they have shown so far.
 struct UpdateTrial<'a> {
     study: WriteStudy<'a>,
+    lost_field: Option<LostField>,
     seen: Option<SeenFaults>,
 }
 
@@ -90,6 +96,7 @@ impl UpdateTrial<'_> {
             Ok(learned) => learned,
             Err(result) => return Ok(result),
         };
+        self.lost_field = find_lost_field(&mut self.study, &learned).await?;
         let count = self.study.settings.sessions * self.study.settings.calls;
         let baseline = match self.study.baseline(&learned, count.min(MOST_FIRST), Delivery::Once).await? {
             Ok(baseline) => baseline,

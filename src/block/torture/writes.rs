@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Torture;
-use super::canary::ArgumentTemplate;
 use super::clients::{Clients, Concurrent, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
 use super::identifiers::identifier_of;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
+use super::template::ArgumentTemplate;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::refused;

@@ -1,0 +1,332 @@
+//! Fields that a write loses: each text of a call is one of its own, and is looked for under the name of its argument.
+//!
+//! What a server makes of an argument is its own affair, so a field is lost only where the record of the write is shown, with
+//! another text of the same call under the name of its argument, and nothing, or that other text, under the name of this one.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::TortureCheck;
+use super::clients::{Call, NumberedAnswer, ToolRequest};
+use super::finding::show;
+use super::reads::Read;
+use super::reproduction::{ReproducedLoad, reproduction};
+use super::writes::{SETTLING, WriteStudy, WritingArguments};
+use crate::check::CheckEnd;
+use crate::check::answer_data::{AnswerData, outermost_first};
+use crate::check::evidence::{exchange, finding_with_help};
+use crate::check::tool_arguments::TextPlace;
+use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
+use crate::redact::is_secret;
+use crate::session::SessionReply;
+use crate::source::words;
+
+const CODE: &str = "lost-field";
+
+/// A text that a call has in one of its arguments.
+#[derive(Debug, Clone)]
+struct FieldText {
+    name: String,
+    text: String,
+    /// The schema requires the argument.
+    is_required: bool,
+}
+
+/// A field whose text the record of a write does not show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FieldLoss {
+    /// The argument.
+    name: String,
+    is_required: bool,
+    /// The value that stands in its place.
+    shown: Value,
+    /// The argument whose text the same record shows.
+    witness: String,
+}
+
+/// Fields that were written, and the answers of reads to them.
+struct FieldTrial {
+    fields: Vec<FieldText>,
+    write: NumberedAnswer,
+    loss: Option<ShownLoss>,
+}
+
+/// A loss, and the read that shows it.
+struct ShownLoss {
+    loss: FieldLoss,
+    read: Exchange,
+}
+
+/// A field that two writes have lost.
+pub(crate) struct LostField {
+    finding: Finding,
+    calls: Vec<Exchange>,
+}
+
+impl LostField {
+    /// The result of a case that found this, too.
+    pub(crate) fn add_to(self, result: CheckResult) -> CheckResult {
+        let outcome = match (result.outcome, self.finding.level) {
+            (Outcome::Failed, _) | (_, RequirementLevel::Must) => Outcome::Failed,
+            _ => Outcome::Warned,
+        };
+        let mut result = CheckResult { outcome, reason: None, ..result };
+        show(self.finding, self.calls, &mut result);
+        result
+    }
+}
+
+/// Writes with a text of its own in each argument, and looks whether the reads show them all; a second write has to lose the
+/// same field.
+pub(crate) async fn find_lost_field(
+    study: &mut WriteStudy<'_>,
+    learned: &WritingArguments,
+) -> Result<Option<LostField>, CheckEnd> {
+    let Some(FieldTrial { fields, write, loss: Some(first) }) = write_fields(study, learned).await? else {
+        return Ok(None);
+    };
+    let again = write_fields(study, learned).await?.and_then(|trial| trial.loss);
+    if again.is_none_or(|again| again.loss.name != first.loss.name) {
+        return Ok(None);
+    }
+    let (tool, loss) = (study.tool, &first.loss);
+    let text = |name: &str| fields.iter().find(|field| field.name == name).map_or("", |field| field.text.as_str());
+    let message = format!("`{tool}` confirms a write and loses its argument `{}`", loss.name);
+    let help = "store every argument that a call has, or refuse the call";
+    let mut finding = finding_with_help(CODE, message, help)
+        .with_evidence("expected", format!("`{}` as `{}`", text(&loss.name), loss.name))
+        .with_evidence("shown", json!({ loss.name.as_str(): loss.shown }).to_string())
+        .with_evidence("control", format!("the same answer has `{}` as `{}`", text(&loss.witness), loss.witness))
+        .with_evidence("repeated", "in a second write, too")
+        .with_evidence("seed", study.settings.seed.to_string());
+    if !loss.is_required {
+        finding.level = RequirementLevel::Should;
+    }
+    let (check, load) = (TortureCheck::Calls, ReproducedLoad::ALONE);
+    finding.reproduction = Some(Box::new(reproduction(study.context, study.settings, Some(tool), CODE, check, load)));
+    Ok(Some(LostField { finding, calls: vec![write.exchange(tool), first.read] }))
+}
+
+/// Writes once, with the texts of all arguments that the server takes together; `None` where that are fewer than two.
+async fn write_fields(study: &mut WriteStudy<'_>, learned: &WritingArguments) -> Result<Option<FieldTrial>, CheckEnd> {
+    let arguments = learned.template.arguments();
+    let all = arguments.text_places();
+    let present: Vec<TextPlace> = all.iter().filter(|place| place.is_present()).cloned().collect();
+    for places in [all, present] {
+        let numbers = study.canaries.take(places.len());
+        let first = numbers.start;
+        let texts: Vec<String> = numbers.map(|number| study.canaries.of(number)).collect();
+        let made = arguments.with_texts(places.iter().zip(texts.iter().map(String::as_str)));
+        let fields = fields_in(&made, &places, texts, &required_arguments(study));
+        if fields.len() < 2 {
+            continue;
+        }
+        let params = json!({"name": study.tool, "arguments": made});
+        let request = ToolRequest { method: "tools/call", params };
+        let call = Call { number: first, session: 0 };
+        let write = study.clients.call_with(call, request).await?.filter(NumberedAnswer::is_served);
+        let Some(write) = write else { continue };
+        let mut loss = look_for_loss(study, learned, &fields, &write).await?;
+        if loss.is_some() {
+            study.clients.wait(SETTLING).await;
+            loss = look_for_loss(study, learned, &fields, &write).await?;
+        }
+        return Ok(Some(FieldTrial { fields, write, loss }));
+    }
+    Ok(None)
+}
+
+fn required_arguments(study: &WriteStudy<'_>) -> BTreeSet<String> {
+    let tool = study.context.catalog.tool(study.tool);
+    let required = tool.and_then(|tool| tool.input_schema()["required"].as_array()).into_iter().flatten();
+    required.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+/// The arguments that have a text, and whose name says what a record calls it.
+fn fields_in(
+    arguments: &Value,
+    places: &[TextPlace],
+    texts: Vec<String>,
+    required: &BTreeSet<String>,
+) -> Vec<FieldText> {
+    let sent = arguments.to_string();
+    let named = places.iter().zip(texts).filter(|(place, text)| sent.contains(text) && !place.is_item());
+    let field = |(place, text): (&TextPlace, String)| {
+        let name = place.name();
+        FieldText { is_required: place.is_outermost() && required.contains(&name), name, text }
+    };
+    named.map(field).collect()
+}
+
+/// Asks every read for a write.
+async fn look_for_loss(
+    study: &WriteStudy<'_>,
+    learned: &WritingArguments,
+    fields: &[FieldText],
+    write: &NumberedAnswer,
+) -> Result<Option<ShownLoss>, CheckEnd> {
+    let (mut answers, mut calls) = (Vec::new(), Vec::new());
+    for read in &learned.reads {
+        // Only a read by text asks for one.
+        let asked: Vec<&str> = match read {
+            Read::ByText { .. } => fields.iter().map(|field| field.text.as_str()).collect(),
+            Read::Tool { .. } | Read::Resource(_) | Read::ByAnswer { .. } => vec![study.canaries.beginning()],
+        };
+        for text in asked {
+            let Some(request) = read.request(text, Some(write)) else { continue };
+            let reply = study.clients.request(write.session, request).await?.filter(SessionReply::is_served);
+            if let Some(reply) = reply {
+                answers.push(reply.message["result"].clone());
+                calls.push(exchange(&read.title(), &reply));
+            }
+        }
+    }
+    let loss = lost_field(fields, &answers);
+    Ok(loss.map(|(at, loss)| ShownLoss { loss, read: calls.swap_remove(at) }))
+}
+
+/// The first field that is lost, with the number of the answer that shows it.
+fn lost_field(fields: &[FieldText], answers: &[Value]) -> Option<(usize, FieldLoss)> {
+    let texts: Vec<String> = answers.iter().map(|answer| answer.to_string().to_lowercase()).collect();
+    let is_shown = |field: &FieldText| texts.iter().any(|text| text.contains(&field.text));
+    let missing = fields.iter().filter(|field| !is_shown(field) && !is_secret(&field.name, "text"));
+    { missing }.find_map(|field| {
+        answers.iter().enumerate().find_map(|(at, answer)| {
+            let data = AnswerData::of_result(answer);
+            let loss = data.values().flat_map(outermost_first).find_map(|record| loss_in(record, field, fields));
+            Some((at, loss?))
+        })
+    })
+}
+
+/// The loss that a record shows, if it is that of the write.
+fn loss_in(record: &Value, field: &FieldText, fields: &[FieldText]) -> Option<FieldLoss> {
+    let member = |name: &str| {
+        let mut members = record.as_object()?.iter();
+        members.find(|(own, _)| words(own) == words(name)).map(|(_, value)| value)
+    };
+    let others = || fields.iter().filter(|other| other.name != field.name);
+    let is_in_place = |other: &&FieldText| member(&other.name).is_some_and(|value| has_text(value, &other.text));
+    let witness = others().find(is_in_place)?;
+    let shown = member(&field.name)?;
+    let is_of_another = others().any(|other| shown.as_str() == Some(other.text.as_str()));
+    (is_empty(shown) || is_of_another).then(|| FieldLoss {
+        name: field.name.clone(),
+        is_required: field.is_required,
+        shown: shown.clone(),
+        witness: witness.name.clone(),
+    })
+}
+
+fn has_text(value: &Value, text: &str) -> bool {
+    value.as_str().is_some_and(|value| value.to_lowercase().contains(text))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tool_arguments::ToolArguments;
+
+    fn field(name: &str, text: &str) -> FieldText {
+        FieldText { name: name.to_owned(), text: text.to_owned(), is_required: true }
+    }
+
+    fn note() -> Vec<FieldText> {
+        vec![field("title", "zq1"), field("content", "zq2"), field("api_key", "zq3")]
+    }
+
+    fn record(record: &Value) -> Value {
+        json!({"structuredContent": record, "content": []})
+    }
+
+    #[test]
+    fn a_field_is_lost_where_its_record_has_nothing_in_its_place() {
+        let in_text = json!({"content": [{"type": "text", "text": "{\"title\": \"zq1\", \"content\": \"\"}"}]});
+        for (answers, expected) in [
+            // Wrong.
+            (vec![record(&json!({"title": "zq1", "content": ""}))], Some(json!(""))),
+            (vec![record(&json!({"id": 7, "title": "zq1", "content": null}))], Some(json!(null))),
+            (
+                vec![record(&json!({"notes": [{"title": "x", "content": "y"}, {"title": "ZQ1", "content": " "}]}))],
+                Some(json!(" ")),
+            ),
+            (vec![record(&json!({"Title": "zq1@example.com", "content": []}))], Some(json!([]))),
+            (vec![record(&json!({"title": "zq1", "content": "zq1"}))], Some(json!("zq1"))),
+            (vec![json!({"content": []}), in_text], Some(json!(""))),
+            // Right.
+            (vec![record(&json!({"title": "zq1", "content": "zq2"}))], None),
+            (vec![record(&json!({"title": "zq1", "content": ""})), record(&json!({"body": "zq2"}))], None),
+            (vec![record(&json!({"title": "zq1", "content": "", "text": "ZQ2"}))], None),
+            (vec![record(&json!({"title": "zq1", "content": "zq2", "api_key": null}))], None),
+            // Doubtful: the record may show only a part, be another one, or hold the text in another form.
+            (vec![record(&json!({"title": "zq1"}))], None),
+            (vec![record(&json!({"title": "zq9", "content": ""}))], None),
+            (vec![record(&json!({"title": "zq1", "content": "5 characters"}))], None),
+            (vec![record(&json!({"title": "zq1", "content": {"length": 9}}))], None),
+            (vec![record(&json!({"name": "zq1", "content": ""}))], None),
+            (vec![record(&json!({"title": {"text": "zq1"}, "content": ""}))], None),
+            (vec![json!({"content": [{"type": "text", "text": "zq1: "}]})], None),
+            (vec![], None),
+        ] {
+            let lost = lost_field(&note(), &answers);
+            assert_eq!(lost.as_ref().map(|(_, loss)| loss.shown.clone()), expected, "{answers:?}");
+            assert!(lost.is_none_or(|(_, loss)| loss.name == "content" && loss.witness == "title"));
+        }
+    }
+
+    #[test]
+    fn the_answer_that_shows_a_loss_is_named() {
+        let answers = [record(&json!({"count": 1})), record(&json!({"title": "zq1", "content": ""}))];
+        assert_eq!(lost_field(&note(), &answers).map(|(at, _)| at), Some(1));
+    }
+
+    #[test]
+    fn fields_are_the_named_texts_of_a_call() {
+        let text = json!({"type": "string"});
+        let properties = json!({
+            "title": text,
+            "author": {"type": "object", "properties": {"name": text}},
+            "tags": {"type": "array", "items": text},
+            "kind": {"enum": ["a"]},
+            "note": text,
+        });
+        let schema = json!({"type": "object", "properties": properties});
+        let base = json!({"title": "x", "author": {"name": "y"}, "tags": ["t"], "kind": "a"});
+        let arguments = ToolArguments::of_test(Some(&schema), base);
+        let places = arguments.text_places();
+        let texts: Vec<String> = (0..places.len()).map(|at| format!("zq{at}")).collect();
+        let made = arguments.with_texts(places.iter().zip(texts.iter().map(String::as_str)));
+        let required = ["title", "name"].map(str::to_owned).into();
+        let fields = fields_in(&made, &places, texts, &required);
+        let fields: Vec<(&str, bool)> = fields.iter().map(|field| (field.name.as_str(), field.is_required)).collect();
+        assert_eq!(fields, [("title", true), ("name", false), ("note", false)]);
+    }
+
+    #[test]
+    fn a_loss_fails_what_has_passed() {
+        use Outcome::{Failed, Inconclusive, Passed, Warned};
+        for (outcome, level, expected) in [
+            (Passed, RequirementLevel::Must, Failed),
+            (Passed, RequirementLevel::Should, Warned),
+            (Inconclusive, RequirementLevel::Must, Failed),
+            (Inconclusive, RequirementLevel::Should, Warned),
+            (Warned, RequirementLevel::Must, Failed),
+            (Failed, RequirementLevel::Should, Failed),
+        ] {
+            let finding = Finding { level, ..Finding::new(CODE, "it is lost") };
+            let result = LostField { finding, calls: Vec::new() }.add_to(CheckResult::new(outcome));
+            assert_eq!((result.outcome, result.findings.len()), (expected, 1), "{outcome:?} {level:?}");
+        }
+    }
+}
