@@ -40,6 +40,10 @@ impl AnswerData {
         Self { structured, texts: parsed.collect() }
     }
 
+    pub(crate) fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
     /// Structured content, then the JSON in texts.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         self.structured.iter().chain(self.texts.values())
@@ -77,9 +81,17 @@ impl AnswerData {
     }
 }
 
-/// The texts of a result, in order.
+/// The texts of the result of a call or of a resource, in order.
 pub(crate) fn texts_of(result: &Value) -> impl Iterator<Item = &str> {
-    result["content"].as_array().into_iter().flatten().filter_map(|block| block["text"].as_str())
+    let blocks = ["content", "contents"].into_iter().filter_map(|member| result[member].as_array());
+    blocks.flatten().filter_map(|block| block["text"].as_str())
+}
+
+/// The kinds of the blocks of a result, without texts that say nothing.
+pub(crate) fn kinds_of(result: &Value) -> impl Iterator<Item = &str> {
+    let blocks = result["content"].as_array().into_iter().flatten();
+    let kinds = blocks.filter_map(|block| Some((block["type"].as_str()?, block["text"].as_str().unwrap_or_default())));
+    kinds.filter(|(kind, text)| *kind != "text" || !text.is_empty()).map(|(kind, _)| kind)
 }
 
 /// A value and everything inside of it, level by level.
@@ -169,11 +181,27 @@ mod tests {
             (text("7"), json!([])),
             (text("{\"a\""), json!([])),
             (text("plain"), json!([])),
+            (json!({"contents": [{"uri": "users://u1", "text": "{\"id\": 1}"}]}), json!([{"id": 1}])),
             (json!({"content": "no list"}), json!([])),
             (json!(null), json!([])),
         ] {
             let values: Vec<Value> = data(&result).values().cloned().collect();
             assert_eq!(Value::from(values), expected, "{result}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_those_of_blocks_that_hold_something() {
+        let blocks = json!([
+            {"type": "text", "text": "a"}, {"type": "text", "text": ""}, {"type": "text"}, {"type": "image"}, {"text": "b"}, 7,
+        ]);
+        for (result, expected) in [
+            (json!({"content": blocks}), &["text", "image"][..]),
+            (json!({"content": []}), &[]),
+            (json!({"content": {"type": "image"}}), &[]),
+            (json!({"structuredContent": {"type": "image"}}), &[]),
+        ] {
+            assert_eq!(kinds_of(&result).collect::<Vec<_>>(), expected, "{result}");
         }
     }
 

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::provider::ToolResult;
+use crate::check::answer_data::{AnswerData, kinds_of};
 use crate::check::evidence::exchange;
 use crate::event::{Exchange, Finding};
 use crate::fault::FaultPlayer;
@@ -408,14 +409,9 @@ fn readable_result(message: &Arc<Value>) -> ToolResult {
     let result = &message["result"];
     let is_error = message.get("error").is_some() || result["isError"] == true;
     let mut text = words_of(message);
-    if text.is_empty() && result.get("structuredContent").is_some() {
-        text = result["structuredContent"].to_string();
-    }
     if text.is_empty() {
-        let blocks = result["content"].as_array().into_iter().flatten();
-        let named: Vec<String> =
-            blocks.filter_map(|block| block["type"].as_str()).map(|kind| format!("[{kind}]")).collect();
-        text = named.join(" ");
+        let named = || kinds_of(result).map(|kind| format!("[{kind}]")).collect::<Vec<_>>().join(" ");
+        text = AnswerData::of_result(result).structured().map_or_else(named, Value::to_string);
     }
     ToolResult { text, is_error, message: Arc::clone(message) }
 }

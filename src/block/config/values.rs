@@ -9,6 +9,7 @@ use super::ValueClaim;
 use super::sides::{SideAnswer, Sides, names};
 use super::spellings::{DeniedSpelling, Meaning, of_denied, of_outside};
 use crate::check::CheckEnd;
+use crate::check::answer_data::{AnswerData, outermost_first};
 use crate::check::shown_state::result_of;
 use crate::event::Finding;
 use crate::source::Node;
@@ -180,18 +181,10 @@ fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &DeniedSpelling, ans
 
 /// An answer has the forbidden value where only another spelling was sent.
 fn shows(message: &Value, spelling: &DeniedSpelling) -> bool {
-    fn has(value: &Value, text: &str) -> bool {
-        match value {
-            Value::String(string) => {
-                string == text
-                    || serde_json::from_str::<Value>(string).is_ok_and(|inner| !inner.is_string() && has(&inner, text))
-            }
-            Value::Array(items) => items.iter().any(|item| has(item, text)),
-            Value::Object(members) => members.values().any(|member| has(member, text)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
-    }
-    message.get("result").is_some_and(|result| has(result, &spelling.of))
+    let Some(result) = message.get("result") else { return false };
+    let data = AnswerData::of_result(result);
+    let mut values = std::iter::once(result).chain(data.values()).flat_map(outermost_first);
+    values.any(|value| value.as_str() == Some(&spelling.of))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::calls::{Calls, GeneratedCall};
 use super::problem::{FuzzProblem, NOT_VALIDATED, without_numbers};
+use crate::check::answer_data::texts_of;
 use crate::event::{Finding, FindingKind, ReproductionCheck};
 use crate::generate::InvalidValue;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
@@ -55,7 +56,7 @@ pub(crate) fn judge(calls: &Calls, made: &GeneratedCall, message: &Value) -> Jud
         return JudgedAnswer::new(Fate::Unusable, None);
     };
     if result["isError"] == true {
-        let text = text_of(result).unwrap_or_default();
+        let text = texts_of(result).collect::<Vec<_>>().join("\n");
         let holds = |mark: &str| json!({"text": {"contains": mark}});
         return JudgedAnswer::new(Fate::Refused, traced(&text, holds).or_else(|| broken(calls, made, &text, &holds)));
     }
@@ -180,11 +181,4 @@ fn output(calls: &Calls, made: &GeneratedCall, result: &Value) -> Result<Option<
     let mut problem = problem("output-schema", message, format!("output {rule}"));
     problem.found.actual = Some(content);
     Ok(Some(problem))
-}
-
-/// The text blocks of a result.
-fn text_of(result: &Value) -> Option<String> {
-    let blocks = result["content"].as_array()?;
-    let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-    Some(texts.join("\n"))
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{JudgedView, Judgement};
 use crate::block::agents::run::{AgentCall, AgentRun};
+use crate::check::answer_data::kinds_of;
 use crate::event::Finding;
 use crate::source::Span;
 
@@ -50,8 +51,5 @@ fn is_readable(message: &Value) -> bool {
     if message.get("error").is_some() {
         return true;
     }
-    let blocks = message["result"]["content"].as_array().into_iter().flatten();
-    let mut kinds =
-        blocks.filter(|block| block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.is_empty()));
-    kinds.any(|block| block["type"].as_str().is_some_and(|kind| READABLE.contains(&kind)))
+    kinds_of(&message["result"]).any(|kind| READABLE.contains(&kind))
 }
