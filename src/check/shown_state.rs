@@ -170,6 +170,11 @@ impl ShownState {
         state
     }
 
+    /// The state that one answer shows.
+    pub(crate) fn of_message(place: &str, message: &Value) -> Self {
+        Self { values: [(place.to_owned(), result_of(message))].into(), ..Self::default() }
+    }
+
     /// A state in which the members of an object are what its places show.
     #[cfg(test)]
     pub(crate) fn of_values(places: &Value) -> Self {

@@ -8,18 +8,16 @@ use serde_json::{Value, json};
 use super::finding::{CallEvidence, listed};
 use super::late::{LateMessage, LateMessageKind, late_messages};
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
-use super::state::{StateReader, shown};
+use super::state::{StateReader, StateReading};
 use super::{SlowCallAspect, TimeoutSettings};
+use crate::check::shown_state::ShownChange;
 use crate::check::{CheckEnd, CheckSession};
 use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, FailureReason, SessionReply, SessionRequest};
-use crate::source::{beginning_of_json, duration_text};
+use crate::source::duration_text;
 
 /// How much longer than alone a call may take that nobody waits for.
 const SLACK: Duration = Duration::from_millis(500);
-
-/// How much of a state is shown, in characters.
-const SHOWN_STATE: usize = 200;
 
 /// An id that no request has.
 const UNUSED_ID: &str = "mcprove-never-asked";
@@ -131,13 +129,14 @@ struct CancelledCall {
     elapsed: Duration,
     /// Messages that cannot have crossed the cancellation.
     late: Vec<LateMessage>,
-    /// The state a while after the cancellation and at the end, where they differ.
+    /// A change of the state between a while after the cancellation and the end.
     change: Option<StateChange>,
 }
 
 struct StateChange {
-    before: SessionReply,
-    after: SessionReply,
+    change: ShownChange,
+    /// The frames that show the state before and after.
+    frames: [u32; 2],
 }
 
 impl CancelRounds<'_> {
@@ -249,15 +248,16 @@ impl CancelRounds<'_> {
         Ok(cancelled.is_cancelled.then_some(cancelled))
     }
 
-    /// Whether the state has changed, and not by itself.
-    async fn change_since(&self, state: &StateReader, before: SessionReply) -> Result<Option<StateChange>, CheckEnd> {
+    /// The change of the state since a reading, which does not go on by itself.
+    async fn change_since(&self, state: &StateReader, before: StateReading) -> Result<Option<StateChange>, CheckEnd> {
         let after = state.read(self.client).await?;
-        if shown(&before) == shown(&after) {
+        if before.state.first_change(&after.state).is_none() {
             return Ok(None);
         }
         self.client.wait(self.slow.time / 2).await;
         let later = state.read(self.client).await?;
-        Ok((shown(&after) == shown(&later)).then_some(StateChange { before, after }))
+        let change = before.state.first_change(&later.state.common_with(&after.state));
+        Ok(change.map(|change| StateChange { change, frames: [before.frame, after.frame] }))
     }
 
     /// Whether the server serves calls after a cancellation; a finding says that it does not.
@@ -330,19 +330,10 @@ impl CancelRounds<'_> {
             found.severity = Some(Severity::Medium);
             found.help = Some("stop the work when its cancellation arrives, and send nothing more for it".to_owned());
             found = found.with_evidence("came late", listed(&first.late));
-            if let (Some(change), Some(state)) = (&first.change, self.state) {
-                let text = |reply: &SessionReply| beginning_of_json(&shown(reply), SHOWN_STATE);
-                found = found.with_evidence(
-                    "changed late",
-                    format!(
-                        "`{}`, frame {}: {}\nframe {}: {}",
-                        state.tool,
-                        change.before.answer_frame,
-                        text(&change.before),
-                        change.after.answer_frame,
-                        text(&change.after)
-                    ),
-                );
+            if let Some(StateChange { change, frames: [before, after] }) = &first.change {
+                let texts = format!("{before}: {}\nframe {after}: {}", change.before, change.after);
+                let changed = format!("`{}`, frame {texts}", change.place);
+                found = found.with_evidence("changed late", changed);
             }
             evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated(is_repeated)));
             return;

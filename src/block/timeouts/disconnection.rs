@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
-use super::state::{StateReader, shown};
+use super::state::StateReader;
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::check::{CheckEnd, CheckSession};
 use crate::event::{CheckResult, Finding, Severity};
@@ -112,7 +112,7 @@ impl ClosedResponse<'_> {
         for _ in 0..READS {
             client.wait((slow.time + SLACK) / READS).await;
             let later = self.state.read(client).await?;
-            if shown(&later) != shown(&halfway) {
+            if halfway.state.first_change(&later.state).is_some() {
                 return Ok(ClosedCall::Finished);
             }
         }
