@@ -32,17 +32,13 @@ pub fn check(node: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>)
 /// Every mistake in one text.
 pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
     let is_known = |path: &str| path.split('.').next().is_some_and(|name| known.contains(name));
-    if !is_template(text) || whole_expression(text).is_some_and(|path| is_plain_path(path) && is_known(path)) {
+    let is_known_path = |path: &str| path.len() <= LONGEST && is_plain_path(path) && is_known(path);
+    if !is_template(text) || whole_expression(text).is_some_and(is_known_path) {
         return;
     }
-    let plain = LITERAL.replace_all(text, "");
-    let computed = || INNER.find_iter(&plain).map(|part| part.as_str());
     let wrong = |problem: &str| Diagnostic::error("bad-template", format!("invalid template: {problem}"), span);
-    if computed().any(is_too_long) {
-        return found.push(wrong(TOO_LONG));
-    }
-    if text.len() > LONGEST_IN_ALL && computed().map(length).sum::<usize>() > LONGEST_IN_ALL {
-        return found.push(wrong(TOO_LONG_IN_ALL));
+    if let Some(problem) = length_problem(text) {
+        return found.push(wrong(problem));
     }
     let environment = environment();
     match environment.template_from_str(&without_constant_products(text, false)) {
@@ -56,7 +52,8 @@ pub fn check_text(text: &str, span: Span, known: &BTreeSet<String>, found: &mut 
                         .with_help(name_help(name, known)),
                 );
             }
-            if let Some(problem) = computed().find_map(unknown_filter) {
+            let plain = LITERAL.replace_all(text, "");
+            if let Some(problem) = INNER.find_iter(&plain).find_map(|part| unknown_filter(part.as_str())) {
                 found.push(wrong(&problem));
             } else if unknown.iter().all(|name| is_builtin(environment, name))
                 && let Err(TemplateError::GivenUp(reason)) = fill_text(text, &Names::new())
@@ -76,6 +73,20 @@ const TOO_LONG: &str = "an expression in it has more than 2000 bytes, not counti
 const LONGEST_IN_ALL: usize = 10_000;
 
 const TOO_LONG_IN_ALL: &str = "its expressions have more than 10,000 bytes, not counting quoted texts";
+
+/// What makes a template too long to be parsed within the stack.
+pub(crate) fn length_problem(text: &str) -> Option<&'static str> {
+    if text.len() <= LONGEST {
+        return None;
+    }
+    let plain = LITERAL.replace_all(text, "");
+    let computed = || INNER.find_iter(&plain).map(|part| part.as_str());
+    if computed().any(is_too_long) {
+        return Some(TOO_LONG);
+    }
+    let is_over = text.len() > LONGEST_IN_ALL && computed().map(length).sum::<usize>() > LONGEST_IN_ALL;
+    is_over.then_some(TOO_LONG_IN_ALL)
+}
 
 pub(crate) fn is_too_long(expression: &str) -> bool {
     expression.len() > LONGEST && length(expression) > LONGEST
@@ -164,7 +175,7 @@ pub fn check_expression(text: &str, span: Span, known: &BTreeSet<String>, found:
 #[cfg(test)]
 mod tests {
     use super::super::super::{SourceFile, Sources};
-    use super::super::names_in;
+    use super::super::{names_in, names_of};
     use super::*;
 
     #[test]
@@ -178,6 +189,12 @@ mod tests {
             check_text(&format!("{{{{ {}1 }}}}", part.repeat(100_000)), span, &BTreeSet::new(), &mut found);
             assert_eq!(found.len(), 1, "{part}");
         }
+        let path = format!("{{{{ env{} }}}}", ".a".repeat(100_000));
+        let mut found = Vec::new();
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("t", "x"));
+        check_text(&path, Span { source, start: 0, end: 1 }, &BTreeSet::from(["env".to_owned()]), &mut found);
+        assert_eq!((found.len(), names_of(&path)), (1, BTreeSet::new()), "a path of names that are known");
         assert_eq!(expression_problem(&format!("{}1", "1 + ".repeat(499))), None);
         assert_eq!(expression_problem(&format!("name == '{}'", "x".repeat(100_000))), None);
     }

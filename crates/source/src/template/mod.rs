@@ -167,6 +167,9 @@ pub fn names_in(expression: &str) -> BTreeSet<String> {
 
 /// The names that the templates in a text use; none where it cannot be parsed.
 pub fn names_of(text: &str) -> BTreeSet<String> {
+    if check::length_problem(text).is_some() {
+        return BTreeSet::new();
+    }
     let text = growth::without_constant_products(text, false);
     let template = environment().template_from_str(&text);
     template.map(|template| template.undeclared_variables(false).into_iter().collect()).unwrap_or_default()
