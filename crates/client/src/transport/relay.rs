@@ -1,9 +1,9 @@
 //! A link with an interceptor that sees every message and may change the server's.
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::schedule::{Schedule, Scheduled};
-use super::{Incoming, Link, Outgoing, lines};
+use super::{Incoming, Link, Outgoing, Stopper, lines};
 
 /// Sees the messages between a client and its server.
 pub trait Interceptor: Send + 'static {
@@ -30,17 +30,26 @@ impl Passed {
     }
 }
 
-/// Returns the link with an interceptor in the middle.
+/// Returns the link with an interceptor in the middle. What is still to be delivered when the server was stopped is
+/// dropped: nobody waits for it.
 pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
-    let Link { outgoing: to_server, incoming: mut from_server, stop, transport, endpoint, processes } = link;
+    let Link { outgoing: to_server, incoming: mut from_server, stop: stop_server, transport, endpoint, processes } =
+        link;
+    let (stop, asked_to_stop) = Stopper::new();
+    let (stopping, mut stopped) = oneshot::channel::<()>();
+    tokio::spawn(async move {
+        stop_server.forward(asked_to_stop.await);
+        drop(stopping);
+    });
     let (outgoing, mut asked) = mpsc::unbounded_channel();
     let (sender, incoming) = mpsc::channel(lines::QUEUED_LINES);
     tokio::spawn(async move {
         let (mut waiting, mut to_server) = (Schedule::default(), Some(to_server));
-        let mut is_open = true;
-        while is_open || !waiting.is_empty() {
+        let (mut is_open, mut is_stopped) = (true, false);
+        while is_open || !(waiting.is_empty() || is_stopped) {
             tokio::select! {
                 biased;
+                _ = &mut stopped, if !is_stopped => is_stopped = true,
                 outgoing = asked.recv(), if to_server.is_some() => match (outgoing, &to_server) {
                     (Some(outgoing), Some(server)) => {
                         let passed = between.on_sent(outgoing);
@@ -108,5 +117,20 @@ mod tests {
         assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"hello".to_vec())));
         assert_eq!(begun.elapsed().as_secs(), 60);
         link.stop.stop().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_waited_for_once_the_server_is_stopped() {
+        let link = memory::host(|stream| async move {
+            let (mut reader, mut writer) = tokio::io::split(stream);
+            tokio::io::copy(&mut reader, &mut writer).await.map(drop).map_err(|error| error.to_string())
+        });
+        let mut link = intercept(link, Late);
+        let begun = tokio::time::Instant::now();
+        link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: String::new() }).unwrap();
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Stderr(b"asked".to_vec())));
+        link.stop.stop().await;
+        assert_eq!(link.incoming.recv().await, None);
+        assert!(begun.elapsed().as_secs() < 60);
     }
 }

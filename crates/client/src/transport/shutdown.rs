@@ -73,6 +73,14 @@ impl Stopper {
         self.request(Some(order)).await
     }
 
+    /// Passes on what was asked of another one; an error is that nobody can ask it any more, which kills.
+    pub(crate) fn forward(mut self, request: Result<StopRequest, oneshot::error::RecvError>) {
+        if let (Ok(request), Some(asked)) = (request, self.0.take()) {
+            // A server that is gone already has nothing to end.
+            let _ = asked.send(request);
+        }
+    }
+
     async fn request(mut self, order: Option<ShutdownOrder>) -> Option<Shutdown> {
         let asked = self.0.take()?;
         let (done, gone) = oneshot::channel();
