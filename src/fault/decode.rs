@@ -343,7 +343,14 @@ impl FaultReader<'_> {
             "set" => FaultEffect::Set(self.written_pairs(value)),
             "append" => FaultEffect::Append(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
             "add" => FaultEffect::Add(self.written_pairs(value)),
-            "pad" => FaultEffect::Pad(self.paths().pairs(value, |_, node| node.whole())),
+            "pad" => FaultEffect::Pad(self.paths().pairs(value, |paths, node| {
+                let length = node.whole()?;
+                if length > LONGEST_PADDED {
+                    let message = format!("a text is filled up to {LONGEST_PADDED} bytes at most");
+                    paths.found.push(Diagnostic::error("bad-number", message, node.span));
+                }
+                Some(length.min(LONGEST_PADDED))
+            })),
             "rename" => FaultEffect::Rename(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
             "clone" => FaultEffect::Clone(self.copies(value)?),
             "mark" => {
@@ -431,6 +438,9 @@ pub(crate) fn burst_mistake(share: f64, length: f64) -> Option<(String, String)>
         (message, format!("write a share of at most {most:.3}, or 1, or longer bursts"))
     })
 }
+
+/// The longest text that `pad` makes, in bytes: 64 MiB, the longest message that a session reads.
+const LONGEST_PADDED: u64 = 64 << 20;
 
 fn word<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Option<T> {
     node.get(key).and_then(Node::text).and_then(read)

@@ -259,7 +259,11 @@ pub(crate) static EFFECT: Object = Object {
             key("double", TEXTS, "Repeats the last item of lists."),
             key("ascii", TEXTS, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
-            key("pad", Shape::Map(&Shape::Whole), "Fills the texts at paths up to a length."),
+            key(
+                "pad",
+                Shape::Map(&Shape::Whole),
+                "Fills the texts at paths up to a length in bytes, of 67108864 at most.",
+            ),
             key("rename", Shape::Map(&Shape::Text), "Gives the members at paths another name."),
             key("clone", Shape::Object(&COPIES), "Copies the last item of a list."),
             key("mark", Shape::Map(&Shape::Choice(ToolKind::WORDS)), "Sets a hint of the listed tools of a kind."),

@@ -205,11 +205,15 @@ fn pad(value: &mut Value, length: u64) {
     text.push_str(&filler[..missing % filler.len()]);
 }
 
+/// The copies of an entry have at most so many bytes together: as many as the longest message that a session reads.
+const MOST_COPIED: usize = 64 << 20;
+
 fn clone(copies: &Copies, message: &mut Value) {
     copies.list.edit(message, &mut |found| {
         let Value::Array(items) = found else { return };
         let Some(last) = items.last().cloned() else { return };
-        for number in 2..copies.times + 2 {
+        let most = MOST_COPIED / last.to_string().len().max(1);
+        for number in 2..copies.times.min(u32::try_from(most).unwrap_or(u32::MAX)) + 2 {
             let mut copy = last.clone();
             for (place, value) in &copies.with {
                 let mut before = String::new();
