@@ -94,8 +94,19 @@ impl Parameter<'_> {
 
     /// Valid arguments with a value in its place, as the parameter takes it: alone, or as the only item of a list.
     pub(crate) fn with(&self, value: &Json) -> Option<Json> {
+        self.arguments_with(self.fit(value)?)
+    }
+
+    /// Puts a value in its place in other arguments, as the parameter takes it; nothing where it does not.
+    pub(crate) fn put_into(&self, arguments: &mut Json, value: &Json) {
+        if let Some(value) = self.fit(value) {
+            put_at(arguments, &self.at, value);
+        }
+    }
+
+    fn fit(&self, value: &Json) -> Option<Json> {
         let schema = with_definitions(self.schema, self.root);
-        self.arguments_with([value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))?)
+        [value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))
     }
 
     /// Valid arguments with a value in its place, whatever its schema says.
@@ -221,6 +232,23 @@ mod tests {
         check(&json!({"notes": perhaps}), &nothing, &["/notes", "/notes/0/file_path"]);
         // A list of texts is a parameter itself.
         check(&json!({"paths": {"type": "array", "items": text}}), &nothing, &["/paths"]);
+    }
+
+    #[test]
+    fn values_are_put_as_parameters_take_them() {
+        let text = json!({"type": "string"});
+        let properties = json!({"path": text, "paths": {"type": "array", "items": text}, "count": {"type": "integer"}});
+        let root = json!({"type": "object", "properties": properties});
+        let base = json!({"path": "a", "paths": [], "count": 3});
+        let mut all = base.clone();
+        for parameter in parameters(&root, &base) {
+            parameter.put_into(&mut all, &json!("b"));
+        }
+        assert_eq!(all, json!({"path": "b", "paths": ["b"], "count": 3}));
+        let alone: Vec<Option<Json>> = parameters(&root, &base).iter().map(|one| one.with(&json!("b"))).collect();
+        let [path, paths] =
+            [json!({"path": "b", "paths": [], "count": 3}), json!({"path": "a", "paths": ["b"], "count": 3})];
+        assert_eq!(alone, [Some(path), Some(paths), None]);
     }
 
     #[test]

@@ -141,8 +141,7 @@ fn with_subject<'a>(schema: &'a Value, base: &Value, name: &str) -> Option<Param
     let mut arguments = base.clone();
     for other in parameters(schema, base).iter().filter(|other| other.name() != name && has_word(other, &SUBJECT_WORDS))
     {
-        let filled = parameters(schema, &arguments).iter().find(|one| one.name() == other.name())?.with(&subject);
-        arguments = filled.unwrap_or(arguments);
+        other.put_into(&mut arguments, &subject);
     }
     parameters(schema, &arguments).into_iter().find(|parameter| parameter.name() == name)
 }

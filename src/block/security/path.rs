@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::SecuritySettings;
 use super::outside::{OutsideFolder, end_of_replaced};
@@ -352,9 +352,7 @@ impl PathSearch<'_, '_> {
         for path in within {
             let mut arguments = self.probed.base.clone();
             for parameter in self.probed.parameters(is_path) {
-                if let Some(with) = parameter.with(&json!(path)) {
-                    merge(&mut arguments, &with, parameter.name());
-                }
+                parameter.put_into(&mut arguments, &json!(path));
             }
             if self.probed.call_validly(arguments).await? {
                 self.is_root_served = true;
@@ -509,13 +507,6 @@ impl PathEscapes {
 fn first_ways(ways: &[&'static str]) -> String {
     let shown = ways[..ways.len().min(MOST_WAYS)].join(", ");
     if ways.len() > MOST_WAYS { format!("{shown} and {} more", ways.len() - MOST_WAYS) } else { shown }
-}
-
-/// Takes over one parameter of other arguments.
-fn merge(arguments: &mut Value, other: &Value, name: &str) {
-    if let (Some(members), Some(value)) = (arguments.as_object_mut(), other.get(name)) {
-        members.insert(name.to_owned(), value.clone());
-    }
 }
 
 #[cfg(test)]
