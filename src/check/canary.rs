@@ -100,6 +100,12 @@ impl Canaries {
         self.counted_in(text).into_keys().collect()
     }
 
+    /// The first canary of another call in a text without the own one: the text belongs to that call.
+    pub(crate) fn foreign_in(&self, text: &str, own: u64) -> Option<u64> {
+        let shown = self.calls_in(text);
+        shown.first().copied().filter(|_| !shown.contains(&own))
+    }
+
     /// The numbers of the canaries in a text, and how often each is there.
     pub(crate) fn counted_in(&self, text: &str) -> BTreeMap<u64, usize> {
         let mut counted = BTreeMap::new();
@@ -207,6 +213,22 @@ mod tests {
             assert_eq!(canaries.find(&one.to_uppercase()), [one.as_str()]);
             assert_eq!(one.len(), canaries.length());
             assert!(canaries.is_in(&repeated) && !canaries.is_in(&stranger.of(18)));
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_foreign_canary_alone_belongs_to_that_call() {
+        let canaries = Canaries::seeded(7);
+        let [own, other, third] = [3, 18, 5].map(|number| canaries.of(number));
+        for (text, expected) in [
+            (format!("a {other}"), Some(18)),
+            (format!("a {other} {third}"), Some(5)),
+            (format!("a {own}"), None),
+            // A list shows all.
+            (format!("a {other} {own}"), None),
+            ("nothing".to_owned(), None),
+        ] {
+            assert_eq!(canaries.foreign_in(&text, 3), expected, "{text}");
         }
     }
 

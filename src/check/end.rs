@@ -83,17 +83,19 @@ pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
     if findings.iter().any(is_must) { Outcome::Failed } else { Outcome::Warned }
 }
 
+/// A call of a local server that fails for this reason.
+#[cfg(test)]
+pub(crate) fn failure_of_test(reason: FailureReason) -> CallFailure {
+    let (method, stderr, stray) = ("tools/call".to_owned(), Vec::new(), Vec::new());
+    CallFailure { reason, method, frame: Some(3), violation: None, stderr, stray, alive: true, is_local: true }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
     use crate::transport::ServerExit;
-
-    fn failure(reason: FailureReason) -> CallFailure {
-        let (method, stderr, stray) = ("tools/call".to_owned(), Vec::new(), Vec::new());
-        CallFailure { reason, method, frame: Some(3), violation: None, stderr, stray, alive: true, is_local: true }
-    }
 
     #[test]
     fn silence_is_the_servers_fault_only_with_time_left() {
@@ -105,7 +107,7 @@ mod tests {
             (FailureReason::Protocol("no JSON".to_owned()), 0, Outcome::Failed),
         ] {
             let spent = || CheckEnd::inconclusive("no time");
-            let end = CheckEnd::of(failure(reason.clone()), Duration::from_secs(left), spent);
+            let end = CheckEnd::of(failure_of_test(reason.clone()), Duration::from_secs(left), spent);
             assert_eq!(end.into_result().outcome, outcome, "{reason:?} with {left} s left");
         }
     }

@@ -18,6 +18,8 @@ mod step_run;
 pub(crate) mod tool_arguments;
 pub(crate) mod visit;
 
+#[cfg(test)]
+pub(crate) use self::end::failure_of_test;
 pub(crate) use self::end::{CheckEnd, goes_on, outcome_of};
 pub(crate) use self::limits::{CheckLimits, pause_within};
 pub(crate) use self::log::CheckLog;

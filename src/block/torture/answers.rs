@@ -96,6 +96,32 @@ struct AnswerRound {
     swap: Option<Swap>,
 }
 
+/// A served answer; those that are right are only counted.
+#[derive(Debug)]
+enum JudgedAnswer {
+    Own,
+    Foreign(ForeignAnswer),
+}
+
+/// An answer that shows the text of another call, and not its own.
+#[derive(Debug)]
+struct ForeignAnswer {
+    number: u64,
+    /// The other call.
+    shows: u64,
+    call: Exchange,
+}
+
+impl JudgedAnswer {
+    /// `None` for an answer that serves nothing: it may refuse that many calls.
+    fn of(answer: &NumberedAnswer, tool: &str, canaries: &Canaries) -> Option<Self> {
+        let foreign = canaries.foreign_in(answer.text(), answer.number);
+        let of_other =
+            |shows| Self::Foreign(ForeignAnswer { number: answer.number, shows, call: answer.exchange(tool) });
+        answer.is_served().then(|| foreign.map_or(Self::Own, of_other))
+    }
+}
+
 impl AnswerStudy<'_> {
     async fn judge(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, CheckEnd> {
         let tool = self.tool;
@@ -148,27 +174,10 @@ impl AnswerStudy<'_> {
         let AnswerPlan { delivery, count } = plan;
         let calls = self.echo.next_calls(&echoed.template, count);
         let (canaries, tool) = (self.echo.canaries.clone(), self.tool.to_owned());
-        let judge = move |call: NumberedAnswer| {
-            let shown = canaries.calls_in(call.text());
-            let foreign = shown.first().copied().filter(|_| !shown.contains(&call.number));
-            call.is_served().then(|| foreign.map(|foreign| (call.number, foreign, call.exchange(&tool))))
-        };
+        let judge = move |answer: NumberedAnswer| JudgedAnswer::of(&answer, &tool, &canaries);
         let concurrent = Concurrent { calls: &calls, delivery, slowest: echoed.slowest, follow_up: None };
         let answered = self.clients.at_a_time(&concurrent, judge).await?;
-        let served = answered.len();
-        let swapped: Vec<(u64, u64, Exchange)> = answered.into_iter().flatten().collect();
-        let count_swapped = swapped.len();
-        let first = swapped.into_iter().min_by_key(|(number, ..)| *number);
-        let swap = first.map(|(number, foreign, call)| Swap {
-            call,
-            shows: self.echo.canaries.of(foreign),
-            own: self.echo.canaries.of(number),
-            swapped: count_swapped,
-            answered: served,
-            repetitions: None,
-            smallest: count,
-        });
-        Ok(AnswerRound { answered: served, swap })
+        Ok(AnswerRound { answered: answered.len(), swap: Swap::among(answered, &self.echo.canaries, count) })
     }
 
     /// The smallest number of concurrent calls that shows swapped answers, by halving.
@@ -193,6 +202,20 @@ impl AnswerStudy<'_> {
 }
 
 impl Swap {
+    /// The first swapped answer of so many concurrent calls.
+    fn among(answers: Vec<JudgedAnswer>, canaries: &Canaries, count: usize) -> Option<Self> {
+        let answered = answers.len();
+        let foreign = answers.into_iter().filter_map(|answer| match answer {
+            JudgedAnswer::Own => None,
+            JudgedAnswer::Foreign(foreign) => Some(foreign),
+        });
+        let foreign: Vec<ForeignAnswer> = foreign.collect();
+        let swapped = foreign.len();
+        let ForeignAnswer { number, shows, call } = foreign.into_iter().min_by_key(|foreign| foreign.number)?;
+        let (shows, own) = (canaries.of(shows), canaries.of(number));
+        Some(Self { call, shows, own, swapped, answered, repetitions: None, smallest: count })
+    }
+
     fn result(self, context: &CheckContext<'_>, clients: &Clients<'_>, settings: &Torture, tool: &str) -> CheckResult {
         let is_sure = self.repetitions.is_some_and(|(shown, _)| shown > 0);
         let repeated = match self.repetitions {
@@ -221,5 +244,58 @@ impl Swap {
         let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
         show(found, vec![self.call], &mut result);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn judged(number: u64, shows: &[u64], is_error: bool) -> Option<JudgedAnswer> {
+        let canaries = Canaries::seeded(7);
+        let text: Vec<String> = shows.iter().map(|shown| canaries.of(*shown)).collect();
+        let result = json!({"content": [{"type": "text", "text": text.join(" ")}], "isError": is_error});
+        JudgedAnswer::of(&NumberedAnswer::of_test(number, &json!({"result": result})), "echo", &canaries)
+    }
+
+    #[test]
+    fn an_answer_is_foreign_if_it_has_the_text_of_another_call_alone() {
+        for (shows, is_error, expected) in [
+            (&[4][..], false, Some(Some(4))),
+            (&[9, 4], false, Some(Some(4))),
+            (&[3], false, Some(None)),
+            (&[4, 3], false, Some(None)),
+            (&[], false, Some(None)),
+            (&[4], true, None),
+        ] {
+            let foreign = judged(3, shows, is_error).map(|answer| match answer {
+                JudgedAnswer::Own => None,
+                JudgedAnswer::Foreign(foreign) => Some(foreign.shows),
+            });
+            assert_eq!(foreign, expected, "{shows:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_swapped_answer_stands_for_all() {
+        let canaries = Canaries::seeded(7);
+        for (answers, expected) in [
+            (&[(1, 1), (2, 2)][..], None),
+            (&[(1, 1), (2, 1)], Some((2, 1, 1, 2))),
+            (&[(3, 2), (2, 3), (1, 1)], Some((2, 3, 2, 3))),
+            (&[], None),
+        ] {
+            let answered = answers.iter().filter_map(|(number, shows)| judged(*number, &[*shows], false)).collect();
+            let swap = Swap::among(answered, &canaries, 32);
+            let seen = swap.map(|swap| {
+                assert_eq!((swap.smallest, swap.repetitions), (32, None));
+                (swap.own, swap.shows, swap.swapped, swap.answered)
+            });
+            let expected = expected
+                .map(|(own, shows, swapped, answered)| (canaries.of(own), canaries.of(shows), swapped, answered));
+            assert_eq!(seen, expected, "{answers:?}");
+        }
     }
 }

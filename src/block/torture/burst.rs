@@ -43,6 +43,12 @@ pub(crate) struct Burst {
 }
 
 impl Burst {
+    /// A burst with calls without an answer, and the end of the server.
+    #[cfg(test)]
+    pub(crate) fn of_test(unanswered: usize, end: Option<CallFailure>) -> Self {
+        Self { unanswered, end, ..Self::default() }
+    }
+
     /// Sends the calls in the first session, and reads until all are answered, nothing has come for so long, or nothing can
     /// come; `None` over HTTP.
     pub(crate) async fn send(
@@ -112,12 +118,11 @@ impl Burst {
 
     fn note_swapped(&mut self, number: u64, text: &str, calls: &NumberedCalls, frame: u32) {
         let canaries = &calls.canaries;
-        let shown = canaries.calls_in(text);
-        let Some(foreign) = shown.first().filter(|_| !shown.contains(&number)) else { return };
+        let Some(foreign) = canaries.foreign_in(text, number) else { return };
         self.swapped.get_or_insert_with(|| Finding {
             frame: Some(frame),
             ..Finding::new("swapped-answer", swapped_message(&calls.tool))
-                .with_evidence("expected", swapped_expectation(&canaries.of(number), &canaries.of(*foreign)))
+                .with_evidence("expected", swapped_expectation(&canaries.of(number), &canaries.of(foreign)))
         });
     }
 
@@ -148,5 +153,44 @@ async fn wait_until_full(pipeline: &Pipeline<'_>, clients: &Clients<'_>) -> usiz
             return now;
         }
         waiting = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::canary::Canaries;
+    use crate::check::failure_of_test;
+
+    #[test]
+    fn an_answer_with_another_text_alone_is_swapped() {
+        let calls = NumberedCalls::of_test("echo", Canaries::seeded(7));
+        let [own, other] = [3, 4].map(|number| calls.canaries.of(number));
+        for (text, expected) in [
+            (other.clone(), Some("swapped-answer")),
+            (own.clone(), None),
+            (format!("{other} {own}"), None),
+            (String::new(), None),
+        ] {
+            let mut burst = Burst::default();
+            burst.note_swapped(3, &text, &calls, 9);
+            let found = burst.bad_answer();
+            assert_eq!(found.as_ref().map(|found| found.code.as_str()), expected, "{text}");
+            assert!(found.is_none_or(|found| found.frame == Some(9)));
+        }
+    }
+
+    #[test]
+    fn an_exit_is_a_crash_of_which_a_signal_is_certain() {
+        let exit = |exit: ServerExit| Some(failure_of_test(FailureReason::Exited(exit)));
+        for (end, is_crash, has_signal) in [
+            (exit(ServerExit::Signal(11)), true, true),
+            (exit(ServerExit::Unknown), true, false),
+            (Some(failure_of_test(FailureReason::Protocol("torn".to_owned()))), true, false),
+            (None, false, false),
+        ] {
+            let burst = Burst::of_test(0, end);
+            assert_eq!((burst.crash().is_some(), burst.has_signal()), (is_crash, has_signal), "{:?}", burst.end);
+        }
     }
 }

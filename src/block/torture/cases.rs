@@ -113,3 +113,26 @@ fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: 
         if may_write { Arc::new(UpdatesCheck { settings, tool }) } else { Arc::new(AnswersCheck { settings, tool }) };
     Body::Check(check)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_may_write_unless_it_only_reads_or_a_pair_says_so() {
+        let settings = Torture::of_test("pairs: [{ write: lookup, read: list }]");
+        for (name, annotations, expected) in [
+            ("add_note", json!({}), true),
+            ("add_note", json!({"readOnlyHint": true}), false),
+            ("echo", json!({"readOnlyHint": true}), false),
+            ("echo", json!({"readOnlyHint": false}), true),
+            // A pair knows better than a hint.
+            ("lookup", json!({"readOnlyHint": true}), true),
+        ] {
+            let tool = Tool::new(json!({"name": name, "annotations": annotations, "inputSchema": {"type": "object"}}));
+            assert_eq!(may_write(&settings, &tool), expected, "{name} {annotations}");
+        }
+    }
+}

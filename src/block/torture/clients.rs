@@ -168,7 +168,29 @@ impl NumberedCalls {
     }
 }
 
+#[cfg(test)]
+impl NumberedCalls {
+    /// Calls of a tool, of which none is made.
+    pub(crate) fn of_test(tool: &str, canaries: Canaries) -> Self {
+        Self { tool: tool.to_owned(), template: ArgumentTemplate::of_test(), canaries, calls: Vec::new() }
+    }
+}
+
 impl NumberedAnswer {
+    /// A call that was answered with this message.
+    #[cfg(test)]
+    pub(crate) fn of_test(number: u64, message: &Value) -> Self {
+        let reply = KeptReply {
+            params: "{}".into(),
+            message: message.to_string().into(),
+            frame: 1,
+            answer_frame: 2,
+            elapsed: Duration::from_millis(number),
+            is_served: is_served(message),
+        };
+        Self { number, session: 0, reply, followed: None }
+    }
+
     fn of(call: Call, reply: KeptReply) -> Self {
         Self { number: call.number, session: call.session, reply, followed: None }
     }
@@ -360,9 +382,7 @@ impl<'a> Clients<'a> {
             return Err(self.limits.out_of_time());
         }
         let Some(silent) = failures.into_iter().next() else { return Ok(judged) };
-        // A server may work on one call at a time: then the last of them waits for all others.
-        let wait = *slowest * u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX);
-        if wait >= self.sessions[0].context.request_timeout {
+        if may_be_slow(*slowest, self.in_flight(), self.sessions[0].context.request_timeout) {
             return Err(too_slow(&calls.tool));
         }
         // One answer that is missing among many may be lost on the way; a server that hangs answers nothing afterwards.
@@ -445,6 +465,12 @@ pub(crate) fn some_unanswered(tool: &str) -> CheckEnd {
     CheckEnd::inconclusive(format!(
         "the server answered a later call of `{tool}`, and not all of the concurrent ones; lower `sessions` or `in_flight`"
     ))
+}
+
+/// True if so many calls may well take the time of a request: a server may work on one call at a time, and then the last of
+/// them waits for all others.
+fn may_be_slow(slowest: Duration, in_flight: usize, request_timeout: Duration) -> bool {
+    slowest.saturating_mul(u32::try_from(2 * in_flight).unwrap_or(u32::MAX)) >= request_timeout
 }
 
 /// Whether the connection broke before the answer.
@@ -577,5 +603,51 @@ impl<T> Worker<T> {
             Err(failure) if goes_on(&failure.reason, self.caller.session().is_open()) => Ok(None),
             Err(failure) => Err(Some(failure)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::failure_of_test;
+    use crate::transport::http::ConnectionBreak;
+
+    #[test]
+    fn silence_under_load_is_the_servers_fault_only_if_it_is_quick() {
+        let second = Duration::from_secs(1);
+        for (slowest, in_flight, is_slow) in [
+            (Duration::from_millis(1), 16, false),
+            (Duration::from_millis(10), 64, true),
+            (Duration::from_millis(15), 32, false),
+            (Duration::from_millis(16), 32, true),
+            (second, 1, true),
+            (Duration::ZERO, usize::from(u16::MAX), false),
+            (Duration::MAX, 2, true),
+        ] {
+            assert_eq!(may_be_slow(slowest, in_flight, second), is_slow, "{slowest:?} {in_flight}");
+        }
+    }
+
+    #[test]
+    fn only_a_connection_that_broke_may_be_an_accident() {
+        let reset = || FailureReason::Http(HttpFailure::Reset(ConnectionBreak::BeforeHeaders));
+        for (reason, expected) in [
+            (reset(), true),
+            (FailureReason::Timeout(Duration::ZERO), false),
+            (FailureReason::Protocol("torn".to_owned()), false),
+        ] {
+            assert_eq!(is_broken(&failure_of_test(reason.clone())), expected, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn kept_answers_are_given_back_whole() {
+        let message = json!({"jsonrpc": "2.0", "id": 7, "result": {"content": []}});
+        let answer = NumberedAnswer::of_test(4, &message);
+        assert!(answer.is_served());
+        assert_eq!((&*answer.reply.whole().message, answer.text()), (&message, &*message.to_string()));
+        assert_eq!(answer.exchange("add").title, "tools/call add");
+        let refused = json!({"result": {"content": [], "isError": true}});
+        assert!(!NumberedAnswer::of_test(4, &refused).is_served());
     }
 }

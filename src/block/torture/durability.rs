@@ -3,6 +3,7 @@
 //! Only for what outlives a clean end and a new start, which is tried first. The writes are made one after another, so that
 //! nothing but the kill can have lost one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,6 +107,37 @@ struct DamageReport<'a> {
     kills: u32,
 }
 
+/// Confirmed writes that a kill has lost.
+#[derive(Debug, PartialEq, Eq)]
+struct LostWrites {
+    kind: DamageKind,
+    /// How many of those that were confirmed just before.
+    lost: usize,
+}
+
+impl LostWrites {
+    /// Those among the writes that no read shows any more; `control` had outlived a restart before, `confirmed` had not.
+    fn among(missing: &BTreeSet<u64>, control: &BTreeSet<u64>, confirmed: &BTreeSet<u64>) -> Option<Self> {
+        let kind = match (missing.is_empty(), missing.is_disjoint(control)) {
+            (true, _) => return None,
+            (false, false) => DamageKind::AllLost,
+            (false, true) => DamageKind::ConfirmedLost,
+        };
+        Some(Self { kind, lost: missing.intersection(confirmed).count() })
+    }
+}
+
+/// True if more kills may tell whether writes are lost: one loss may be a coincidence.
+fn needs_another_kill(kills: u32, losses: u32) -> bool {
+    kills < KILLS || kills < 2 * KILLS && losses == 1
+}
+
+/// True if a server that did not start is not started again; `out_of_time` is for how long it was tried where the time of the
+/// case is over. A start that hangs has had its whole time.
+fn is_last_start(found: &Finding, tried: u32, out_of_time: Option<Duration>) -> bool {
+    found.kind() == FindingKind::Hang || tried == STARTS || out_of_time.is_some_and(|time| time >= UNSTARTABLE)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum DamageKind {
     /// Writes that were confirmed just before are gone.
@@ -114,6 +146,13 @@ enum DamageKind {
     AllLost,
     /// The server does not start or answer any more, as this message says.
     Unusable(String),
+}
+
+impl DamageKind {
+    /// A single write may be lost by coincidence.
+    fn is_certain(&self, losses: u32) -> bool {
+        *self != Self::ConfirmedLost || losses > 1
+    }
 }
 
 impl<'a> DurabilityTrial<'a> {
@@ -222,7 +261,7 @@ impl<'a> DurabilityTrial<'a> {
         tool: &mut DurableTool,
     ) -> Result<(Clients<'a>, Option<CheckResult>), CheckEnd> {
         let (mut first, mut losses, mut kills): (Option<KillDamage>, u32, u32) = (None, 0, 0);
-        while kills < KILLS || kills < 2 * KILLS && losses == 1 {
+        while needs_another_kill(kills, losses) {
             let damage;
             (server, damage) = self.kill_once(server, tool, kills % KILLS).await?;
             kills += 1;
@@ -296,15 +335,14 @@ impl<'a> DurabilityTrial<'a> {
             }
             Err(end) => return Err(end),
         };
-        let lost = missing_everywhere(&backs);
+        let missing = missing_everywhere(&backs);
         let read = backs.into_iter().find_map(|back| back.call);
-        if lost.is_empty() {
+        let numbers = |writes: &[NumberedAnswer]| writes.iter().map(|write| write.number).collect();
+        let found = LostWrites::among(&missing, &numbers(&tool.control), &numbers(&confirmed));
+        let Some(LostWrites { kind, lost }) = found else {
             self.kept = write.into_iter().chain(read).collect();
             return Ok((restarted, None));
-        }
-        let is_older = tool.control.iter().any(|write| lost.contains(&write.number));
-        let kind = if is_older { DamageKind::AllLost } else { DamageKind::ConfirmedLost };
-        let lost = confirmed.iter().filter(|write| lost.contains(&write.number)).count();
+        };
         Ok((restarted, Some(damage(kind, lost, read))))
     }
 
@@ -315,16 +353,12 @@ impl<'a> DurabilityTrial<'a> {
     /// Starts a server after a kill, more than once where it ends at its start; `Err` says why it does not start.
     async fn restart(&self) -> Result<Result<Clients<'a>, Box<Finding>>, CheckEnd> {
         let begun = Instant::now();
+        let out_of_time = || self.limits.is_over().then(|| begun.elapsed());
         let mut tried = 1;
         loop {
             match self.open().await {
                 Ok(clients) => return Ok(Ok(clients)),
-                // One that hangs has had the whole time of a start.
-                Err(CheckEnd::Unavailable(found))
-                    if found.kind() == FindingKind::Hang
-                        || tried == STARTS
-                        || self.limits.is_over() && begun.elapsed() >= UNSTARTABLE =>
-                {
+                Err(CheckEnd::Unavailable(found)) if is_last_start(&found, tried, out_of_time()) => {
                     return Ok(Err(found));
                 }
                 Err(CheckEnd::Unavailable(_)) => sleep(RESTART_PAUSE).await,
@@ -339,7 +373,7 @@ impl KillDamage {
     /// The result, where so many of so many kills did damage.
     fn result(&self, tool: &str, check: DamageReport<'_>) -> CheckResult {
         let DamageReport { context, settings, losses, kills } = check;
-        let is_sure = self.kind != DamageKind::ConfirmedLost || losses > 1;
+        let is_sure = self.kind.is_certain(losses);
         let (code, message) = match &self.kind {
             DamageKind::ConfirmedLost => {
                 ("confirmed-write-lost", format!("`{tool}` confirmed writes that are gone after the server was killed"))
@@ -383,5 +417,68 @@ impl KillDamage {
         let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
         show(found, self.calls.clone(), &mut result);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_that_had_outlived_a_restart_are_the_worst_to_lose() {
+        let lost = |kind, lost| Some(LostWrites { kind, lost });
+        for (missing, expected) in [
+            (&[][..], None),
+            (&[4], lost(DamageKind::ConfirmedLost, 1)),
+            (&[4, 5, 6], lost(DamageKind::ConfirmedLost, 3)),
+            (&[1], lost(DamageKind::AllLost, 0)),
+            (&[1, 2, 3, 4, 5, 6], lost(DamageKind::AllLost, 3)),
+        ] {
+            let found = LostWrites::among(&missing.iter().copied().collect(), &[1, 2, 3].into(), &[4, 5, 6].into());
+            assert_eq!(found, expected, "{missing:?}");
+        }
+    }
+
+    #[test]
+    fn a_loss_is_certain_when_a_second_kill_loses_again() {
+        let unusable = || DamageKind::Unusable("does not start any more".to_owned());
+        for (kind, losses, expected) in [
+            (DamageKind::ConfirmedLost, 1, false),
+            (DamageKind::ConfirmedLost, 2, true),
+            (DamageKind::AllLost, 1, true),
+            (unusable(), 1, true),
+        ] {
+            assert_eq!(kind.is_certain(losses), expected, "{kind:?} {losses}");
+        }
+    }
+
+    #[test]
+    fn a_single_loss_has_as_many_kills_again() {
+        for (kills, losses, expected) in [
+            (0, 0, true),
+            (KILLS - 1, 0, true),
+            (KILLS, 0, false),
+            (KILLS, 1, true),
+            (2 * KILLS - 1, 1, true),
+            (2 * KILLS, 1, false),
+            (KILLS, 2, false),
+        ] {
+            assert_eq!(needs_another_kill(kills, losses), expected, "{kills} {losses}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_does_not_start_is_tried_again() {
+        let (exit, hang) = (Finding::new("process-exited", "it ended"), Finding::new("timeout", "it hangs"));
+        assert_eq!(hang.kind(), FindingKind::Hang);
+        for (found, tried, out_of_time, expected) in [
+            (&exit, 1, None, false),
+            (&exit, STARTS, None, true),
+            (&exit, 1, Some(Duration::from_secs(1)), false),
+            (&exit, 1, Some(UNSTARTABLE), true),
+            (&hang, 1, None, true),
+        ] {
+            assert_eq!(is_last_start(found, tried, out_of_time), expected, "{tried} {out_of_time:?}");
+        }
     }
 }

@@ -34,12 +34,12 @@ impl EchoStudy<'_> {
         for template in templates {
             let first = self.next_calls(template, 1);
             let answered = self.clients.one_after_another(&first).await?;
-            if answered.is_empty() || !answered.iter().all(|call| self.shows_own_only(call)) {
+            if answered.is_empty() || !answered.iter().all(|call| shows_own_only(call, &self.canaries)) {
                 continue;
             }
             let calls = self.next_calls(template, ALONE);
             let more = self.clients.one_after_another(&calls).await?;
-            if more.len() == ALONE && more.iter().all(|call| self.shows_own_only(call)) {
+            if more.len() == ALONE && more.iter().all(|call| shows_own_only(call, &self.canaries)) {
                 let all = || answered.iter().chain(&more);
                 return Ok(Some(EchoedArguments {
                     template: template.clone(),
@@ -52,11 +52,37 @@ impl EchoStudy<'_> {
         Ok(None)
     }
 
-    fn shows_own_only(&self, call: &NumberedAnswer) -> bool {
-        call.is_served() && self.canaries.calls_in(call.text()) == [call.number]
-    }
-
     pub(crate) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
         self.clients.calls(self.tool, template, &mut self.canaries, count)
+    }
+}
+
+/// An answer repeats the text of its call and of no other one.
+fn shows_own_only(call: &NumberedAnswer, canaries: &Canaries) -> bool {
+    call.is_served() && canaries.calls_in(call.text()) == [call.number]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_echo_has_the_text_of_its_call_and_no_other() {
+        let canaries = Canaries::seeded(7);
+        let [own, other] = [3, 4].map(|number| canaries.of(number));
+        for (text, is_error, expected) in [
+            (own.clone(), false, true),
+            (format!("{own} and {own}"), false, true),
+            (format!("{own} {other}"), false, false),
+            (other, false, false),
+            ("nothing".to_owned(), false, false),
+            (own, true, false),
+        ] {
+            let result = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
+            let answer = NumberedAnswer::of_test(3, &json!({"result": result}));
+            assert_eq!(shows_own_only(&answer, &canaries), expected, "{text}");
+        }
     }
 }

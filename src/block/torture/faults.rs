@@ -170,3 +170,29 @@ impl SeenFault {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use WriteFault::{AppliedTwice, Doubled, Hidden, Lost, RepeatedIdentifier, Stale, Swapped};
+
+    const ALL: [WriteFault; 7] = [Lost, Swapped, RepeatedIdentifier, Doubled, AppliedTwice, Hidden, Stale];
+
+    #[test]
+    fn faults_are_ordered_with_doubts_last_and_have_codes_of_their_own() {
+        assert!(ALL.is_sorted());
+        assert_eq!(ALL.map(WriteFault::is_doubt), [false, false, false, false, false, true, true]);
+        let codes: BTreeSet<&str> = ALL.into_iter().map(WriteFault::code).collect();
+        assert_eq!(codes.len(), ALL.len());
+    }
+
+    #[test]
+    fn each_fault_says_what_was_counted_what_is_right_and_what_to_do() {
+        for fault in ALL {
+            let FaultWords { count, counted, control, help, .. } = fault.words();
+            assert!([count, counted, control, help].iter().all(|text| !text.is_empty()), "{fault:?}");
+        }
+    }
+}

@@ -42,9 +42,57 @@ fn add_calls(calls: Vec<Exchange>, result: &mut CheckResult) {
 
 /// How many calls were under way.
 pub(crate) fn load(clients: &Clients<'_>) -> String {
-    let sessions = match clients.sessions() {
-        1 => "one session".to_owned(),
-        many => format!("{many} sessions"),
-    };
-    format!("{} at a time in {sessions}", clients.in_flight())
+    load_text(clients.sessions(), clients.in_flight())
+}
+
+fn load_text(sessions: usize, in_flight: usize) -> String {
+    let sessions = if sessions == 1 { "one session".to_owned() } else { format!("{sessions} sessions") };
+    format!("{in_flight} at a time in {sessions}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Phase;
+
+    fn call(frame: u32, answer_frame: Option<u32>) -> Exchange {
+        let (title, sent, received) = ("tools/call add".to_owned(), String::new(), String::new());
+        Exchange { phase: Phase::Steps, title, tool: None, sent, received, frame, answer_frame, elapsed_us: 0 }
+    }
+
+    #[test]
+    fn a_finding_points_to_the_last_call_that_shows_it() {
+        for (calls, exchange, frames) in [
+            (vec![], None, &[][..]),
+            (vec![call(4, Some(5))], Some(0), &[4, 5]),
+            (vec![call(4, Some(5)), call(8, None)], Some(1), &[4, 5, 8]),
+        ] {
+            let mut result = CheckResult::new(Outcome::Failed);
+            show(Finding::new("lost-update", "it is lost"), calls, &mut result);
+            assert_eq!((result.findings[0].exchange, &*result.frames), (exchange, frames));
+        }
+    }
+
+    #[test]
+    fn a_doubt_is_less_severe() {
+        for (level, expected) in
+            [(RequirementLevel::Must, Severity::Critical), (RequirementLevel::Should, Severity::Medium)]
+        {
+            let mut result = CheckResult::new(Outcome::Warned);
+            show(Finding { level, ..Finding::new("stale-read", "it is stale") }, Vec::new(), &mut result);
+            assert_eq!(result.findings[0].severity, Some(expected), "{level:?}");
+        }
+    }
+
+    #[test]
+    fn a_pass_shows_its_calls() {
+        let result = passed(Reason::Measured("32 writes".to_owned()), vec![call(4, Some(5))]);
+        assert_eq!((result.outcome, result.exchanges.len(), result.frames), (Outcome::Passed, 1, vec![4, 5]));
+    }
+
+    #[test]
+    fn a_load_is_told_in_words() {
+        assert_eq!(load_text(1, 16), "16 at a time in one session");
+        assert_eq!(load_text(4, 16), "16 at a time in 4 sessions");
+    }
 }

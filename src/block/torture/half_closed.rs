@@ -18,6 +18,7 @@ use super::template::ArgumentTemplate;
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
+use crate::check::evidence::finding_with_help;
 use crate::check::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -149,18 +150,7 @@ impl<'a> HalfClosedTrial<'a> {
         let patience = self.context.request_timeout.min(self.limits.left());
         let burst = Burst::send(clients, &calls, BurstReading::AfterEnd, patience).await.unwrap_or_default();
         let stderr = clients.first().0.stderr_tail();
-        let cry = stderr.iter().find(|line| CRASHES.iter().any(|crash| line.contains(crash)));
-        let crash = burst.crash().filter(|_| burst.has_signal() || cry.is_some()).map(|crash| {
-            let found = Finding::new(
-                "crash-at-end-of-input",
-                format!("the server crashes when its input ends while calls of `{}` are under way", callee.tool),
-            );
-            let help = "when the input ends, finish or drop the calls that are under way, then end";
-            let found = found
-                .with_evidence("exit", crash.exit().unwrap_or_default().to_owned())
-                .with_evidence("stderr", cry.cloned().unwrap_or_default());
-            Finding { help: Some(help.to_owned()), ..found }
-        });
+        let crash = crash_of(&burst, &stderr, callee.tool);
         let found = crash.or_else(|| burst.bad_answer());
         (burst, found)
     }
@@ -217,9 +207,7 @@ impl<'a> HalfClosedTrial<'a> {
         let mut request = session.post_request(&[line], ReadUntil::Answer, deadline);
         request.after = AfterRequest::CloseWrite;
         if end == BodyEnd::Missing {
-            let header = |length: usize| format!("Content-Length: {length}\r\n");
-            let text = String::from_utf8_lossy(&request.pieces.concat()).into_owned();
-            request.pieces = vec![text.replacen(&header(length), &header(length + MISSING_BYTES), 1).into_bytes()];
+            request.pieces = vec![promise_more(&request.pieces.concat(), length)];
         }
         // Whatever is answered is right, and so is nothing.
         let _ = session.exchange_raw(owner, &request).await;
@@ -270,10 +258,66 @@ impl<'a> HalfClosedTrial<'a> {
     }
 }
 
+/// The finding about a server that ends in the middle of calls as only a crash ends it: an exit is right at the end of the
+/// input.
+fn crash_of(burst: &Burst, stderr: &[String], tool: &str) -> Option<Finding> {
+    let cry = stderr.iter().find(|line| CRASHES.iter().any(|crash| line.contains(crash)));
+    let crash = burst.crash().filter(|_| burst.has_signal() || cry.is_some())?;
+    let found = finding_with_help(
+        "crash-at-end-of-input",
+        format!("the server crashes when its input ends while calls of `{tool}` are under way"),
+        "when the input ends, finish or drop the calls that are under way, then end",
+    );
+    let found = found.with_evidence("exit", crash.exit().unwrap_or_default().to_owned());
+    Some(found.with_evidence("stderr", cry.cloned().unwrap_or_default()))
+}
+
+/// A request whose header promises more bytes than its body has.
+fn promise_more(request: &[u8], length: usize) -> Vec<u8> {
+    let header = |length: usize| format!("Content-Length: {length}\r\n");
+    let text = String::from_utf8_lossy(request).into_owned();
+    text.replacen(&header(length), &header(length + MISSING_BYTES), 1).into_bytes()
+}
+
 /// How the body of a POST ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyEnd {
     Whole,
     /// Bytes are missing that were promised.
     Missing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::failure_of_test;
+    use crate::session::FailureReason;
+    use crate::transport::ServerExit;
+
+    #[test]
+    fn only_the_header_promises_more() {
+        let request =
+            |length: usize| format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\nContent-Length: 7\r\n");
+        let promised = promise_more(request(19).as_bytes(), 19);
+        assert_eq!(String::from_utf8(promised).unwrap(), request(19 + MISSING_BYTES));
+    }
+
+    #[test]
+    fn a_server_may_end_with_its_input_and_not_crash() {
+        let exit = |exit: ServerExit| Some(failure_of_test(FailureReason::Exited(exit)));
+        for (end, stderr, expected) in [
+            (exit(ServerExit::Signal(11)), "", true),
+            (exit(ServerExit::Signal(6)), "thread 'main' panicked at src/main.rs:3", true),
+            (exit(ServerExit::Status(2)), "panic: send on closed channel", true),
+            (exit(ServerExit::Status(1)), "Fatal Python error: could not acquire lock", true),
+            (exit(ServerExit::Status(0)), "", false),
+            (exit(ServerExit::Status(1)), "KeyboardInterrupt", false),
+            (exit(ServerExit::Status(1)), "no panic, all is well", false),
+            (None, "panicked at src/main.rs:3", false),
+        ] {
+            let burst = Burst::of_test(3, end);
+            let found = crash_of(&burst, &["starting".to_owned(), stderr.to_owned()], "echo");
+            assert_eq!(found.is_some(), expected, "{:?} {stderr}", burst.end);
+        }
+    }
 }

@@ -2,13 +2,20 @@
 
 use serde_json::Value;
 
+use super::clients::NumberedAnswer;
 use crate::check::answer_data::{AnswerData, outermost_first};
+use crate::check::canary::Canaries;
 use crate::source::words;
+
+/// The identifier in the answer to a write.
+pub(crate) fn identifier_of_write(write: &NumberedAnswer, tool: &str, canaries: &Canaries) -> Option<String> {
+    identifier_of(&write.reply.whole().message, tool, &canaries.of(write.number))
+}
 
 /// The identifier: `id` of the outermost object that has one and shows the text of the call, or is all there is; or a
 /// member such as `user_id`, where the tool's name has that noun. Any other number may well be the same in two answers:
 /// how many records there are, when they were written, in which batch.
-pub(crate) fn identifier_of(answer: &Value, tool: &str, canary: &str) -> Option<String> {
+fn identifier_of(answer: &Value, tool: &str, canary: &str) -> Option<String> {
     AnswerData::of(answer).values().find_map(|whole| {
         let mut values = outermost_first(whole).into_iter();
         values.find_map(|value| own_identifier(value, tool, canary, value == whole))

@@ -238,3 +238,87 @@ fn differing_items(kind: ListKind, alone: &WalkedItems, items: &WalkedItems) -> 
         .with_evidence("missing", listed(missing))
         .with_evidence("too often", listed(repeated))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::check::failure_of_test;
+    use crate::transport::ServerExit;
+
+    fn items(items: &[(&str, usize)]) -> WalkedItems {
+        items.iter().map(|(name, times)| ((*name).to_owned(), *times)).collect()
+    }
+
+    #[test]
+    fn a_walk_gives_items_a_refusal_or_no_end() {
+        let walk = |message: Value| {
+            let reply = SessionReply {
+                message: Arc::new(message),
+                params: Value::Null,
+                frame: 1,
+                answer_frame: 2,
+                elapsed: std::time::Duration::ZERO,
+                notifications: Vec::new(),
+            };
+            match walked(Ok(reply), ListKind::Tools) {
+                Ok(Walk::Items(items)) => Some(items),
+                Ok(Walk::Refused) => None,
+                Ok(Walk::Endless(_)) | Err(_) => panic!("an answer ends a walk"),
+            }
+        };
+        for (message, expected) in [
+            (
+                json!({"result": {"tools": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}}),
+                Some(items(&[("a", 2), ("b", 1)])),
+            ),
+            (json!({"result": {"tools": []}}), Some(items(&[]))),
+            (json!({"error": {"code": -32602, "message": "unknown cursor"}}), None),
+            (json!({"result": {}}), None),
+        ] {
+            assert_eq!(walk(message.clone()), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn only_silence_and_an_exit_end_the_case() {
+        let end = |reason| walked(Err(failure_of_test(reason)), ListKind::Tools);
+        assert!(matches!(end(FailureReason::Protocol("no end".to_owned())), Ok(Walk::Endless(_))));
+        assert!(matches!(end(FailureReason::RefusedWhole(Arc::default())), Ok(Walk::Refused)));
+        assert!(end(FailureReason::Timeout(std::time::Duration::ZERO)).is_err());
+        assert!(end(FailureReason::Exited(ServerExit::Unknown)).is_err());
+    }
+
+    #[test]
+    fn items_are_told_apart_by_their_address_or_name() {
+        for (item, expected) in [
+            (json!({"uri": "a://1", "name": "one"}), "a://1"),
+            (json!({"uriTemplate": "a://{id}", "name": "one"}), "a://{id}"),
+            (json!({"name": "one"}), "one"),
+            (json!({"title": "one"}), r#"{"title":"one"}"#),
+            (json!(7), "7"),
+        ] {
+            assert_eq!(name_of(&item), expected);
+        }
+    }
+
+    #[test]
+    fn a_difference_names_what_is_missing_and_what_came_too_often() {
+        let many: Vec<String> = (0..9).map(|number| format!("n{number}")).collect();
+        let many: Vec<(&str, usize)> = many.iter().map(|name| (name.as_str(), 1)).collect();
+        for (alone, walk, missing, repeated) in [
+            (items(&[("a", 1), ("b", 1)]), items(&[("a", 1)]), "`b`", ""),
+            (items(&[("a", 1)]), items(&[("a", 2)]), "", "`a`"),
+            (items(&[("a", 1)]), items(&[("b", 1)]), "`a`", "`b`"),
+            (items(&many), items(&[]), "`n0`, `n1`, `n2`, `n3`, `n4` and 4 more", ""),
+        ] {
+            let found = differing_items(ListKind::Tools, &alone, &walk);
+            let shown =
+                |name: &str| found.evidence.iter().find(|(own, _)| own == name).map_or("", |(_, text)| text.as_str());
+            assert_eq!((shown("missing"), shown("too often")), (missing, repeated), "{walk:?}");
+        }
+    }
+}

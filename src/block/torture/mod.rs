@@ -40,6 +40,8 @@ use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, choice, settings};
+#[cfg(test)]
+use crate::source::{SourceFile, Sources, parse};
 use crate::suite::{BlockReader, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
@@ -110,17 +112,29 @@ settings! {
 }
 
 fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let mut torture = Torture::read(node)?;
-    if torture.checks.is_empty() {
-        // A suite that names tools asks about those tools.
-        let is_about_tools = |check: &TortureCheck| matches!(check, TortureCheck::Calls | TortureCheck::Durability);
-        let is_meant = |check: &TortureCheck| node.get("tools").is_none() || is_about_tools(check);
-        torture.checks = TortureCheck::ALL.into_iter().filter(is_meant).collect();
-    }
-    Some(Arc::new(torture))
+    Some(Arc::new(Torture::of_node(node)?))
 }
 
 impl Torture {
+    fn of_node(node: &Node) -> Option<Self> {
+        let mut torture = Self::read(node)?;
+        if torture.checks.is_empty() {
+            // A suite that names tools asks about those tools.
+            let is_about_tools = |check: &TortureCheck| matches!(check, TortureCheck::Calls | TortureCheck::Durability);
+            let is_meant = |check: &TortureCheck| node.get("tools").is_none() || is_about_tools(check);
+            torture.checks = TortureCheck::ALL.into_iter().filter(is_meant).collect();
+        }
+        Some(torture)
+    }
+
+    /// Settings as a suite writes them.
+    #[cfg(test)]
+    pub(crate) fn of_test(text: &str) -> Self {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("suite.yml", text));
+        Self::of_node(&parse(&sources, source).expect("YAML")).expect("settings")
+    }
+
     /// The pair that names a tool as one that writes.
     fn pair(&self, tool: &str) -> Option<&WritePair> {
         self.pairs.iter().find(|pair| pair.write.value == tool)
@@ -161,5 +175,43 @@ impl CaseSource for Torture {
 
     fn calls(&self, tool: &str) -> bool {
         self.tools.selects(tool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_that_names_tools_asks_about_those() {
+        use TortureCheck::{Calls, Durability, HalfClosed, Lists, SlowReader};
+        for (settings, expected) in [
+            ("true", &[Calls, Durability, SlowReader, HalfClosed, Lists][..]),
+            ("sessions: 2", &[Calls, Durability, SlowReader, HalfClosed, Lists]),
+            ("tools: [add_note]", &[Calls, Durability]),
+            ("{ tools: [add_note], checks: [lists] }", &[Lists]),
+            ("checks: [calls]", &[Calls]),
+        ] {
+            let checks: Vec<TortureCheck> = Torture::of_test(settings).checks.into_iter().collect();
+            assert_eq!(checks, expected, "{settings}");
+        }
+    }
+
+    #[test]
+    fn defaults_make_thirty_two_calls_in_four_sessions() {
+        let Torture { sessions, calls, in_flight, seed, max_time, .. } = Torture::of_test("true");
+        assert_eq!((sessions, calls, in_flight, seed, max_time), (4, 8, 4, 0, Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn a_pair_is_that_of_its_write() {
+        let torture = Torture::of_test("pairs: [{ write: add, read: [list, get] }, { write: put, read: show }]");
+        let reads = |tool: &str| {
+            let pair = torture.pair(tool)?;
+            Some(pair.read.iter().map(|read| read.value.as_str()).collect::<Vec<_>>())
+        };
+        assert_eq!(reads("add"), Some(vec!["list", "get"]));
+        assert_eq!(reads("put"), Some(vec!["show"]));
+        assert_eq!(reads("list"), None);
     }
 }

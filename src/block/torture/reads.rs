@@ -216,6 +216,13 @@ fn sample<'a>(writes: &[&'a NumberedAnswer], suspects: &BTreeSet<u64>) -> Vec<&'
 }
 
 impl ReadBack {
+    /// A read that shows some of the writes that were looked for, each so often.
+    #[cfg(test)]
+    pub(crate) fn of_test(looked_for: &[u64], shown: &[(u64, usize)]) -> Self {
+        let (looked_for, shown) = (looked_for.iter().copied().collect(), shown.iter().copied().collect());
+        Self { looked_for, shown, ..Self::default() }
+    }
+
     /// Adds an answer in which writes were looked for.
     fn take(&mut self, reply: Option<SessionReply>, numbers: &[u64], canaries: &Canaries) {
         let counted = reply.as_ref().map(|reply| canaries.counted_in(&text(reply))).unwrap_or_default();
@@ -291,4 +298,117 @@ fn by_answer(context: &CheckContext<'_>, tool: &Tool) -> Option<Read> {
         arguments: filled_arguments(context, tool).ok()?,
         members: properties.keys().cloned().collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_is_complete_where_it_shows_all_and_regular_where_equally_often() {
+        for (shown, missing, times) in [
+            (&[(1, 1), (2, 1), (3, 1)][..], &[][..], Some(1)),
+            (&[(1, 2), (2, 2), (3, 2)], &[], Some(2)),
+            (&[(1, 1), (2, 2), (3, 1)], &[], None),
+            (&[(1, 1), (3, 1)], &[2], None),
+            (&[], &[1, 2, 3], None),
+        ] {
+            let back = ReadBack::of_test(&[1, 2, 3], shown);
+            assert_eq!(back.missing().into_iter().collect::<Vec<_>>(), missing, "{shown:?}");
+            assert_eq!((back.is_complete(), back.times()), (missing.is_empty(), times), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_write_is_missing_everywhere_where_no_read_that_looked_shows_it() {
+        let back = |looked_for: &[u64], shown: &[u64]| {
+            let shown: Vec<(u64, usize)> = shown.iter().map(|number| (*number, 1)).collect();
+            ReadBack::of_test(looked_for, &shown)
+        };
+        for (backs, expected) in [
+            (vec![back(&[1, 2], &[1, 2])], &[][..]),
+            (vec![back(&[1, 2], &[1])], &[2]),
+            (vec![back(&[1, 2], &[1]), back(&[1, 2], &[2])], &[]),
+            (vec![back(&[1, 2], &[1]), back(&[1, 2], &[1])], &[2]),
+            // A sample does not have all.
+            (vec![back(&[1, 2, 3], &[1]), back(&[1, 3], &[1, 3])], &[2]),
+            (vec![], &[]),
+        ] {
+            assert_eq!(missing_everywhere(&backs).into_iter().collect::<Vec<_>>(), expected, "{backs:?}");
+        }
+    }
+
+    #[test]
+    fn samples_are_from_all_over_and_have_the_suspects() {
+        let all: Vec<NumberedAnswer> = (0..300).map(|number| NumberedAnswer::of_test(number, &Value::Null)).collect();
+        let all: Vec<&NumberedAnswer> = all.iter().collect();
+        let numbers = |writes: &[&NumberedAnswer], suspects: &[u64]| -> Vec<u64> {
+            let suspects = suspects.iter().copied().collect();
+            sample(writes, &suspects).iter().map(|write| write.number).collect()
+        };
+        assert_eq!(numbers(&all[..3], &[]), [0, 1, 2]);
+        let sampled = numbers(&all, &[4, 299, 7]);
+        assert!(sampled.len() <= MOST_SINGLE + 3 && sampled.iter().is_sorted(), "{sampled:?}");
+        assert!([0, 3, 4, 7, 297, 299].iter().all(|number| sampled.contains(number)), "{sampled:?}");
+        let many: Vec<u64> = (0..300).collect();
+        assert!(numbers(&all, &many).len() < 2 * MOST_SINGLE);
+    }
+
+    #[test]
+    fn answers_count_only_texts_that_were_looked_for() {
+        let canaries = Canaries::seeded(7);
+        let reply = |result: Value| NumberedAnswer::of_test(1, &json!({"result": result})).reply.whole();
+        let list =
+            json!({"content": [{"type": "text", "text": format!("{0} {0} {1}", canaries.of(1), canaries.of(9))}]});
+        let mut back = ReadBack::default();
+        back.take(Some(reply(list.clone())), &[1, 2], &canaries);
+        assert_eq!((back.shown.clone(), back.missing()), ([(1, 2)].into(), [2].into()));
+        // An error that repeats a text shows nothing.
+        let mut failed = list;
+        failed["isError"] = true.into();
+        let mut back = ReadBack::default();
+        back.take(Some(reply(failed)), &[1], &canaries);
+        back.take(None, &[2], &canaries);
+        assert_eq!((back.shown.len(), back.looked_for.len()), (0, 2));
+    }
+
+    #[test]
+    fn a_write_is_read_by_members_of_its_answer() {
+        let schema = json!({"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}});
+        let members = ["id", "name"].map(str::to_owned).to_vec();
+        let read = |arguments: Value| Read::ByAnswer {
+            name: "get".to_owned(),
+            schema: schema.clone(),
+            arguments,
+            members: members.clone(),
+        };
+        let write = |record: Value| NumberedAnswer::of_test(1, &json!({"result": {"structuredContent": record}}));
+        for (record, expected) in [
+            (json!({"id": 7}), Some(json!({"id": 7}))),
+            (json!({"user": {"id": 7}, "total": 3}), Some(json!({"id": 7}))),
+            (json!({"id": "u7"}), None),
+            (json!({"total": 3}), None),
+            // A text that was written is not what tells whether it was.
+            (json!({"id": 7, "name": "zq1"}), None),
+        ] {
+            let request = read(json!({"id": 1})).request("zq1", Some(&write(record.clone())));
+            assert_eq!(request.map(|request| request.params["arguments"].clone()), expected, "{record}");
+        }
+        assert!(read(json!({})).request("zq1", None).is_none());
+    }
+
+    #[test]
+    fn reads_are_named_by_their_tool_or_resource() {
+        let tool = Read::Tool { name: "list".to_owned(), arguments: json!({"limit": 9}) };
+        let resource = Read::Resource("notes://all".to_owned());
+        let request = |read: &Read| read.request("zq1", None).map(|request| (request.method, request.params));
+        let call = json!({"name": "list", "arguments": {"limit": 9}});
+        assert_eq!(request(&tool), Some(("tools/call", call)));
+        assert_eq!(request(&resource), Some(("resources/read", json!({"uri": "notes://all"}))));
+        assert_eq!(
+            (tool.title(), resource.title()),
+            ("tools/call list".to_owned(), "resources/read notes://all".to_owned())
+        );
+        assert!(tool.shows_all() && resource.shows_all());
+    }
 }

@@ -14,7 +14,7 @@ const MARGIN: usize = 4;
 const MOST_CALLS: usize = 1_000;
 
 /// The calls at a time that a finding takes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReproducedLoad {
     pub(crate) sessions: usize,
     /// How many calls each session has under way.
@@ -27,9 +27,14 @@ impl ReproducedLoad {
     /// That of a round with the smallest number of calls that shows it, as far as it was looked for.
     pub(crate) fn of(clients: &Clients<'_>, settings: &Torture, smallest: usize) -> Self {
         let most = settings.sessions * settings.calls;
-        let calls = (smallest * MARGIN).min(most).max(2);
-        let sessions = clients.sessions().min(calls);
-        Self { sessions, in_flight: (clients.in_flight() / clients.sessions().max(1)).clamp(1, calls.min(64)), calls }
+        Self { sessions: clients.sessions(), in_flight: clients.in_flight(), calls: most }.reduced_to(smallest)
+    }
+
+    /// A load, with all calls under way at a time in `in_flight`, reduced to some more calls than show it.
+    fn reduced_to(self, smallest: usize) -> Self {
+        let calls = (smallest * MARGIN).min(self.calls).max(2);
+        let in_flight = (self.in_flight / self.sessions.max(1)).clamp(1, calls.min(64));
+        Self { sessions: self.sessions.min(calls), in_flight, calls }
     }
 
     /// One call after another.
@@ -81,5 +86,25 @@ pub(crate) fn reproduction(
         sessions: Vec::new(),
         check: ReproductionCheck::Block(BlockReproduction { code: code.into(), suite: suite.into(), calls }),
         doubt: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_makes_some_more_calls_than_are_needed() {
+        let load = |sessions, in_flight, calls| ReproducedLoad { sessions, in_flight, calls };
+        for (found, smallest, expected) in [
+            (load(4, 16, 32), 2, load(4, 4, 8)),
+            (load(4, 16, 32), 32, load(4, 4, 32)),
+            (load(1, 16, 32), 2, load(1, 8, 8)),
+            (load(16, 256, 400), 1, load(4, 4, 4)),
+            (load(1, 512, 1_000), 500, load(1, 64, 1_000)),
+            (load(4, 4, 1), 1, load(2, 1, 2)),
+        ] {
+            assert_eq!(found.reduced_to(smallest), expected, "{found:?} {smallest}");
+        }
     }
 }

@@ -107,8 +107,7 @@ impl<'a> SlowReaderTrial<'a> {
 
     /// Over a stream: a client that reads at once is the control, and each further try has a server of its own.
     async fn judge_stream(&self, clients: Clients<'a>, echo: &mut Echo<'_>) -> (CheckResult, Option<Clients<'a>>) {
-        let bytes = echo.learned.answer_bytes.max(1);
-        let count = (LINES_AHEAD + PIPE_BYTES / bytes).min(MOST_BYTES / bytes).clamp(FEWEST_CALLS, MOST_CALLS);
+        let count = calls_to_fill(echo.learned.answer_bytes);
         let control = self.burst(&clients, echo, count, BurstReading::AtOnce).await;
         if let Some(fault) = control.as_ref().and_then(|burst| stream_fault(burst, echo.tool, count)) {
             let why = format!(
@@ -223,6 +222,12 @@ impl<'a> SlowReaderTrial<'a> {
     }
 }
 
+/// The number of calls whose answers, of so many bytes each, fill what lies between server and client.
+fn calls_to_fill(answer_bytes: usize) -> usize {
+    let bytes = answer_bytes.max(1);
+    (LINES_AHEAD + PIPE_BYTES / bytes).min(MOST_BYTES / bytes).clamp(FEWEST_CALLS, MOST_CALLS)
+}
+
 /// The finding about the answers to a burst.
 fn stream_fault(burst: &Burst, tool: &str, calls: usize) -> Option<SlowReaderFault> {
     let missing = || {
@@ -239,4 +244,43 @@ fn stream_fault(burst: &Burst, tool: &str, calls: usize) -> Option<SlowReaderFau
     };
     let finding = burst.crash().or_else(|| burst.bad_answer()).or_else(|| (burst.unanswered > 0).then(missing))?;
     Some(SlowReaderFault { finding, calls })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::failure_of_test;
+    use crate::session::FailureReason;
+    use crate::transport::ServerExit;
+
+    #[test]
+    fn a_burst_is_as_long_as_its_answers_are_short() {
+        for (bytes, expected) in [
+            (0, MOST_CALLS),
+            (1, MOST_CALLS),
+            (200, LINES_AHEAD + 655),
+            (64 << 10, 64),
+            (MOST_BYTES, FEWEST_CALLS),
+            (usize::MAX, FEWEST_CALLS),
+        ] {
+            assert_eq!(calls_to_fill(bytes), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_never_comes_is_missing_and_an_exit_explains_more() {
+        let exit = || Some(failure_of_test(FailureReason::Exited(ServerExit::Status(3))));
+        for (unanswered, end, expected) in [
+            (0, None, None),
+            (1, None, Some("answer-missing")),
+            (600, None, Some("answer-missing")),
+            (600, exit(), Some("process-exited")),
+            (0, exit(), Some("process-exited")),
+        ] {
+            let burst = Burst::of_test(unanswered, end);
+            let fault = stream_fault(&burst, "echo", 600);
+            assert_eq!(fault.as_ref().map(|fault| fault.finding.code.as_str()), expected, "{unanswered}");
+            assert!(fault.is_none_or(|fault| fault.calls == 600));
+        }
+    }
 }

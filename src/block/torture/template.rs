@@ -38,6 +38,12 @@ impl ArgumentTemplate {
         templates.take(MOST_TEMPLATES).collect()
     }
 
+    /// Arguments without any place.
+    #[cfg(test)]
+    pub(crate) fn of_test() -> Self {
+        Self { arguments: ToolArguments::of_test(None, Value::Null), places: Vec::new() }
+    }
+
     pub(crate) fn arguments(&self) -> &ToolArguments {
         &self.arguments
     }

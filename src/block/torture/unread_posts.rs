@@ -42,6 +42,39 @@ pub(crate) struct UnreadRound {
     pub(crate) fault: Option<SlowReaderFault>,
 }
 
+/// What came of calls while responses were not read.
+#[derive(Debug, Clone, Copy)]
+struct SeenPosts {
+    /// A call in another session was answered while the responses were not read, and one after they were.
+    is_served_meanwhile: bool,
+    is_served_after: bool,
+    /// How many of the responses were whole.
+    whole: usize,
+}
+
+/// The verdict on a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PostVerdict {
+    Right,
+    /// No other session is served meanwhile.
+    Blocked,
+    /// A response is not whole.
+    Torn,
+    /// The other session is not served afterwards either, so it may not be the reader that matters.
+    Unclear,
+}
+
+impl SeenPosts {
+    fn judge(self) -> PostVerdict {
+        match (self.is_served_meanwhile, self.is_served_after) {
+            (_, false) => PostVerdict::Unclear,
+            (false, true) => PostVerdict::Blocked,
+            (true, true) if self.whole < RESPONSES => PostVerdict::Torn,
+            (true, true) => PostVerdict::Right,
+        }
+    }
+}
+
 impl UnreadPosts<'_> {
     /// Posts calls, makes one in the last session, and reads the responses.
     pub(crate) async fn round(&mut self) -> Result<UnreadRound, CheckEnd> {
@@ -84,11 +117,12 @@ impl UnreadPosts<'_> {
         let whole = read.iter().zip(&texts).filter(|pair| is_whole(*pair)).count();
         let bytes = read.iter().flatten().map(|read| read.response.received.len()).max().unwrap_or_default();
         let is_served_after = self.is_other_served(others.end - 1).await?;
-        let fault = match (served?, is_served_after) {
-            (false, true) => Some(blocked(self.tool)),
-            (true, true) if whole < RESPONSES => Some(torn(self.tool, whole)),
-            (_, false) => return Err(some_unanswered(self.tool)),
-            (true, true) => None,
+        let seen = SeenPosts { is_served_meanwhile: served?, is_served_after, whole };
+        let fault = match seen.judge() {
+            PostVerdict::Unclear => return Err(some_unanswered(self.tool)),
+            PostVerdict::Blocked => Some(blocked(self.tool)),
+            PostVerdict::Torn => Some(torn(self.tool, whole)),
+            PostVerdict::Right => None,
         };
         let fault = fault.map(|finding| SlowReaderFault { finding, calls: RESPONSES });
         Ok(UnreadRound { responses: RESPONSES, bytes, fault })
@@ -145,4 +179,26 @@ fn torn(tool: &str, whole: usize) -> Finding {
     let found =
         Finding::new("answer-missing", message).with_evidence("whole", format!("{whole} of {RESPONSES} responses"));
     Finding { help: Some(help.to_owned()), ..found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_waits_for_a_slow_reader_is_blocked() {
+        use PostVerdict::{Blocked, Right, Torn, Unclear};
+        for (is_served_meanwhile, is_served_after, whole, expected) in [
+            (true, true, RESPONSES, Right),
+            (true, true, RESPONSES - 1, Torn),
+            (true, true, 0, Torn),
+            (false, true, RESPONSES, Blocked),
+            (false, true, 0, Blocked),
+            (false, false, RESPONSES, Unclear),
+            (true, false, RESPONSES, Unclear),
+        ] {
+            let seen = SeenPosts { is_served_meanwhile, is_served_after, whole };
+            assert_eq!(seen.judge(), expected, "{seen:?}");
+        }
+    }
 }

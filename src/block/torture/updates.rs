@@ -161,11 +161,7 @@ impl UpdateTrial<'_> {
             if !round.faults.is_empty() {
                 return Ok(Err(self.confirm(learned, &baseline, plan, round.faults).await?));
             }
-            let how = if *delivery == Delivery::PostedTwice { "posted" } else { "sent" };
-            words.push(match round.confirmed {
-                0 => format!("; calls {how} twice at once are not confirmed"),
-                confirmed => format!("; {confirmed} calls {how} twice at once, applied once each"),
-            });
+            words.push(repeated_text(*delivery, round.confirmed));
         }
         Ok(Ok(words.concat()))
     }
@@ -184,11 +180,7 @@ impl UpdateTrial<'_> {
         self.seen = Some(SeenFaults { worst: worst.clone(), others: faults.collect(), confirmation });
         let same = WritingArguments { reads: baseline.reads.clone(), ..learned.clone() };
         let is_right_alone = match self.study.baseline(&same, plan.count, plan.delivery).await? {
-            Ok(control) => {
-                control.reads.len() == baseline.reads.len()
-                    && control.times == baseline.times
-                    && (control.repeats_text, control.identifies) == (baseline.repeats_text, baseline.identifies)
-            }
+            Ok(control) => baseline.is_like(&control),
             Err(_) => false,
         };
         if !is_right_alone {
@@ -243,5 +235,30 @@ impl UpdateTrial<'_> {
             self.note(|confirmation| confirmation.smallest = fewer);
         }
         Ok(())
+    }
+}
+
+/// The note about calls that came twice at once, of which so many were confirmed.
+fn repeated_text(delivery: Delivery, confirmed: usize) -> String {
+    let how = if delivery == Delivery::PostedTwice { "posted" } else { "sent" };
+    match confirmed {
+        0 => format!("; calls {how} twice at once are not confirmed"),
+        confirmed => format!("; {confirmed} calls {how} twice at once, applied once each"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_says_how_calls_came_twice() {
+        for (delivery, confirmed, expected) in [
+            (Delivery::Twice, 8, "; 8 calls sent twice at once, applied once each"),
+            (Delivery::PostedTwice, 3, "; 3 calls posted twice at once, applied once each"),
+            (Delivery::PostedTwice, 0, "; calls posted twice at once are not confirmed"),
+        ] {
+            assert_eq!(repeated_text(delivery, confirmed), expected);
+        }
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::clients::{Clients, Concurrent, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
-use super::identifiers::identifier_of;
+use super::identifiers::identifier_of_write;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use super::template::ArgumentTemplate;
@@ -89,6 +89,35 @@ impl WriteBaseline {
     /// writes one after another.
     pub(crate) fn patience(&self, count: usize) -> Duration {
         self.time * u32::try_from(count).unwrap_or(u32::MAX) + SETTLING
+    }
+
+    /// True if an answer looks like those to the writes of the baseline: a refusal, an error or another sentence confirms
+    /// nothing.
+    fn confirms(&self, write: &NumberedAnswer, canaries: &Canaries) -> bool {
+        let is_usual = write.is_served() && self.shapes.contains(&shape(write.text()));
+        is_usual && (!self.repeats_text || shows_own(write, canaries))
+    }
+
+    /// True if as many writes later on were right in the same way.
+    pub(crate) fn is_like(&self, later: &Self) -> bool {
+        let reads = |baseline: &Self| (baseline.reads.len(), baseline.times.clone());
+        let answers = |baseline: &Self| (baseline.repeats_text, baseline.identifies);
+        reads(self) == reads(later) && answers(self) == answers(later)
+    }
+
+    /// Reads of resources with these names, which show every write so often.
+    #[cfg(test)]
+    pub(crate) fn of_test(reads: &[&str], times: &[Option<usize>]) -> Self {
+        Self {
+            reads: reads.iter().map(|name| Read::Resource((*name).to_owned())).collect(),
+            times: times.to_vec(),
+            at_once: None,
+            shapes: BTreeSet::new(),
+            repeats_text: true,
+            identifies: true,
+            time: Duration::from_millis(10),
+            slowest: Duration::from_millis(20),
+        }
     }
 
     /// With those reads only that show a write as often as they do in another baseline with the same reads; `None` where
@@ -211,13 +240,14 @@ impl WriteStudy<'_> {
                 writes.len(),
             ))));
         }
-        let identifiers: BTreeSet<String> = writes.iter().filter_map(|write| self.identifier(write)).collect();
+        let identifiers: BTreeSet<String> =
+            writes.iter().filter_map(|write| identifier_of_write(write, tool, &self.canaries)).collect();
         Ok(Ok(WriteBaseline {
             reads,
             times,
             at_once: at_once.into_iter().next(),
             shapes: writes.iter().copied().chain(&repeated).map(|write| shape(write.text())).collect(),
-            repeats_text: writes.iter().all(|write| self.shows_own(write)),
+            repeats_text: writes.iter().all(|write| shows_own(write, &self.canaries)),
             identifies: identifiers.len() == writes.len(),
             time: begun.elapsed() / u32::try_from(count).unwrap_or(u32::MAX).max(1),
             slowest: answered.iter().map(|write| write.reply.elapsed).max().unwrap_or_default().max(learned.slowest),
@@ -239,16 +269,13 @@ impl WriteStudy<'_> {
         let concurrent = Concurrent { calls: &calls, delivery: plan.delivery, slowest: baseline.slowest, follow_up };
         let mut answered = self.clients.at_a_time(&concurrent, Some).await?;
         answered.sort_by_key(|call| call.number);
-        let is_confirmed = |write: &&NumberedAnswer| {
-            write.is_served()
-                && baseline.shapes.contains(&shape(write.text()))
-                && (self.shows_own(write) || !baseline.repeats_text)
-        };
+        let is_confirmed = |write: &&NumberedAnswer| baseline.confirms(write, &self.canaries);
         let mut writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
         writes.dedup_by_key(|write| write.number);
         let backs = self.settled(&baseline.reads, &writes, plan.patience).await?;
         let judged = JudgedRound {
-            study: self,
+            tool: self.tool,
+            canaries: &self.canaries,
             baseline,
             delivery: plan.delivery,
             answered: &answered,
@@ -294,19 +321,14 @@ impl WriteStudy<'_> {
         }
     }
 
-    /// Whether an answer shows the text of its own call.
-    pub(crate) fn shows_own(&self, write: &NumberedAnswer) -> bool {
-        write.text().contains(&self.canaries.of(write.number))
-    }
-
-    /// The identifier that an answer gives to what was written.
-    pub(crate) fn identifier(&self, write: &NumberedAnswer) -> Option<String> {
-        identifier_of(&write.reply.whole().message, self.tool, &self.canaries.of(write.number))
-    }
-
     pub(crate) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
         self.clients.calls(self.tool, template, &mut self.canaries, count)
     }
+}
+
+/// An answer shows the text of its own call.
+fn shows_own(write: &NumberedAnswer, canaries: &Canaries) -> bool {
+    write.text().contains(&canaries.of(write.number))
 }
 
 /// A text without what differs from call to call: words that have digits, as canaries, ids, times and counts do.
@@ -325,11 +347,89 @@ fn shape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn answers_that_differ_in_ids_have_the_same_shape() {
-        assert_eq!(shape(r#"{"id":"u17","name":"zq1"}"#), shape(r#"{"id":"u3","name":"zq2"}"#));
-        assert_ne!(shape(r#"{"error":"conflict"}"#), shape(r#"{"id":"u3"}"#));
+        for (one, other, is_same) in [
+            (r#"{"id":"u17","name":"zq1"}"#, r#"{"id":"u3","name":"zq2"}"#, true),
+            ("note 3 of 17 was saved at 12:04", "note 18 of 20 was saved at 12:05", true),
+            (r#"{"error":"conflict"}"#, r#"{"id":"u3"}"#, false),
+            ("saved", "busy, try again", false),
+            ("", "saved", false),
+        ] {
+            assert_eq!(shape(one) == shape(other), is_same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn only_answers_like_those_before_confirm_a_write() {
+        let canaries = Canaries::seeded(7);
+        let answer = |number: u64, text: String, is_error: bool| {
+            let result = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
+            NumberedAnswer::of_test(number, &json!({"result": result}))
+        };
+        let saved = |number: u64| answer(number, format!("saved {}", canaries.of(number)), false);
+        let shapes: BTreeSet<String> = [shape(saved(1).text())].into();
+        for (write, repeats_text, expected) in [
+            (saved(2), true, true),
+            (answer(2, format!("saved {}", canaries.of(3)), false), true, false),
+            (answer(2, format!("saved {}", canaries.of(3)), false), false, true),
+            (answer(2, format!("saved {}", canaries.of(2)), true), true, false),
+            (answer(2, format!("queued {}", canaries.of(2)), false), true, false),
+        ] {
+            let baseline = WriteBaseline { shapes: shapes.clone(), repeats_text, ..WriteBaseline::of_test(&[], &[]) };
+            assert_eq!(baseline.confirms(&write, &canaries), expected, "{}", write.text());
+        }
+    }
+
+    #[test]
+    fn a_control_is_like_the_baseline_in_everything() {
+        let baseline = || WriteBaseline::of_test(&["list", "get"], &[Some(1), Some(2)]);
+        for (later, expected) in [
+            (baseline(), true),
+            (WriteBaseline { time: Duration::from_secs(9), ..baseline() }, true),
+            (WriteBaseline::of_test(&["list"], &[Some(1)]), false),
+            (WriteBaseline::of_test(&["list", "get"], &[Some(1), Some(1)]), false),
+            (WriteBaseline::of_test(&["list", "get"], &[Some(1), None]), false),
+            (WriteBaseline { repeats_text: false, ..baseline() }, false),
+            (WriteBaseline { identifies: false, ..baseline() }, false),
+        ] {
+            assert_eq!(baseline().is_like(&later), expected, "{:?}", later.times);
+        }
+    }
+
+    #[test]
+    fn reads_that_show_repetitions_are_left_out() {
+        let agreeing = |times: &[Option<usize>], other: &[Option<usize>]| {
+            let names = &["list", "log", "get"];
+            let (one, other) = (
+                WriteBaseline::of_test(&names[..times.len()], times),
+                WriteBaseline::of_test(&names[..other.len()], other),
+            );
+            let agreed = one.agreeing_with(&other)?;
+            Some(agreed.reads.iter().map(Read::name).map(str::to_owned).collect::<Vec<_>>())
+        };
+        for (twice, once, expected) in [
+            (&[Some(1), Some(1)][..], &[Some(1), Some(1)][..], Some(&["list", "log"][..])),
+            (&[Some(1), Some(2)], &[Some(1), Some(1)], Some(&["list"])),
+            (&[Some(2), Some(2)], &[Some(1), Some(1)], None),
+            (&[None, Some(1)], &[None, Some(1)], Some(&["log"])),
+            (&[Some(1)], &[Some(1), Some(1)], None),
+            (&[], &[], None),
+        ] {
+            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            assert_eq!(agreeing(twice, once), expected, "{twice:?} {once:?}");
+        }
+    }
+
+    #[test]
+    fn concurrent_writes_have_the_time_of_single_ones_and_a_second() {
+        let baseline = WriteBaseline::of_test(&["list"], &[Some(1)]);
+        for (count, expected) in [(0, 1_000), (1, 1_010), (32, 1_320)] {
+            assert_eq!(baseline.patience(count), Duration::from_millis(expected), "{count}");
+        }
     }
 }
