@@ -139,6 +139,59 @@ struct StateChange {
     frames: [u32; 2],
 }
 
+impl CancelledCall {
+    fn seen(&self) -> SeenAfterCancellation<'_> {
+        SeenAfterCancellation { late: &self.late, has_changed: self.change.is_some() }
+    }
+}
+
+/// The signs of work on a call after its cancellation.
+#[derive(Debug, Clone, Copy)]
+struct SeenAfterCancellation<'a> {
+    late: &'a [LateMessage],
+    /// The state has changed late.
+    has_changed: bool,
+}
+
+/// Work on a cancelled call.
+#[derive(Debug, PartialEq, Eq)]
+struct LateWork {
+    kind: LateWorkKind,
+    /// A second call shows the same.
+    is_repeated: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LateWorkKind {
+    /// The work goes on.
+    Continues,
+    /// It stops, and the cancellation itself has an answer.
+    AnswersWithError,
+}
+
+impl SeenAfterCancellation<'_> {
+    fn shows(self, kind: LateWorkKind) -> bool {
+        let is_error = |message: &LateMessage| message.kind == LateMessageKind::Error;
+        match kind {
+            LateWorkKind::Continues => self.has_changed || !self.late.iter().all(is_error),
+            LateWorkKind::AnswersWithError => self.late.iter().any(is_error),
+        }
+    }
+}
+
+/// The worst that a cancelled call shows; `again` is a second one.
+fn judge_late_work(first: SeenAfterCancellation<'_>, again: Option<SeenAfterCancellation<'_>>) -> Option<LateWork> {
+    let kinds = [LateWorkKind::Continues, LateWorkKind::AnswersWithError];
+    let kind = kinds.into_iter().find(|kind| first.shows(*kind))?;
+    Some(LateWork { kind, is_repeated: again.is_some_and(|again| again.shows(kind)) })
+}
+
+/// True if a message cannot have crossed the cancellation on its way, or belong to a step that was begun. The error of a call
+/// that is served otherwise answers the cancellation, however soon it comes.
+fn is_late(message: &LateMessage, quarter: Duration) -> bool {
+    message.after >= quarter * 2 || message.kind == LateMessageKind::Error
+}
+
 impl CancelRounds<'_> {
     async fn run(&self, level: RequirementLevel, evidence: &mut CallEvidence) -> Result<CancelVerdict, CheckEnd> {
         let Some(first) = self.in_flight(CancelSignal::Standard, true).await? else {
@@ -217,10 +270,7 @@ impl CancelRounds<'_> {
             _ => None,
         };
         let messages = late_messages(self.client.session(), cancelled.frame, cancelled.elapsed);
-        // What comes soon may have crossed the cancellation on its way, or belong to a step that was begun; the error of a
-        // call that is served otherwise answers the cancellation.
-        let is_late = |message: &LateMessage| message.after >= quarter * 2 || message.kind == LateMessageKind::Error;
-        let late = messages.into_iter().filter(is_late).collect();
+        let late = messages.into_iter().filter(|message| is_late(message, quarter)).collect();
         Ok(Some(CancelledCall { frame: cancelled.frame, elapsed: cancelled.elapsed, late, change }))
     }
 
@@ -312,61 +362,57 @@ impl CancelRounds<'_> {
         evidence: &mut CallEvidence,
     ) {
         let tool = &self.slow.tool;
-        let shows = |call: &CancelledCall, kinds: &[LateMessageKind]| {
-            call.late.iter().any(|message| kinds.contains(&message.kind))
-        };
-        let level_of = |is_repeated: bool| if is_repeated { level } else { RequirementLevel::Should };
-        let repeated = |is_repeated: bool| {
-            if is_repeated { "in a second call, too" } else { "not in a second call, so it is a warning" }
-        };
-        let continues = [LateMessageKind::Progress, LateMessageKind::Result];
+        let late = judge_late_work(first.seen(), again.map(CancelledCall::seen));
+        let Some(LateWork { kind, is_repeated }) = late else { return };
+        let level = if is_repeated { level } else { RequirementLevel::Should };
+        let repeated = if is_repeated { "in a second call, too" } else { "not in a second call, so it is a warning" };
         let alone = format!("`{tool}` takes {}", duration_text(self.slow.time));
-        if shows(first, &continues) || first.change.is_some() {
-            let is_repeated = again.is_some_and(|again| shows(again, &continues) || again.change.is_some());
-            evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
-            let mut found =
-                Finding::new("cancelled-call-continues", format!("`{tool}` goes on after its cancellation"));
-            found.level = level_of(is_repeated);
-            found.severity = Some(Severity::Medium);
-            found.help = Some("stop the work when its cancellation arrives, and send nothing more for it".to_owned());
-            found = found.with_evidence("came late", listed(&first.late));
-            if let Some(StateChange { change, frames: [before, after] }) = &first.change {
-                let texts = format!("{before}: {}\nframe {after}: {}", change.before, change.after);
-                let changed = format!("`{}`, frame {texts}", change.place);
-                found = found.with_evidence("changed late", changed);
-            }
-            evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated(is_repeated)));
-            return;
-        }
-        if shows(first, &[LateMessageKind::Error]) {
-            let is_repeated = again.is_some_and(|again| shows(again, &[LateMessageKind::Error]));
-            evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
-            let message = format!("the server answers the cancellation of `{tool}` with an error");
-            let found = Finding {
-                level: level_of(is_repeated),
+        evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
+        let mut found = match kind {
+            LateWorkKind::Continues => Finding {
+                severity: Some(Severity::Medium),
+                help: Some("stop the work when its cancellation arrives, and send nothing more for it".to_owned()),
+                ..Finding::new("cancelled-call-continues", format!("`{tool}` goes on after its cancellation"))
+            },
+            LateWorkKind::AnswersWithError => Finding {
                 severity: Some(Severity::Low),
                 help: Some("a cancelled request gets no answer".to_owned()),
-                ..Finding::new("cancelled-call-answered", message)
-            };
-            let found = found.with_evidence("came late", listed(&first.late));
-            evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated(is_repeated)));
+                ..Finding::new(
+                    "cancelled-call-answered",
+                    format!("the server answers the cancellation of `{tool}` with an error"),
+                )
+            },
+        };
+        found.level = level;
+        found = found.with_evidence("came late", listed(&first.late));
+        if let Some(StateChange { change, frames: [before, after] }) = &first.change {
+            let texts = format!("{before}: {}\nframe {after}: {}", change.before, change.after);
+            let changed = format!("`{}`, frame {texts}", change.place);
+            found = found.with_evidence("changed late", changed);
         }
+        evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated));
     }
 
     fn note(&self, ways: &[&str]) -> String {
-        let seen = match (self.state, self.client.session().cancels_by_closing()) {
-            (Some(state), _) => format!("`{}` shows that it stops", state.tool),
-            (None, true) => {
-                "its closed response shows nothing more, so name a tool in `state` to see that it stops".to_owned()
-            }
-            (None, false) => "nothing came afterwards".to_owned(),
-        };
+        let state = self.state.map(|state| state.tool.as_str());
+        let seen = stop_text(state, self.client.session().cancels_by_closing());
         format!(
             "`{}` ({} alone) was cancelled {}; {seen}",
             self.slow.tool,
             duration_text(self.slow.time),
             ways.join(", ")
         )
+    }
+}
+
+/// The sign that a cancelled call has stopped, if `state` names a tool that shows it.
+fn stop_text(state: Option<&str>, cancels_by_closing: bool) -> String {
+    match (state, cancels_by_closing) {
+        (Some(state), _) => format!("`{state}` shows that it stops"),
+        (None, true) => {
+            "its closed response shows nothing more, so name a tool in `state` to see that it stops".to_owned()
+        }
+        (None, false) => "nothing came afterwards".to_owned(),
     }
 }
 
@@ -389,4 +435,80 @@ async fn recover(client: &CheckSession<'_>, quick: Option<&QuickCall>, limit: Du
     // A tool may fail once.
     let again = client.request(quick.request().within(limit)).await?;
     Ok(if again.is_served() { Recovery::Served(again.answer_frame) } else { Recovery::Refused(Box::new(again)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: LateMessageKind, millis: u64) -> LateMessage {
+        LateMessage { frame: 9, after: Duration::from_millis(millis), kind }
+    }
+
+    #[test]
+    fn work_goes_on_where_anything_but_an_error_follows_a_cancellation() {
+        use LateMessageKind::{Error, Progress, Result};
+        use LateWorkKind::{AnswersWithError, Continues};
+        let late = |kind, is_repeated| Some(LateWork { kind, is_repeated });
+        for (first, has_changed, again, expected) in [
+            (&[Result][..], false, Some((&[Result][..], false)), late(Continues, true)),
+            (&[Result], false, Some((&[], false)), late(Continues, false)),
+            (&[Progress], false, Some((&[Result], false)), late(Continues, true)),
+            (&[Progress], false, Some((&[], true)), late(Continues, true)),
+            (&[], true, Some((&[], true)), late(Continues, true)),
+            (&[], true, Some((&[Error], false)), late(Continues, false)),
+            (&[Error, Progress], false, Some((&[Error], false)), late(Continues, false)),
+            (&[Error], false, Some((&[Error], false)), late(AnswersWithError, true)),
+            (&[Error], false, Some((&[], false)), late(AnswersWithError, false)),
+            (&[Error], false, None, late(AnswersWithError, false)),
+            (&[], false, Some((&[Result], true)), None),
+            (&[], false, None, None),
+        ] {
+            let messages = |kinds: &[LateMessageKind]| -> Vec<LateMessage> {
+                kinds.iter().map(|kind| message(*kind, 900)).collect()
+            };
+            let seen = |late: &'static [LateMessageKind]| messages(late);
+            let first = seen(first);
+            let again = again.map(|(late, has_changed)| (seen(late), has_changed));
+            let judged = judge_late_work(
+                SeenAfterCancellation { late: &first, has_changed },
+                again.as_ref().map(|(late, has_changed)| SeenAfterCancellation { late, has_changed: *has_changed }),
+            );
+            assert_eq!(judged, expected, "{first:?} {has_changed} {again:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_may_have_crossed_the_cancellation_is_not_late() {
+        use LateMessageKind::{Error, Progress, Result};
+        let quarter = Duration::from_millis(500);
+        for (kind, millis, expected) in [
+            (Result, 0, false),
+            (Result, 999, false),
+            (Result, 1_000, true),
+            (Progress, 400, false),
+            (Progress, 1_400, true),
+            (Error, 0, true),
+        ] {
+            assert_eq!(is_late(&message(kind, millis), quarter), expected, "{kind:?} {millis}");
+        }
+    }
+
+    #[test]
+    fn a_pass_says_what_shows_that_the_call_has_stopped() {
+        for (state, cancels_by_closing, expected) in [
+            (Some("count"), false, "`count` shows that it stops"),
+            (Some("count"), true, "`count` shows that it stops"),
+            (None, false, "nothing came afterwards"),
+            (None, true, "its closed response shows nothing more, so name a tool in `state` to see that it stops"),
+        ] {
+            assert_eq!(stop_text(state, cancels_by_closing), expected);
+        }
+    }
+
+    #[test]
+    fn a_server_that_a_cancellation_harms_is_a_critical_finding() {
+        let found = harm(Finding::new("process-exited", "it ended"));
+        assert_eq!((found.severity, found.help.is_some()), (Some(Severity::Critical), true));
+    }
 }

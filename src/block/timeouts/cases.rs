@@ -77,3 +77,56 @@ fn not_ours(planner: &Planner<'_>) -> Option<&'static str> {
         Target::Url(_) | Target::Command(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Catalog;
+
+    const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+    fn offer(catalog: &Catalog, transport: TransportKind, revision: Revision) -> Offer<'_> {
+        Offer { catalog, capabilities: &serde_json::Value::Null, transport: Some(transport), revision: Some(revision) }
+    }
+
+    #[test]
+    fn a_closed_response_is_no_cancellation_over_http_with_sessions_only() {
+        let catalog = Catalog::default();
+        let with_state = "{ slow_tool: export, state: count }";
+        for (settings, transport, revision, expected) in [
+            (with_state, TransportKind::Http, ERAS[0], true),
+            ("required: [disconnection]", TransportKind::Http, ERAS[0], true),
+            (with_state, TransportKind::Http, ERAS[1], false),
+            (with_state, TransportKind::Stdio, ERAS[0], false),
+            ("slow_tool: export", TransportKind::Http, ERAS[0], false),
+        ] {
+            let offer = offer(&catalog, transport, revision);
+            let settings = TimeoutSettings::of_test(settings);
+            assert_eq!(
+                applies(SlowCallAspect::Disconnection, &settings, &offer),
+                expected,
+                "{settings:?} {transport:?}"
+            );
+            assert!(applies(SlowCallAspect::Shutdown, &settings, &offer));
+        }
+    }
+
+    #[test]
+    fn where_a_closed_response_cancels_only_a_state_shows_work_that_goes_on() {
+        let catalog = Catalog::default();
+        let (plain, with_state) = ("slow_tool: export", "{ slow_tool: export, state: count }");
+        for (settings, transport, revision, judged) in [
+            (plain, TransportKind::Stdio, ERAS[1], &["REPLY", "IGNORED", "FATAL"][..]),
+            (plain, TransportKind::Http, ERAS[0], &["REPLY", "IGNORED", "FATAL"]),
+            (plain, TransportKind::Http, ERAS[1], &["FATAL"]),
+            (with_state, TransportKind::Http, ERAS[1], &["IGNORED", "FATAL"]),
+        ] {
+            let offer = offer(&catalog, transport, revision);
+            let settings = TimeoutSettings::of_test(settings);
+            for variant in ["REPLY", "IGNORED", "FATAL"] {
+                let can = can_judge(&format!("TIMEOUT-CANCEL-{variant}"), &settings, &offer);
+                assert_eq!(can, judged.contains(&variant), "{settings:?} {transport:?} {revision:?} {variant}");
+            }
+        }
+    }
+}

@@ -35,24 +35,28 @@ pub(crate) async fn disconnect(client: &CheckSession<'_>, settings: &TimeoutSett
     }
     let disconnection = ClosedResponse { client, slow, state: &state };
     let mut evidence = CallEvidence::new();
-    for round in 1..=2 {
+    let mut calls = Vec::new();
+    let verdict = loop {
         match disconnection.changes_state(&mut evidence).await {
-            Ok(ClosedCall::Finished) if round == 1 => {
-                let note = format!("`{}` finished its work after its response was closed", slow.tool);
-                return evidence.result(note);
-            }
-            Ok(ClosedCall::Finished) => {
-                return CheckResult::inconclusive(format!(
-                    "`{}` finished its work after one of two closed responses",
-                    slow.tool
-                ));
-            }
-            Ok(ClosedCall::Stopped) => {}
-            Ok(ClosedCall::AnsweredFirst) => {
-                return CheckResult::inconclusive(format!("`{}` answered before its response was closed", slow.tool));
-            }
+            Ok(call) => calls.push(call),
             Err(end) => return end.into_result(),
         }
+        if let Some(verdict) = judge(&calls) {
+            break verdict;
+        }
+    };
+    match verdict {
+        ClosedVerdict::Right => {
+            return evidence.result(format!("`{}` finished its work after its response was closed", slow.tool));
+        }
+        ClosedVerdict::Unclear => {
+            let why = format!("`{}` finished its work after one of two closed responses", slow.tool);
+            return CheckResult::inconclusive(why);
+        }
+        ClosedVerdict::AnsweredFirst => {
+            return CheckResult::inconclusive(format!("`{}` answered before its response was closed", slow.tool));
+        }
+        ClosedVerdict::Wrong => {}
     }
     let message = format!("`{}` did not finish its work after its response was closed", slow.tool);
     let help =
@@ -78,10 +82,34 @@ struct ClosedResponse<'a> {
 }
 
 /// The events after the response of a call was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClosedCall {
     Finished,
     Stopped,
     AnsweredFirst,
+}
+
+/// The verdict on calls whose responses were closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClosedVerdict {
+    Right,
+    /// The work of two calls stopped.
+    Wrong,
+    /// The work of one call stopped, and that of another one did not.
+    Unclear,
+    /// An answer was there before its response could be closed.
+    AnsweredFirst,
+}
+
+/// The verdict on these calls; `None` if another one has to tell.
+fn judge(calls: &[ClosedCall]) -> Option<ClosedVerdict> {
+    match calls {
+        [] | [ClosedCall::Stopped] => None,
+        [.., ClosedCall::AnsweredFirst] => Some(ClosedVerdict::AnsweredFirst),
+        [ClosedCall::Finished] => Some(ClosedVerdict::Right),
+        [.., ClosedCall::Finished] => Some(ClosedVerdict::Unclear),
+        [.., ClosedCall::Stopped] => Some(ClosedVerdict::Wrong),
+    }
 }
 
 impl ClosedResponse<'_> {
@@ -117,5 +145,26 @@ impl ClosedResponse<'_> {
             }
         }
         Ok(ClosedCall::Stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_stops_twice_was_cancelled() {
+        use ClosedCall::{AnsweredFirst, Finished, Stopped};
+        for (calls, expected) in [
+            (&[][..], None),
+            (&[Finished], Some(ClosedVerdict::Right)),
+            (&[Stopped], None),
+            (&[Stopped, Stopped], Some(ClosedVerdict::Wrong)),
+            (&[Stopped, Finished], Some(ClosedVerdict::Unclear)),
+            (&[AnsweredFirst], Some(ClosedVerdict::AnsweredFirst)),
+            (&[Stopped, AnsweredFirst], Some(ClosedVerdict::AnsweredFirst)),
+        ] {
+            assert_eq!(judge(calls), expected, "{calls:?}");
+        }
     }
 }

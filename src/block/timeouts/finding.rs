@@ -98,3 +98,73 @@ pub(crate) fn listed(late: &[LateMessage]) -> String {
     }
     lines.join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::RequirementLevel;
+
+    fn late(frame: u32, millis: u64, kind: LateMessageKind) -> LateMessage {
+        LateMessage { frame, after: Duration::from_millis(millis), kind }
+    }
+
+    fn slow() -> SlowCall {
+        SlowCall {
+            tool: "export".to_owned(),
+            params: json!({"arguments": {"seconds": 2}}),
+            time: Duration::from_secs(2),
+        }
+    }
+
+    #[test]
+    fn a_result_is_that_of_its_findings_or_a_pass() {
+        let found = |level| Finding { level, ..Finding::new("slow-call-blocks", "it waits") };
+        let (must, should) = (RequirementLevel::Must, RequirementLevel::Should);
+        for (levels, expected) in [
+            (&[][..], Outcome::Passed),
+            (&[should], Outcome::Warned),
+            (&[must], Outcome::Failed),
+            (&[should, must], Outcome::Failed),
+        ] {
+            let mut evidence = CallEvidence::new();
+            assert!(evidence.is_clean());
+            for level in levels {
+                evidence.find(found(*level));
+            }
+            let result = evidence.result("all is well".to_owned());
+            assert_eq!((result.outcome, result.findings.len()), (expected, levels.len()), "{levels:?}");
+            assert_eq!(result.reason.is_some(), expected == Outcome::Passed, "{levels:?}");
+        }
+    }
+
+    #[test]
+    fn a_finding_points_to_the_last_call() {
+        let mut evidence = CallEvidence::new();
+        evidence.saw([1, 2]);
+        evidence.given_up(&slow(), 5, Duration::from_millis(500), &[late(8, 900, LateMessageKind::Result)]);
+        evidence.find(Finding::new("cancelled-call-continues", "it goes on"));
+        let result = evidence.result(String::new());
+        assert_eq!(result.frames, [1, 2, 5, 8, 8]);
+        assert_eq!((result.findings[0].exchange, result.findings[0].frame), (Some(0), Some(8)));
+        assert_eq!(result.exchanges[0].sent, r#"{"seconds":2}"#);
+        // A call whose answer nobody saw is shown by its request.
+        let mut evidence = CallEvidence::new();
+        evidence.given_up(&slow(), 5, Duration::ZERO, &[]);
+        evidence.find(Finding::new("cancelled-call-continues", "it goes on"));
+        assert_eq!(evidence.result(String::new()).findings[0].frame, Some(5));
+    }
+
+    #[test]
+    fn late_messages_are_listed_and_a_flood_is_cut() {
+        let progress = late(8, 1_200, LateMessageKind::Progress);
+        assert_eq!(listed(&[]), "");
+        assert_eq!(
+            listed(&[progress.clone(), late(9, 1_500, LateMessageKind::Error)]),
+            "progress 1.20 s after the cancellation, frame 8\nan error 1.50 s after the cancellation, frame 9"
+        );
+        let flood = listed(&vec![progress; LISTED + 3]);
+        assert!(flood.ends_with("\n… and 3 more") && flood.lines().count() == LISTED + 1, "{flood}");
+    }
+}

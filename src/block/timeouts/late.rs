@@ -46,3 +46,38 @@ fn late_message(frame: &Frame, id: &Value, cancelled_at: Duration) -> Option<Lat
     };
     Some(LateMessage { frame: frame.seq, after: frame.at.saturating_sub(cancelled_at), kind })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::{Channel, Transcript};
+
+    fn received(message: &str, at: u64) -> Frame {
+        let at = Duration::from_millis(at);
+        Transcript::default().record(at, Direction::Received, Channel::Protocol, message.as_bytes()).clone()
+    }
+
+    #[test]
+    fn messages_of_a_cancelled_request_are_told_by_its_id_and_token() {
+        use LateMessageKind::{Error, Progress, Result};
+        for (message, expected) in [
+            (r#"{"id": 7, "result": {"content": []}}"#, Some(Result)),
+            (r#"{"id": 7, "result": {"content": [], "isError": true}}"#, Some(Error)),
+            (r#"{"id": 7, "error": {"code": -32800, "message": "cancelled"}}"#, Some(Error)),
+            (r#"{"method": "notifications/progress", "params": {"progressToken": 7, "progress": 1}}"#, Some(Progress)),
+            (r#"{"method": "notifications/progress", "params": {"progressToken": 8, "progress": 1}}"#, None),
+            (r#"{"id": 8, "result": {"content": []}}"#, None),
+            (r#"{"id": "7", "result": {"content": []}}"#, None),
+            // A request of the server may have the same id.
+            (r#"{"id": 7, "method": "ping"}"#, None),
+            (r#"{"method": "notifications/message", "params": {"data": 7}}"#, None),
+            ("no JSON", None),
+        ] {
+            let late = late_message(&received(message, 1_500), &json!(7), Duration::from_secs(1));
+            assert_eq!(late.as_ref().map(|late| late.kind), expected, "{message}");
+            assert!(late.is_none_or(|late| (late.frame, late.after) == (1, Duration::from_millis(500))));
+        }
+    }
+}

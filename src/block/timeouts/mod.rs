@@ -31,6 +31,8 @@ use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
 use crate::source::{Located, Node, choice, settings};
+#[cfg(test)]
+use crate::source::{SourceFile, Sources, parse};
 use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
@@ -96,6 +98,14 @@ impl SlowCallAspect {
 }
 
 impl TimeoutSettings {
+    /// Settings as a suite writes them.
+    #[cfg(test)]
+    pub(crate) fn of_test(text: &str) -> Self {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("suite.yml", text));
+        Self::read(&parse(&sources, source).expect("YAML")).expect("settings")
+    }
+
     fn limits(&self) -> CheckLimits {
         let advice = "raise `max_time`, or give `slow_tool` arguments with which it takes a second or two";
         CheckLimits::new(self.max_time, advice)
@@ -128,6 +138,38 @@ impl CaseSource for TimeoutSettings {
         match &self.slow_tool {
             Some(_) => self.slow_tool.iter().chain(&self.state).any(|name| name.value == tool),
             None => self.tools.selects(tool),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_binds_only_if_it_is_required() {
+        let settings = TimeoutSettings::of_test("required: [cancellation, shutdown]");
+        for (aspect, expected) in [
+            (SlowCallAspect::Cancellation, RequirementLevel::Must),
+            (SlowCallAspect::Shutdown, RequirementLevel::Must),
+            (SlowCallAspect::OtherCalls, RequirementLevel::Should),
+            (SlowCallAspect::Disconnection, RequirementLevel::Should),
+        ] {
+            assert_eq!(settings.level(aspect), expected, "{aspect:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_slow_tool_leaves_the_others_that_write_alone() {
+        for (settings, called, left) in [
+            ("slow_tool: export", &["export"][..], &["wipe", "count"][..]),
+            ("{ slow_tool: export, state: count }", &["export", "count"], &["wipe"]),
+            ("tools: [exp*]", &["export"], &["count"]),
+            ("grace: 1s", &["export", "count", "wipe"], &[]),
+        ] {
+            let settings = TimeoutSettings::of_test(settings);
+            assert!(called.iter().all(|tool| settings.calls(tool)), "{settings:?}");
+            assert!(!left.iter().any(|tool| settings.calls(tool)), "{settings:?}");
         }
     }
 }

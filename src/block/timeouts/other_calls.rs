@@ -27,11 +27,7 @@ pub(crate) async fn compare(
         return CheckResult::not_applicable(why);
     };
     let during = DuringSlowCall { client, slow, quick };
-    let mut evidence = CallEvidence::new();
-    match during.run(settings, &mut evidence).await {
-        Ok(result) => result.unwrap_or_else(|| evidence.result(String::new())),
-        Err(end) => end.into_result(),
-    }
+    during.run(settings).await.unwrap_or_else(CheckEnd::into_result)
 }
 
 struct DuringSlowCall<'a> {
@@ -47,52 +43,72 @@ struct RoundAnswers {
     sign_of_life: SessionReply,
 }
 
-impl RoundAnswers {
-    fn is_quick_late(&self) -> bool {
-        self.quick.answer_frame > self.slow.answer_frame
-    }
+/// The order of the answers of a round, by their frames.
+#[derive(Debug, Clone, Copy)]
+struct AnswerOrder {
+    slow: u32,
+    quick: u32,
+    sign_of_life: u32,
+}
 
-    fn is_sign_of_life_late(&self) -> bool {
-        self.sign_of_life.answer_frame > self.slow.answer_frame
+/// The verdict on rounds in which other requests were made during a slow call.
+#[derive(Debug, PartialEq, Eq)]
+enum OtherCallsVerdict {
+    /// A quick call was answered before the slow one once.
+    Served,
+    /// Every round answered the slow call first.
+    Blocked {
+        /// Even the sign of life waited, each time.
+        is_sign_of_life_late: bool,
+    },
+    /// More rounds have to tell: one may be a coincidence.
+    Open,
+}
+
+/// Judges rounds, of which only the last may have answered the quick call in time.
+fn judge(rounds: &[AnswerOrder]) -> OtherCallsVerdict {
+    if rounds.iter().any(|round| round.quick <= round.slow) {
+        return OtherCallsVerdict::Served;
     }
+    if rounds.len() < ROUNDS {
+        return OtherCallsVerdict::Open;
+    }
+    let is_sign_of_life_late = rounds.iter().all(|round| round.sign_of_life > round.slow);
+    OtherCallsVerdict::Blocked { is_sign_of_life_late }
 }
 
 impl DuringSlowCall<'_> {
-    /// The result, unless it is that of the evidence.
-    async fn run(
-        &self,
-        settings: &TimeoutSettings,
-        evidence: &mut CallEvidence,
-    ) -> Result<Option<CheckResult>, CheckEnd> {
+    async fn run(&self, settings: &TimeoutSettings) -> Result<CheckResult, CheckEnd> {
         let Self { client, slow, quick } = self;
+        let mut evidence = CallEvidence::new();
         let alone = self.quick_alone().await?;
-        let (mut rounds, mut waiting_pings) = (Vec::new(), 0);
-        for _ in 0..ROUNDS {
-            let round = self.round().await?;
-            if !round.slow.is_served() || !round.quick.is_served() {
+        let (mut times, mut orders) = (Vec::new(), Vec::new());
+        let is_sign_of_life_late = loop {
+            let RoundAnswers { slow: slow_reply, quick: quick_reply, sign_of_life } = self.round().await?;
+            if !slow_reply.is_served() || !quick_reply.is_served() {
                 let why = format!("a call of `{}` or `{}` was refused while both ran", slow.tool, quick.tool);
-                return Ok(Some(CheckResult::inconclusive(why)));
+                return Ok(CheckResult::inconclusive(why));
             }
-            let is_late = round.is_quick_late();
-            waiting_pings += usize::from(round.is_sign_of_life_late());
-            rounds.push(round);
-            if !is_late {
-                break;
+            let [slow_frame, quick_frame] = [&slow_reply, &quick_reply].map(|reply| reply.answer_frame);
+            orders.push(AnswerOrder { slow: slow_frame, quick: quick_frame, sign_of_life: sign_of_life.answer_frame });
+            times.push(duration_text(quick_reply.elapsed));
+            let verdict = judge(&orders);
+            if verdict == OtherCallsVerdict::Open {
+                continue;
             }
-        }
-        let Some(last) = rounds.last() else { return Ok(None) };
-        evidence.answered(&slow.tool, &last.slow);
-        evidence.answered(&quick.tool, &last.quick);
-        if !last.is_quick_late() {
-            let note = format!(
+            evidence.answered(&slow.tool, &slow_reply);
+            evidence.answered(&quick.tool, &quick_reply);
+            if let OtherCallsVerdict::Blocked { is_sign_of_life_late } = verdict {
+                break is_sign_of_life_late;
+            }
+            return Ok(evidence.result(format!(
                 "`{}` was answered after {} while a call of `{}` took {}",
                 quick.tool,
-                duration_text(last.quick.elapsed),
+                duration_text(quick_reply.elapsed),
                 slow.tool,
-                duration_text(last.slow.elapsed)
-            );
-            return Ok(Some(std::mem::replace(evidence, CallEvidence::new()).result(note)));
-        }
+                duration_text(slow_reply.elapsed)
+            )));
+        };
         let message = format!("`{}` waits until `{}` is done", quick.tool, slow.tool);
         let help = "serve other requests while a call waits or works: do not block the loop that reads them";
         let found = Finding {
@@ -101,13 +117,12 @@ impl DuringSlowCall<'_> {
             help: Some(help.to_owned()),
             ..Finding::new("slow-call-blocks", message)
         };
-        let times: Vec<String> = rounds.iter().map(|round| duration_text(round.quick.elapsed)).collect();
         let found = found
             .with_evidence("alone", format!("`{}` takes {}", quick.tool, duration_text(alone)))
             .with_evidence("meanwhile", format!("{}; in each round its answer came last", times.join(", ")))
-            .with_evidence("also late", if waiting_pings == ROUNDS { client.sign_of_life() } else { "" });
+            .with_evidence("also late", if is_sign_of_life_late { client.sign_of_life() } else { "" });
         evidence.find(found);
-        Ok(None)
+        Ok(evidence.result(String::new()))
     }
 
     /// The median time of the quick call alone.
@@ -132,5 +147,30 @@ impl DuringSlowCall<'_> {
         };
         let (slow, (quick, sign_of_life)) = tokio::join!(running, others);
         Ok(RoundAnswers { slow: slow?, quick: quick?, sign_of_life: sign_of_life? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_calls_are_blocked_if_they_wait_in_every_round() {
+        let round = |slow, quick, sign_of_life| AnswerOrder { slow, quick, sign_of_life };
+        let blocked = |is_sign_of_life_late| OtherCallsVerdict::Blocked { is_sign_of_life_late };
+        let (late, alive) = (round(7, 8, 9), round(7, 8, 6));
+        for (rounds, expected) in [
+            (&[round(7, 5, 6)][..], OtherCallsVerdict::Served),
+            (&[round(7, 6, 9)], OtherCallsVerdict::Served),
+            (&[late], OtherCallsVerdict::Open),
+            (&[late, late], OtherCallsVerdict::Open),
+            (&[late, late, round(7, 5, 6)], OtherCallsVerdict::Served),
+            (&[late, late, late], blocked(true)),
+            (&[alive, alive, alive], blocked(false)),
+            (&[late, alive, late], blocked(false)),
+            (&[], OtherCallsVerdict::Open),
+        ] {
+            assert_eq!(judge(rounds), expected, "{rounds:?}");
+        }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) async fn shut_down(
             }
         }
     }
-    let judged = judge(settings, slow, &seen);
+    let judged = judge(settings, slow.is_some(), &seen);
     match problem {
         Some(problem) if judged.findings.is_empty() => CheckResult { protocol_revision, ..problem },
         Some(_) | None => CheckResult { protocol_revision, ..judged },
@@ -152,7 +152,7 @@ async fn end(
     })
 }
 
-fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[EndedServer]) -> CheckResult {
+fn judge(settings: &TimeoutSettings, has_slow_call: bool, seen: &[EndedServer]) -> CheckResult {
     let mut evidence = CallEvidence::new();
     let found = |code: &'static str, message: String, help: &str| Finding {
         level: settings.level(SlowCallAspect::Shutdown),
@@ -187,7 +187,7 @@ fn judge(settings: &TimeoutSettings, slow: Option<&SlowCall>, seen: &[EndedServe
         let help = "end the processes that the server starts before it exits";
         evidence.find(found("orphans", message, help).with_evidence("running", left.join("\n")));
     }
-    let note = if slow.is_none() { "; no slow call was found, so only the idle server was ended" } else { "" };
+    let note = if has_slow_call { "" } else { "; no slow call was found, so only the idle server was ended" };
     evidence.result(format!("{}{note}", in_time(seen)))
 }
 
@@ -197,4 +197,85 @@ fn in_time(seen: &[EndedServer]) -> String {
     let text = |ended: &EndedServer| format!("{} after {}", duration_text(ended.shutdown.took), ended.scene.text());
     let texts: Vec<String> = good.map(text).collect();
     if texts.is_empty() { String::new() } else { format!("ended {}", texts.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FirstSignal::{EndOfInput, Sigterm};
+    use ShutdownMoment::{DuringCall, Idle};
+
+    fn ended(first: FirstSignal, moment: ShutdownMoment, by: ShutdownStep, left: &[&str]) -> EndedServer {
+        let left = left.iter().map(|name| (*name).to_owned()).collect();
+        let shutdown = Shutdown { by, took: Duration::from_millis(40), left };
+        EndedServer { scene: ShutdownScene { first, moment }, shutdown, last_frame: Some(4) }
+    }
+
+    #[test]
+    fn a_server_ends_by_the_step_that_it_was_told_by() {
+        for (first, by, expected) in [
+            (EndOfInput, ShutdownStep::EndOfInput, true),
+            (EndOfInput, ShutdownStep::Sigterm, false),
+            (EndOfInput, ShutdownStep::Sigkill, false),
+            (Sigterm, ShutdownStep::Sigterm, true),
+            (Sigterm, ShutdownStep::Sigkill, false),
+            // It ended on its own account when its input did.
+            (Sigterm, ShutdownStep::EndOfInput, true),
+        ] {
+            assert_eq!(ended(first, Idle, by, &[]).is_in_time(), expected, "{first:?} {by:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_to_be_forced_is_found_and_so_are_processes_that_are_left() {
+        let idle = |by, left: &[&str]| ended(EndOfInput, Idle, by, left);
+        for (seen, expected) in [
+            (vec![], &[][..]),
+            (vec![idle(ShutdownStep::EndOfInput, &[])], &[]),
+            (vec![idle(ShutdownStep::Sigterm, &[])], &["no-shutdown"]),
+            (vec![idle(ShutdownStep::EndOfInput, &["worker"])], &["orphans"]),
+            (vec![idle(ShutdownStep::Sigkill, &["worker"])], &["no-shutdown", "orphans"]),
+            (
+                vec![idle(ShutdownStep::EndOfInput, &[]), ended(Sigterm, DuringCall, ShutdownStep::Sigkill, &[])],
+                &["no-shutdown"],
+            ),
+        ] {
+            for (settings, outcome) in [("required: [shutdown]", Outcome::Failed), ("grace: 5s", Outcome::Warned)] {
+                let result = judge(&TimeoutSettings::of_test(settings), true, &seen);
+                let codes: Vec<&str> = result.findings.iter().map(|found| found.code.as_str()).collect();
+                assert_eq!(codes, expected);
+                assert_eq!(result.outcome, if expected.is_empty() { Outcome::Passed } else { outcome });
+            }
+        }
+    }
+
+    #[test]
+    fn a_finding_says_after_what_the_server_still_runs() {
+        let seen = [
+            ended(EndOfInput, Idle, ShutdownStep::EndOfInput, &[]),
+            ended(Sigterm, DuringCall, ShutdownStep::Sigkill, &[]),
+        ];
+        let result = judge(&TimeoutSettings::of_test("grace: 5s"), true, &seen);
+        assert_eq!(result.findings[0].message, "the server still runs 5 s after SIGTERM during a call");
+        let evidence = [
+            ("forced".to_owned(), "after SIGTERM during a call: SIGKILL ended it, 40 ms later".to_owned()),
+            ("in time".to_owned(), "ended 40 ms after the end of its input".to_owned()),
+        ];
+        assert_eq!(result.findings[0].evidence, evidence);
+    }
+
+    #[test]
+    fn a_pass_says_what_was_not_tried() {
+        let seen = [ended(EndOfInput, Idle, ShutdownStep::EndOfInput, &[])];
+        let note = |has_slow_call| {
+            let result = judge(&TimeoutSettings::of_test("grace: 5s"), has_slow_call, &seen);
+            result.reason.map(|reason| reason.to_string()).unwrap_or_default()
+        };
+        assert_eq!(note(true), "ended 40 ms after the end of its input");
+        assert!(
+            note(false).ends_with("; no slow call was found, so only the idle server was ended"),
+            "{}",
+            note(false)
+        );
+    }
 }

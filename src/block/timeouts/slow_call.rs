@@ -140,16 +140,38 @@ struct CallSearch<'a> {
     reads: Vec<TimedRead>,
 }
 
+/// A slow call without an answer.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    /// The time that it had.
+    limit: Duration,
+    request_timeout: Duration,
+    /// The server reported progress meanwhile.
+    has_progress: bool,
+}
+
+impl Silence {
+    /// True if it is a hang, which `request_timeout` without a sign of life is for every other call; the time of a slow call is
+    /// more than that, unless the suite says otherwise.
+    fn is_hang(self) -> bool {
+        !self.has_progress && self.limit >= self.request_timeout
+    }
+}
+
 /// A call of a tool that only reads, and its time.
 struct TimedRead {
     time: Duration,
     call: QuickCall,
 }
 
+/// The first call that is quick beside a slow one. The quickest would be another one each time.
+fn quick_call(reads: &[TimedRead], slow_time: Duration) -> Option<&QuickCall> {
+    reads.iter().find(|read| read.time.saturating_mul(TIMES_QUICK) < slow_time).map(|read| &read.call)
+}
+
 impl CallSearch<'_> {
-    /// The first call that is quick beside a slow one. The quickest would be another one each time.
     fn quick(&self, slow_time: Duration) -> Option<&QuickCall> {
-        self.reads.iter().find(|read| read.time * TIMES_QUICK < slow_time).map(|read| &read.call)
+        quick_call(&self.reads, slow_time)
     }
 
     /// The slow tool that the suite names.
@@ -191,17 +213,20 @@ impl CallSearch<'_> {
         Ok(SlowCall { tool: name.to_owned(), params, time: reply.elapsed })
     }
 
-    /// The result where the slow tool of the suite did not answer. As for every other call, `request_timeout` without a
-    /// sign of it is a hang; a third of `max_time` is more than that, unless the suite says otherwise.
+    /// The result where the slow tool of the suite did not answer.
     fn unanswered(&self, name: &str, failure: &CallFailure) -> CheckResult {
-        let limit = duration_text(self.limit);
-        let help = "give it arguments with which it takes a second or two, or raise `max_time`";
         let frames = self.client.session().frames();
         let later = frames.iter().filter(|frame| failure.frame.is_some_and(|request| frame.seq > request));
-        let shows_life = later
-            .filter(|frame| frame.direction == Direction::Received)
-            .any(|frame| frame.json().is_ok_and(|message| message["method"] == "notifications/progress"));
-        if shows_life || self.limit < self.client.context.request_timeout {
+        let mut received = later.filter(|frame| frame.direction == Direction::Received);
+        let silence = Silence {
+            limit: self.limit,
+            request_timeout: self.client.context.request_timeout,
+            has_progress: received
+                .any(|frame| frame.json().is_ok_and(|message| message["method"] == "notifications/progress")),
+        };
+        let limit = duration_text(self.limit);
+        let help = "give it arguments with which it takes a second or two, or raise `max_time`";
+        if !silence.is_hang() {
             let why = format!("`{name}` took longer than {limit}, a third of `max_time`; {help}");
             return CheckResult::inconclusive(why);
         }
@@ -283,4 +308,61 @@ fn call_request(params: &Value) -> CheckRequest<'static> {
 /// A valid call of a tool that may be called: with arguments of the suite, or generated ones.
 pub(crate) fn params_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, NotCallable> {
     Ok(call_params(&tool.name, &filled_arguments(context, tool)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_call_takes_a_tenth_of_the_slow_one() {
+        let read = |(tool, millis): &(&str, u64)| TimedRead {
+            time: Duration::from_millis(*millis),
+            call: QuickCall { tool: (*tool).to_owned(), params: Value::Null },
+        };
+        for (reads, expected) in [
+            (&[("list", 90), ("get", 20)][..], Some("list")),
+            (&[("list", 100), ("get", 20)], Some("get")),
+            (&[("list", 100), ("get", 500)], None),
+            (&[("list", 0)], Some("list")),
+            (&[], None),
+        ] {
+            let reads: Vec<TimedRead> = reads.iter().map(read).collect();
+            let quick = quick_call(&reads, Duration::from_secs(1));
+            assert_eq!(quick.map(|quick| quick.tool.as_str()), expected);
+        }
+        // Without a slow call, anything is quick.
+        assert!(quick_call(&[read(&("list", 90_000))], Duration::MAX).is_some());
+    }
+
+    #[test]
+    fn silence_is_a_hang_where_the_call_had_its_time_and_gave_no_sign() {
+        for (limit, request_timeout, has_progress, expected) in [
+            (20, 10, false, true),
+            (10, 10, false, true),
+            (20, 10, true, false),
+            (5, 10, false, false),
+            (5, 10, true, false),
+        ] {
+            let [limit, request_timeout] = [limit, request_timeout].map(Duration::from_secs);
+            let silence = Silence { limit, request_timeout, has_progress };
+            assert_eq!(silence.is_hang(), expected, "{silence:?}");
+        }
+    }
+
+    #[test]
+    fn another_case_has_not_seen_what_went_wrong() {
+        let slow = || SlowCall { tool: "export".to_owned(), params: Value::Null, time: Duration::from_secs(2) };
+        let failed = CheckResult::found(Outcome::Failed, vec![Finding::new("hang", "it hangs")]);
+        for (slow, expected) in [
+            (Ok(slow()), None),
+            (Err(failed), Some(Outcome::Inconclusive)),
+            (Err(CheckResult::not_applicable("no tool is slow")), Some(Outcome::Skipped)),
+            (Err(CheckResult::inconclusive("it was refused")), Some(Outcome::Inconclusive)),
+        ] {
+            let calls = MeasuredCalls { slow, quick: None }.for_another_case();
+            let outcome = calls.slow().err().map(|result| result.outcome);
+            assert_eq!(outcome, expected);
+        }
+    }
 }
