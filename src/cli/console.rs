@@ -8,7 +8,9 @@ use clap::ValueEnum;
 
 use super::environment::Environment;
 use super::exit::Exit;
-use crate::source::{Color, Diagnostic, SourceFile, SourceId, Sources, Style, file, render, render_all};
+use crate::source::{
+    Color, Diagnostic, SourceFile, SourceId, Sources, Style, file, render, render_all, replace_command_brackets,
+};
 use crate::suite::why_unreadable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -70,18 +72,20 @@ impl Console {
     /// Writes a part of the data; fails where nobody reads the rest.
     pub(crate) fn part(&self, text: &str) -> Result<(), Exit> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                return Exit::Passed;
-            }
-            self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None)
-        })
+        stdout.write_all(replace_command_brackets(text, "\\u{5b}").as_bytes()).and_then(|()| stdout.flush()).map_err(
+            |error| {
+                if error.kind() == io::ErrorKind::BrokenPipe {
+                    return Exit::Passed;
+                }
+                self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None)
+            },
+        )
     }
 
     /// Writes a message for the user.
     #[expect(clippy::unused_self, reason = "only code that was given a console may write")]
     pub(crate) fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let _ = writeln!(io::stderr().lock(), "{}", replace_command_brackets(text, "\\u{5b}"));
     }
 
     /// Writes an error that has no place in a file.
@@ -89,7 +93,7 @@ impl Console {
         let mut diagnostic = Diagnostic::without_place("error", message.to_string());
         diagnostic.help = help.map(str::to_owned);
         let text = render(&diagnostic, &Sources::default(), self.error_style);
-        let _ = io::stderr().lock().write_all(text.replacen("error[error]", "error", 1).as_bytes());
+        self.note(text.replacen("error[error]", "error", 1).trim_end_matches('\n'));
     }
 
     /// Writes an error that ends the command, and returns the exit code.
@@ -101,7 +105,9 @@ impl Console {
     /// Shows diagnostics in the order of the files, and how many there are.
     pub(crate) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
         let text = render_all(found, sources, self.undone, self.error_style);
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        if !text.is_empty() {
+            self.note(text.trim_end_matches('\n'));
+        }
     }
 
     /// Shows mistakes that end the command, and returns the exit code.

@@ -36,9 +36,10 @@ struct Escaping<F>(F);
 impl<F: Formatter> Formatter for Escaping<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let mut plain = 0;
-        let begins_command = |(at, c): &(usize, char)| *c == '[' && fragment[..*at].ends_with("##");
-        let is_escaped = |found: &(usize, char)| source::is_hidden(found.1) || begins_command(found);
-        for (at, c) in fragment.char_indices().filter(is_escaped) {
+        let mut brackets = source::command_brackets(fragment).peekable();
+        let mut is_escaped =
+            |(at, c): &(usize, char)| source::is_hidden(*c) || brackets.next_if(|bracket| bracket == at).is_some();
+        for (at, c) in fragment.char_indices().filter(|found| is_escaped(found)) {
             writer.write_all(&fragment.as_bytes()[plain..at])?;
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(writer, "\\u{unit:04x}")?;
@@ -99,9 +100,13 @@ mod tests {
             assert!(!text.chars().any(|c| c != '\n' && source::is_hidden(c)), "{text:?}");
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }
-        let commands = json!({"##[a": "::error::x ##[group]y\n##[error]z"});
+        let commands = json!({"##[a": "::error::x ##[group]y\n##[error]z ##vso[task.x] ##teamcity[y]"});
         let text = write(&commands, Layout::Indented);
-        assert!(!text.contains("##[") && !text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
+        assert!(
+            source::command_brackets(&text).next().is_none()
+                && !text.lines().any(|line| line.trim_start().starts_with("::")),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), commands);
         assert_eq!(write(&json!({"a": [1, "b"]}), Layout::Line), r#"{"a":[1,"b"]}"#);
     }

@@ -40,7 +40,7 @@ pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
 pub use self::text::{beginning, legible_json, map_texts, shorten, words};
-pub use self::visible::{is_hidden, visible, visible_line};
+pub use self::visible::{command_brackets, is_hidden, replace_command_brackets, visible, visible_line};
 pub use self::yaml::parse;
 
 /// A text and the name under which messages mention it.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::is_hidden;
+use super::{is_hidden, replace_command_brackets};
 
 /// The value with every text in it changed, names of members included.
 pub fn map_texts(value: Value, change: &dyn Fn(&str) -> String) -> Value {
@@ -21,7 +21,9 @@ pub fn map_texts(value: Value, change: &dyn Fn(&str) -> String) -> Value {
 /// can read it.
 pub fn legible_json(value: &impl Serialize) -> String {
     let mut text = String::new();
-    for c in serde_json::to_string_pretty(value).unwrap_or_default().chars() {
+    let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
+    // Only texts hold commands of CI services, too.
+    for c in replace_command_brackets(&pretty, "\\u005b").chars() {
         if c == '\n' || !is_hidden(c) {
             text.push(c);
         } else {

@@ -20,6 +20,29 @@ pub fn is_hidden(c: char) -> bool {
     c.is_control() || is_bidi(c) || is_invisible(c) || is_noncharacter(c)
 }
 
+/// The brackets at which a CI service would take a text for a command, wherever it stands in a line: `##[` of GitHub,
+/// `##vso[` of Azure Pipelines, `##teamcity[` of TeamCity, and what else has this form.
+pub fn command_brackets(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices("##").filter_map(|(at, _)| {
+        let word = text[at + 2..].trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        word.starts_with('[').then(|| text.len() - word.len())
+    })
+}
+
+/// The text with the brackets of commands written in another way, such as `\u{5b}`.
+pub fn replace_command_brackets<'a>(text: &'a str, bracket: &str) -> Cow<'a, str> {
+    let mut brackets = command_brackets(text).peekable();
+    if brackets.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (mut shown, mut from) = (String::with_capacity(text.len() + 16), 0);
+    for at in brackets {
+        shown = shown + &text[from..at] + bracket;
+        from = at + 1;
+    }
+    Cow::Owned(shown + &text[from..])
+}
+
 fn spell_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(|c| is_hidden(c) && !stays(c)) {
         return Cow::Borrowed(text);
@@ -65,6 +88,12 @@ mod tests {
             ("one\r\ntwo\u{2028}", "one\\u{d}\ntwo\\u{2028}"),
         ] {
             assert_eq!(visible(text), shown);
+        }
+        for (text, shown) in [
+            ("no # [command] ## here [x] #[y]", "no # [command] ## here [x] #[y]"),
+            ("a##[error]b ##vso[task.x] ###teamcity[y", "a##\\u{5b}error]b ##vso\\u{5b}task.x] ###teamcity\\u{5b}y"),
+        ] {
+            assert_eq!(replace_command_brackets(text, "\\u{5b}"), shown);
         }
         assert_eq!(visible_line("✓ fine\n✓ forged\t."), "✓ fine\\u{a}✓ forged .");
     }

@@ -20,13 +20,14 @@ pub(crate) fn element(text: &str) -> XmlString {
     XmlString::new(source::visible(text))
 }
 
-/// The same document, in which the log of a CI service finds no command: `::` at the start of a line, and `##[`.
+/// The same document, in which the log of a CI service finds no command: `::` at the start of a line, and `##vso[`.
 pub(crate) fn without_commands(document: &str) -> String {
     let line = |line: &str| match line.trim_start().strip_prefix("::") {
         Some(rest) => format!("{}&#58;:{rest}", &line[..line.len() - rest.len() - 2]),
         None => line.to_owned(),
     };
-    document.split('\n').map(line).collect::<Vec<_>>().join("\n").replace("##[", "##&#91;")
+    let lines = document.split('\n').map(line).collect::<Vec<_>>().join("\n");
+    source::replace_command_brackets(&lines, "&#91;").into_owned()
 }
 
 /// `examples/users.yml` becomes `examples.users`.
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn a_document_is_no_command() {
         let check = |text: &str, expected: &str| assert_eq!(without_commands(text), expected);
-        check("<a>\n  ::error::b ##[error]::\n</a>", "<a>\n  &#58;:error::b ##&#91;error]::\n</a>");
+        check("<a>\n  ::error::b ##vso[error]::\n</a>", "<a>\n  &#58;:error::b ##vso&#91;error]::\n</a>");
     }
 
     #[test]

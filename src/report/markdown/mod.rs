@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::event::{CaseResult, Coverage, Figure, Gate, Outcome, RunFinished, Section, SectionPart, SectionTable};
-use crate::source::{Color, Style, duration_text, visible, visible_line};
+use crate::source::{Color, Style, duration_text, replace_command_brackets, visible, visible_line};
 use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
 use super::cause::Cause;
@@ -333,9 +333,9 @@ fn gates(gates: &[Gate], figure: Figure) -> String {
 
 /// Text of others within a line.
 fn code(text: &str) -> String {
-    // The log of a job takes `##[` for a command wherever it stands.
+    // The log of a job takes `##vso[` for a command wherever it stands.
     // In a table a bar ends the cell, even in code; outside of tables the backslash would be shown.
-    let text = visible_line(text).replace('|', "¦").replace("##[", "##\\u{5b}");
+    let text = replace_command_brackets(&visible_line(text).replace('|', "¦"), "\\u{5b}").into_owned();
     if text.trim().is_empty() {
         return "(empty)".to_owned();
     }
