@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::call::{client_info, era_meta};
 use super::peer::Connection;
@@ -19,7 +19,8 @@ use super::{
     CallFailure, ClosedSession, Connector, FailureReason, NotOpened, OpenFailure, ServerIdentity, Session,
     SessionReply, SessionSettings, failure,
 };
-use crate::transport::{HttpFailure, TransportKind};
+use crate::transport::http::Endpoint;
+use crate::transport::{ConnectionBreak, HttpFailure, TransportKind};
 use crate::wire::{Era, Revision};
 
 /// The error of a server that does not speak the revision it was addressed in (2026-07-28, basic/versioning).
@@ -27,6 +28,12 @@ const UNSUPPORTED_REVISION: i64 = -32022;
 
 /// The time that `server/discover` may go unanswered before the older handshake is tried as well.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The interval at which a server that is about to listen is asked again.
+const LISTEN_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The number of connections that a server may close before it serves.
+const MOST_RESETS: usize = 3;
 
 /// The revision of the older handshake.
 const OLDER: Revision = Revision::NEWEST_WITH_SESSION;
@@ -224,8 +231,31 @@ impl Handshake<'_> {
         let (params, limit) = (Some(params), self.settings.start_timeout);
         let (owner, deadline) = (NO_OWNER, self.deadline);
         let (progress, is_extended_by_progress) = (false, false);
-        let request = OutgoingRequest { owner, method, params, deadline, limit, progress, is_extended_by_progress };
-        self.peer.exchange(request).await
+        let mut resets = 0;
+        loop {
+            let params = params.clone();
+            let request = OutgoingRequest { owner, method, params, deadline, limit, progress, is_extended_by_progress };
+            match self.peer.exchange(request).await {
+                Err(failure) if self.is_about_to_listen(&failure, &mut resets) => sleep(LISTEN_INTERVAL).await,
+                answered => return answered,
+            }
+        }
+    }
+
+    /// The connection failed since a server that was started here does not serve yet: some listen at their port for a
+    /// moment to find out whether it is free, and take the first connections with it.
+    fn is_about_to_listen(&self, failure: &CallFailure, resets: &mut usize) -> bool {
+        let is_ours = self.peer.endpoint.as_ref().is_some_and(Endpoint::is_ours);
+        let FailureReason::Http(reason) = &failure.reason else { return false };
+        let is_early = match reason {
+            HttpFailure::ConnectionRefused { .. } => true,
+            HttpFailure::Reset(ConnectionBreak::BeforeHeaders) => {
+                *resets += 1;
+                *resets <= MOST_RESETS
+            }
+            _ => false,
+        };
+        is_ours && failure.alive && is_early && Instant::now() < self.deadline
     }
 
     fn read_discovery(&self, message: &Value) -> Option<ServerIdentity> {
