@@ -79,6 +79,9 @@ static SUITE_GROUPS: [&[Key]; KINDS.len() + 2] = {
 static TESTS: &[Key] =
     &[key("tests", Shape::List(&Shape::Object(&TEST)), "The tests, in the order in which they run.")];
 
+/// The keys of a test that a property has not.
+static TEST_ONLY_KEYS: [&[Key]; 2] = [RULE_KEY, negative_path::TEST_KEYS];
+
 /// A test.
 static TEST: Object = Object {
     name: "a test",

@@ -62,6 +62,30 @@ fn modules_depend_downwards_only() {
     assert!(broken.is_empty(), "upward dependencies:\n{}", broken.join("\n"));
 }
 
+/// What two kinds of block need is in `check`, or in a lower module.
+#[test]
+fn no_block_uses_another_one() {
+    let kinds: BTreeSet<String> = entries("src/block")
+        .filter(|path| path.is_dir())
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let path_from_here = Regex::new(r"\b((?:super::)+)(\w+)").unwrap();
+    let path_from_root = Regex::new(r"\bcrate::block::(\w+)").unwrap();
+    let mut broken = Vec::new();
+    for (path, text) in sources().filter(|(path, _)| path.starts_with("src/block")) {
+        // `block/state/mod.rs` is one step below `block`, and `block/state/store.rs` two.
+        let steps = path.iter().count() - 2 - usize::from(path.ends_with("mod.rs"));
+        let own = path.iter().nth(2).unwrap().to_string_lossy().into_owned();
+        let code: String = product_code(&text).lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let from_here = path_from_here.captures_iter(&code).filter(|used| used[1].matches("super").count() == steps);
+        let used = from_here.map(|used| used[2].to_owned());
+        let used = used.chain(path_from_root.captures_iter(&code).map(|used| used[1].to_owned()));
+        let siblings = used.filter(|used| kinds.contains(used) && *used != own && kinds.contains(&own));
+        broken.extend(siblings.map(|used| format!("{}: `{own}` uses `{used}`", path.display())));
+    }
+    assert!(kinds.len() > 10 && broken.is_empty(), "blocks that use others:\n{}", broken.join("\n"));
+}
+
 #[test]
 fn the_page_about_layers_has_each_in_its_place() {
     let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();

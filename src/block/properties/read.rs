@@ -1,12 +1,11 @@
 //! Properties: a test, and what its rounds are made of.
 
-use super::super::negative_path::TEST_KEYS;
 use super::keys::ARGUMENTS;
+use crate::block::TEST_ONLY_KEYS;
 use crate::schema::KEYWORDS;
 use crate::source::grammar::{self, Shape};
 use crate::source::template::{expression_problem, is_template};
 use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
-use crate::suite::grammar::RULE_KEY;
 use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test};
 
 /// Reads a property but for its rows, which may come from a file.
@@ -29,7 +28,7 @@ pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test>
 
 /// Says of keys that only a test has where they belong.
 fn point_to_tests(node: &Node, found: &mut [Diagnostic]) {
-    let of_tests = || TEST_KEYS.iter().chain(RULE_KEY).map(|key| key.name);
+    let of_tests = || TEST_ONLY_KEYS.into_iter().flatten().map(|key| key.name);
     for (name, _) in node.entries().iter().filter(|(name, _)| of_tests().any(|key| key == name.value)) {
         if let Some(unknown) = found.iter_mut().find(|one| one.is_unknown_key_at(name.span)) {
             unknown.help = Some("put it on a test under `tests:`".to_owned());
